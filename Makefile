@@ -1,0 +1,85 @@
+# make demo | test | bench | lint are all a newcomer needs; `make help` lists the rest.
+
+CARGO ?= cargo
+CARGO_TARGET_DIR ?= target
+LIBRARY = $(CARGO_TARGET_DIR)/release/libwindlass_preload.so
+SABOTAGED = $(CARGO_TARGET_DIR)/sabotage/release/libwindlass_preload.so
+
+# The tests start their programs from a clean environment; this is for the harness itself.
+PYTHON = env -u LD_PRELOAD -u SSL_CERT_FILE -u SSL_CERT_DIR /usr/bin/python3 -B
+DIFFERENTIAL = $(PYTHON) tests/differential/run.py --library $(LIBRARY)
+PROCESS = $(PYTHON) tests/differential/process.py --library $(LIBRARY) --sabotaged $(SABOTAGED)
+MEMORY = $(PYTHON) tests/differential/memory.py
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test bench lint setup build build-sabotage openssl test-unit test-differential \
+	test-broken test-process test-e2e test-memory test-matrix soak fuzz asan valgrind
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
+
+demo: build ## builds, then shows the gain on this machine's programs and trust store
+	bench/demo.sh
+
+# The order is from quick to slow.
+test: setup build build-sabotage test-unit test-differential test-broken test-process test-memory test-e2e ## installs what the tests need and runs them all
+
+bench: build ## measures against the stock libraries, keeps the raw samples
+	bench/run.sh
+
+lint: ## formatting, clippy and documentation, warnings as errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items
+
+setup: ## installs the Debian packages the tests need
+	tests/setup.sh
+
+build: ## the release build: the command and the preload library
+	$(CARGO) build --release --workspace
+
+build-sabotage: ## the deliberately broken library the tests must notice
+	$(CARGO) build --release -p windlass-preload --features sabotage --target-dir $(CARGO_TARGET_DIR)/sabotage
+
+openssl: ## OpenSSL 1.1.1w, 3.5 and 4.0 under target/openssl
+	tests/openssl/build.sh
+
+test-unit: build openssl ## cargo test for the workspace
+	WINDLASS_PRELOAD_LIBRARY=$(abspath $(LIBRARY)) $(CARGO) test --workspace --no-fail-fast
+
+test-differential: build openssl ## the same scripts with and without the library, on every OpenSSL
+	$(DIFFERENTIAL)
+
+test-broken: build-sabotage openssl ## broken libraries must be noticed by the differential tests
+	$(PYTHON) tests/differential/run.py --stand-in --suites verdicts --cases 'universe-00*'
+	for how in first last reversed; do \
+	    $(PYTHON) tests/differential/run.py --library $(SABOTAGED) --sabotage $$how \
+	        --suites verdicts --cases 'universe-0[0-2]*' || exit 1; \
+	done
+
+test-process: build build-sabotage openssl ## threads, fork, several libcryptos, secure execution
+	$(PROCESS)
+
+test-memory: build openssl ## a subset of the scripts under valgrind and AddressSanitizer
+	$(MEMORY) valgrind --library $(LIBRARY) --builds system --cases '[lv]*'
+	$(MEMORY) asan --library $(LIBRARY)
+
+test-e2e: build ## real programs against local servers
+	tests/e2e/run.sh
+
+test-matrix: build openssl ## the differential tests with every mode of every case, and their self-check
+	$(PYTHON) tests/differential/run.py --stock
+	$(DIFFERENTIAL) --all-modes
+
+soak: build build-sabotage openssl ## the process tests with forty times the rounds
+	$(PROCESS) --only threads,fork,pinned --rounds 40
+
+fuzz: build openssl ## mutated sources until ten thousand agree (SEED=1 ROUNDS=10)
+	$(PYTHON) tests/differential/fuzz.py --library $(LIBRARY) --seed $(or $(SEED),1) --rounds $(or $(ROUNDS),10)
+
+asan: build openssl ## every differential script with an AddressSanitizer driver
+	$(MEMORY) asan --library $(LIBRARY) --all
+
+valgrind: build openssl ## the memory tests' whole subset under valgrind, on every OpenSSL
+	$(MEMORY) valgrind --library $(LIBRARY) --builds system,1.1.1w,3.5.5,4.0.3

@@ -1,0 +1,177 @@
+//! The functions of libcrypto that are used, as one loaded libcrypto defines them.
+
+#![allow(non_snake_case, non_camel_case_types, clippy::upper_case_acronyms)]
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+
+macro_rules! opaque {
+    ($($name:ident)*) => { $(
+        #[doc = concat!("OpenSSL's opaque `", stringify!($name), "`.")]
+        #[repr(C)]
+        pub struct $name([u8; 0]);
+    )* };
+}
+
+opaque! {
+    X509 X509_STORE X509_STORE_CTX X509_LOOKUP X509_LOOKUP_METHOD X509_OBJECT X509_NAME X509_CRL
+    OPENSSL_STACK OSSL_LIB_CTX BIO
+}
+
+/// `X509_LU_X509` of <openssl/x509_vfy.h>.
+pub const X509_LU_X509: c_int = 1;
+/// `X509_LU_CRL`.
+pub const X509_LU_CRL: c_int = 2;
+/// `X509_L_FILE_LOAD`.
+pub const X509_L_FILE_LOAD: c_int = 1;
+/// `X509_L_ADD_DIR`.
+pub const X509_L_ADD_DIR: c_int = 2;
+/// `X509_L_ADD_STORE`.
+pub const X509_L_ADD_STORE: c_int = 3;
+/// `X509_FILETYPE_PEM` of <openssl/x509.h>.
+pub const X509_FILETYPE_PEM: c_int = 1;
+/// `X509_FILETYPE_DEFAULT`.
+pub const X509_FILETYPE_DEFAULT: c_int = 3;
+/// `BIO_CTRL_RESET` of <openssl/bio.h>.
+pub const BIO_CTRL_RESET: c_int = 1;
+/// `BIO_C_GET_FILE_PTR`.
+pub const BIO_C_GET_FILE_PTR: c_int = 107;
+
+/// `X509_LOOKUP_get_by_subject_fn`.
+pub type GetBySubject = unsafe extern "C" fn(*mut X509_LOOKUP, c_int, *const X509_NAME, *mut X509_OBJECT) -> c_int;
+/// The `free` member of a lookup method.
+pub type FreeLookup = unsafe extern "C" fn(*mut X509_LOOKUP);
+/// The destructor passed to `OPENSSL_sk_pop_free`.
+pub type FreeElement = unsafe extern "C" fn(*mut c_void);
+
+macro_rules! functions {
+    ($(#[$meta:meta])* $struct:ident { $($name:ident: fn($($arg:ty),*) $(-> $ret:ty)?;)* } as $kind:ident) => {
+        $(#[$meta])*
+        pub struct $struct { $(
+            #[doc = concat!("`", stringify!($name), "`")]
+            pub $name: functions!(@type $kind fn($($arg),*) $(-> $ret)?),
+        )* }
+        impl $struct {
+            /// Fills the table; for required functions `None` when one is missing.
+            ///
+            /// # Safety
+            /// `find` must give the address of the function of that name as OpenSSL declares it, or null.
+            pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Option<Self> {
+                Some($struct { $($name: {
+                    const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => panic!("a function name holds no NUL"),
+                    };
+                    let address = find(NAME);
+                    // SAFETY: a null pointer is None; any other address is a function of this type, as the caller states.
+                    let function = unsafe {
+                        std::mem::transmute::<*mut c_void, Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>>(address)
+                    };
+                    functions!(@take $kind function)
+                },)* })
+            }
+        }
+    };
+    (@type required fn($($arg:ty),*) $(-> $ret:ty)?) => { unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)? };
+    (@type optional fn($($arg:ty),*) $(-> $ret:ty)?) => { Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?> };
+    (@take required $function:ident) => { $function? };
+    (@take optional $function:ident) => { $function };
+}
+
+functions! {
+    /// What serving needs; every OpenSSL from 1.1.1 to 4.0 has all of it.
+    Required {
+        OpenSSL_version_num: fn() -> c_ulong;
+        ERR_set_mark: fn() -> c_int;
+        ERR_pop_to_mark: fn() -> c_int;
+        ERR_clear_error: fn();
+        OPENSSL_sk_num: fn(*const OPENSSL_STACK) -> c_int;
+        OPENSSL_sk_value: fn(*const OPENSSL_STACK, c_int) -> *mut c_void;
+        OPENSSL_sk_set: fn(*mut OPENSSL_STACK, c_int, *const c_void) -> *mut c_void;
+        OPENSSL_sk_push: fn(*mut OPENSSL_STACK, *const c_void) -> c_int;
+        OPENSSL_sk_pop: fn(*mut OPENSSL_STACK) -> *mut c_void;
+        OPENSSL_sk_sort: fn(*mut OPENSSL_STACK);
+        OPENSSL_sk_is_sorted: fn(*const OPENSSL_STACK) -> c_int;
+        OPENSSL_sk_pop_free: fn(*mut OPENSSL_STACK, FreeElement);
+        BIO_ctrl: fn(*mut BIO, c_int, c_long, *mut c_void) -> c_long;
+        BIO_read: fn(*mut BIO, *mut c_void, c_int) -> c_int;
+        X509_new: fn() -> *mut X509;
+        X509_up_ref: fn(*mut X509) -> c_int;
+        X509_free: fn(*mut X509);
+        d2i_X509: fn(*mut *mut X509, *mut *const c_uchar, c_long) -> *mut X509;
+        i2d_X509: fn(*const X509, *mut *mut c_uchar) -> c_int;
+        X509_get_subject_name: fn(*const X509) -> *mut X509_NAME;
+        X509_get0_pubkey: fn(*const X509) -> *mut c_void;
+        X509_set_subject_name: fn(*mut X509, *const X509_NAME) -> c_int;
+        d2i_X509_NAME: fn(*mut *mut X509_NAME, *mut *const c_uchar, c_long) -> *mut X509_NAME;
+        X509_NAME_free: fn(*mut X509_NAME);
+        X509_NAME_get0_der: fn(*const X509_NAME, *mut *const c_uchar, *mut usize) -> c_int;
+        X509_CRL_up_ref: fn(*mut X509_CRL) -> c_int;
+        X509_CRL_free: fn(*mut X509_CRL);
+        X509_OBJECT_new: fn() -> *mut X509_OBJECT;
+        X509_OBJECT_free: fn(*mut X509_OBJECT);
+        X509_OBJECT_get0_X509: fn(*const X509_OBJECT) -> *mut X509;
+        X509_OBJECT_get0_X509_CRL: fn(*const X509_OBJECT) -> *mut X509_CRL;
+        X509_OBJECT_set1_X509: fn(*mut X509_OBJECT, *mut X509) -> c_int;
+        X509_OBJECT_set1_X509_CRL: fn(*mut X509_OBJECT, *mut X509_CRL) -> c_int;
+        X509_LOOKUP_meth_new: fn(*const c_char) -> *mut X509_LOOKUP_METHOD;
+        X509_LOOKUP_meth_set_free: fn(*mut X509_LOOKUP_METHOD, FreeLookup) -> c_int;
+        X509_LOOKUP_meth_set_get_by_subject: fn(*mut X509_LOOKUP_METHOD, GetBySubject) -> c_int;
+        X509_LOOKUP_by_subject: fn(*mut X509_LOOKUP, c_int, *const X509_NAME, *mut X509_OBJECT) -> c_int;
+        X509_LOOKUP_file: fn() -> *mut X509_LOOKUP_METHOD;
+        X509_LOOKUP_hash_dir: fn() -> *mut X509_LOOKUP_METHOD;
+        X509_LOOKUP_ctrl: fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char) -> c_int;
+        X509_STORE_new: fn() -> *mut X509_STORE;
+        X509_STORE_free: fn(*mut X509_STORE);
+        X509_STORE_lock: fn(*mut X509_STORE) -> c_int;
+        X509_STORE_unlock: fn(*mut X509_STORE) -> c_int;
+        X509_STORE_add_lookup: fn(*mut X509_STORE, *mut X509_LOOKUP_METHOD) -> *mut X509_LOOKUP;
+        X509_STORE_add_cert: fn(*mut X509_STORE, *mut X509) -> c_int;
+        X509_STORE_add_crl: fn(*mut X509_STORE, *mut X509_CRL) -> c_int;
+        X509_STORE_get0_objects: fn(*const X509_STORE) -> *mut OPENSSL_STACK;
+        X509_STORE_load_locations: fn(*mut X509_STORE, *const c_char, *const c_char) -> c_int;
+        X509_STORE_CTX_get0_store: fn(*const X509_STORE_CTX) -> *mut X509_STORE;
+        X509_get_default_cert_file: fn() -> *const c_char;
+        X509_get_default_cert_file_env: fn() -> *const c_char;
+        X509_get_default_cert_dir: fn() -> *const c_char;
+        X509_get_default_cert_dir_env: fn() -> *const c_char;
+    } as required
+}
+
+functions! {
+    /// The originals of the hooked functions, and what only some versions have.
+    Originals {
+        X509_STORE_new: fn() -> *mut X509_STORE;
+        X509_STORE_add_lookup: fn(*mut X509_STORE, *mut X509_LOOKUP_METHOD) -> *mut X509_LOOKUP;
+        X509_STORE_add_cert: fn(*mut X509_STORE, *mut X509) -> c_int;
+        X509_STORE_add_crl: fn(*mut X509_STORE, *mut X509_CRL) -> c_int;
+        X509_STORE_lock: fn(*mut X509_STORE) -> c_int;
+        X509_STORE_unlock: fn(*mut X509_STORE) -> c_int;
+        X509_STORE_set_default_paths: fn(*mut X509_STORE) -> c_int;
+        X509_STORE_set_default_paths_ex: fn(*mut X509_STORE, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_STORE_load_file: fn(*mut X509_STORE, *const c_char) -> c_int;
+        X509_STORE_load_file_ex: fn(*mut X509_STORE, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_STORE_load_path: fn(*mut X509_STORE, *const c_char) -> c_int;
+        X509_STORE_load_store: fn(*mut X509_STORE, *const c_char) -> c_int;
+        X509_STORE_load_store_ex: fn(*mut X509_STORE, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_STORE_load_locations: fn(*mut X509_STORE, *const c_char, *const c_char) -> c_int;
+        X509_STORE_load_locations_ex:
+            fn(*mut X509_STORE, *const c_char, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_LOOKUP_ctrl: fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char) -> c_int;
+        X509_LOOKUP_ctrl_ex:
+            fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_LOOKUP_store: fn() -> *mut X509_LOOKUP_METHOD;
+        X509_load_cert_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
+        X509_load_cert_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_load_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
+        X509_load_cert_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
+        X509_load_cert_crl_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_STORE_get0_objects: fn(*const X509_STORE) -> *mut OPENSSL_STACK;
+        X509_STORE_get1_objects: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;
+        X509_STORE_get1_all_certs: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;
+        X509_STORE_CTX_print_verify_cb: fn(c_int, *mut X509_STORE_CTX) -> c_int;
+        OSSL_CMP_CTX_set0_trustedStore: fn(*mut c_void, *mut X509_STORE) -> c_int;
+        OSSL_LIB_CTX_set0_default: fn(*mut OSSL_LIB_CTX) -> *mut OSSL_LIB_CTX;
+        OSSL_LIB_CTX_get0_global_default: fn() -> *mut OSSL_LIB_CTX;
+        PEM_read_bio_X509: fn(*mut BIO, *mut *mut X509, *mut c_void, *mut c_void) -> *mut X509;
+    } as optional
+}

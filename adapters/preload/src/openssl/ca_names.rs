@@ -1,0 +1,217 @@
+//! The CA names that a server sends: libssl parses a whole certificate for each name.
+//!
+//! libssl's own functions run, and keep their ways of ordering and of dropping duplicates, which differ between versions.
+//! Only where they read the next certificate from their file they get one that has nothing but the subject. What they
+//! would have read is read from the very file that they have opened.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::ptr;
+
+use windlass::RootStore;
+
+use crate::hook::{Caller, calling, guarded};
+use crate::labels::{Event, Served as Entry};
+use crate::object;
+use crate::openssl::api::{BIO, BIO_C_GET_FILE_PTR, BIO_CTRL_RESET, OPENSSL_STACK, OSSL_LIB_CTX, Required, X509};
+use crate::openssl::library::{Libcrypto, Served, original, transparent};
+use crate::openssl::materialise::Marked;
+use crate::process;
+
+thread_local! {
+    /// The name list that libssl is making on this thread.
+    static LIST: Cell<*mut NameList> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// One run of one of libssl's functions.
+struct NameList {
+    file: *mut BIO,
+    names: Option<std::vec::IntoIter<Vec<u8>>>,
+}
+
+/// `SSL_load_client_CA_file`.
+pub extern "C-unwind" fn load_client_ca_file(file: *const c_char, caller: Caller) -> *mut OPENSSL_STACK {
+    type Function = unsafe extern "C-unwind" fn(*const c_char) -> *mut OPENSSL_STACK;
+    // SAFETY: the type is OpenSSL's declaration.
+    let Some(function) = (unsafe { in_libssl::<Function>(caller, c"SSL_load_client_CA_file") }) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: the program's own argument.
+    listing(function as usize, || unsafe { function(file) })
+}
+
+/// `SSL_load_client_CA_file_ex` (3.0). The library context does not matter for a name.
+pub extern "C-unwind" fn load_client_ca_file_ex(
+    file: *const c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> *mut OPENSSL_STACK {
+    type Function = unsafe extern "C-unwind" fn(*const c_char, *mut OSSL_LIB_CTX, *const c_char) -> *mut OPENSSL_STACK;
+    // SAFETY: the type is OpenSSL's declaration.
+    let Some(function) = (unsafe { in_libssl::<Function>(caller, c"SSL_load_client_CA_file_ex") }) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: the program's own arguments.
+    listing(function as usize, || unsafe { function(file, context, properties) })
+}
+
+/// `SSL_add_file_cert_subjects_to_stack`.
+pub extern "C-unwind" fn add_file_cert_subjects_to_stack(
+    stack: *mut OPENSSL_STACK,
+    file: *const c_char,
+    caller: Caller,
+) -> c_int {
+    add(stack, file, caller, c"SSL_add_file_cert_subjects_to_stack")
+}
+
+/// `SSL_add_dir_cert_subjects_to_stack`.
+pub extern "C-unwind" fn add_dir_cert_subjects_to_stack(
+    stack: *mut OPENSSL_STACK,
+    directory: *const c_char,
+    caller: Caller,
+) -> c_int {
+    add(stack, directory, caller, c"SSL_add_dir_cert_subjects_to_stack")
+}
+
+/// `PEM_read_bio_X509`: the next certificate of a name list, else the original.
+pub extern "C-unwind" fn pem_read_bio_x509(
+    file: *mut BIO,
+    target: *mut *mut X509,
+    callback: *mut c_void,
+    data: *mut c_void,
+    caller: Caller,
+) -> *mut X509 {
+    let list = LIST.get();
+    if list.is_null() {
+        return transparent!(None, caller, PEM_read_bio_X509(file, target, callback, data), or ptr::null_mut());
+    }
+    // SAFETY: the list is a local of the `listing` that this thread is inside of.
+    let list = unsafe { &mut *list };
+    match guarded(|| list.next(Libcrypto::of_caller(caller)?, file, target)) {
+        Some(certificate) => certificate,
+        None => {
+            let read = original!(None, caller, PEM_read_bio_X509(file, target, callback, data), or ptr::null_mut());
+            if read.is_null() {
+                list.file = ptr::null_mut();
+            }
+            read
+        }
+    }
+}
+
+impl NameList {
+    /// The next certificate, null at the end of the file; `None`: the original has to read this file.
+    fn next(&mut self, library: &Libcrypto, file: *mut BIO, target: *mut *mut X509) -> Option<*mut X509> {
+        let served = library.served.as_ref()?;
+        let api = &served.api;
+        if target.is_null() {
+            return None;
+        }
+        if self.file != file {
+            self.file = file;
+            self.names = read_names(served, file);
+            if self.names.is_some() {
+                process::count(Entry::CaNames, 1);
+            }
+        }
+        let Some(der) = self.names.as_mut()?.next() else {
+            // libssl forgets the error that a real end of file leaves; none is left here.
+            self.file = ptr::null_mut();
+            self.names = None;
+            return Some(ptr::null_mut());
+        };
+        let mut start = der.as_ptr();
+        // SAFETY: `start` points to `der.len()` readable bytes. `target` is libssl's variable: null or a certificate of its
+        // own, which PEM_read_bio_X509 would fill anew as well.
+        unsafe {
+            let name = (api.d2i_X509_NAME)(ptr::null_mut(), &mut start, c_long::try_from(der.len()).ok()?);
+            if (*target).is_null() {
+                *target = (api.X509_new)();
+            }
+            let set = !name.is_null() && !(*target).is_null() && (api.X509_set_subject_name)(*target, name) == 1;
+            (api.X509_NAME_free)(name);
+            process::count(Event::NamesServed, 1);
+            Some(if set { *target } else { ptr::null_mut() })
+        }
+    }
+}
+
+/// Reads the rest of the file; if it is not made of plain certificates it is rewound for the original.
+fn read_names(served: &Served, file: *mut BIO) -> Option<std::vec::IntoIter<Vec<u8>>> {
+    const LIMIT: usize = 1 << 26;
+    let api = &served.api;
+    if !is_regular(api, file) {
+        return None;
+    }
+    let _marked = Marked::new(served);
+    let mut content = Vec::new();
+    let mut buffer = [0u8; 16384];
+    // SAFETY: the file is libssl's open BIO; the buffer has the length that is passed.
+    unsafe {
+        while content.len() < LIMIT {
+            let read = (api.BIO_read)(file, buffer.as_mut_ptr().cast(), 16384);
+            match usize::try_from(read) {
+                Ok(length) if length > 0 && content.try_reserve(length).is_ok() => {
+                    content.extend_from_slice(buffer.get(..length).unwrap_or_default());
+                }
+                _ => break,
+            }
+        }
+    }
+    let names = RootStore::from_pem(&content).ok();
+    if names.is_none() {
+        // SAFETY: as above; a file BIO goes back to its start.
+        unsafe { (api.BIO_ctrl)(file, BIO_CTRL_RESET, 0, ptr::null_mut()) };
+    }
+    let subjects: Vec<Vec<u8>> = names?.anchors().map(|anchor| anchor.raw_subject().as_bytes().to_vec()).collect();
+    Some(subjects.into_iter())
+}
+
+/// A pipe can't be rewound, so it is not touched.
+fn is_regular(api: &Required, file: *mut BIO) -> bool {
+    let mut stream: *mut libc::FILE = ptr::null_mut();
+    // SAFETY: for a file BIO this stores its stream; the status structure is plain data that fstat fills.
+    unsafe {
+        if (api.BIO_ctrl)(file, BIO_C_GET_FILE_PTR, 0, (&raw mut stream).cast()) != 1 || stream.is_null() {
+            return false;
+        }
+        let mut status: libc::stat = std::mem::zeroed();
+        libc::fstat(libc::fileno(stream), &mut status) == 0 && status.st_mode & libc::S_IFMT == libc::S_IFREG
+    }
+}
+
+fn add(stack: *mut OPENSSL_STACK, path: *const c_char, caller: Caller, name: &CStr) -> c_int {
+    type Function = unsafe extern "C-unwind" fn(*mut OPENSSL_STACK, *const c_char) -> c_int;
+    // SAFETY: both functions have this declaration in OpenSSL.
+    let Some(function) = (unsafe { in_libssl::<Function>(caller, name) }) else { return 0 };
+    // SAFETY: the program's own arguments.
+    listing(function as usize, || unsafe { function(stack, path) })
+}
+
+/// # Safety
+/// `F` is the function's type as OpenSSL declares it.
+unsafe fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
+    let address = object::original(caller.address(), name)?;
+    // SAFETY: as the caller states; a function pointer is as large as an address.
+    Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })
+}
+
+fn listing<R>(original: usize, run: impl FnOnce() -> R) -> R {
+    let _calling = calling(original);
+    if !process::enabled() || crate::hook::is_inside() {
+        return run();
+    }
+    let mut list = NameList { file: ptr::null_mut(), names: None };
+    let _restored = Restored(LIST.replace(&mut list));
+    run()
+}
+
+/// Puts the outer list back, also when the thread is cancelled inside.
+struct Restored(*mut NameList);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        LIST.set(self.0);
+    }
+}

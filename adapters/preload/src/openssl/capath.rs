@@ -1,0 +1,66 @@
+//! Hashed directories. They stay libcrypto's own: its lookup, registered behind ours, sees new files and CRLs, and its ways
+//! with broken links, bad files and the error queue differ between versions. Here is only known where it will look.
+
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+
+use windlass::CanonicalName;
+
+use crate::openssl::library::Served;
+use crate::openssl::materialise;
+use crate::openssl::store::StoreState;
+use crate::process;
+
+/// Remembers what `X509_LOOKUP_add_dir` was given: directories with `:` between them, empty ones ignored, each once.
+pub fn track(state: &StoreState, list: &CStr) {
+    for directory in list.to_bytes().split(|&byte| byte == b':').filter(|part| !part.is_empty()) {
+        let known = state.directories.iter().any(|known| known.to_bytes() == directory);
+        if let (false, Ok(directory)) = (known, CString::new(directory)) {
+            state.directories.push(directory);
+        }
+    }
+}
+
+/// As [`track`] for the default: `SSL_CERT_DIR`, else the directory that was compiled in.
+pub fn track_default(state: &StoreState, served: &Served) {
+    if let Some(list) = default_directories(served) {
+        track(state, list);
+    }
+}
+
+/// What libcrypto takes for its default directories at this moment.
+pub fn default_directories(served: &Served) -> Option<&'static CStr> {
+    let variable = served.default_string(served.api.X509_get_default_cert_dir_env)?;
+    process::environment_pointer(variable).or_else(|| served.default_string(served.api.X509_get_default_cert_dir))
+}
+
+/// libcrypto is about to search its directories for a subject that nothing registered has. It adds all that the files of
+/// that hash hold, of whatever subject. Where it does so through calls that we don't see, what is registered of those subjects has to
+/// be in memory before, or it would be hidden.
+pub fn prepare(state: &StoreState, served: &Served, name: &CanonicalName) {
+    if state.library.shows_additions || !state.has_pending() {
+        return;
+    }
+    let hash = name.subject_hash();
+    for directory in state.directories.iter() {
+        for suffix in 0u32.. {
+            let mut path = directory.to_bytes().to_vec();
+            path.extend_from_slice(format!("/{hash}.{suffix}").as_bytes());
+            if std::fs::symlink_metadata(std::ffi::OsStr::from_bytes(&path)).is_err() {
+                break;
+            }
+            let file = CString::new(path).ok().and_then(|path| materialise::load(state, &path).ok());
+            let Some(file) = file else {
+                materialise::everything(state);
+                return;
+            };
+            let _guard = state.lock();
+            for anchor in file.roots.anchors() {
+                let other = anchor.canonical_subject() != name.as_bytes();
+                if let (true, Some(other)) = (other, materialise::canonical_subject(&file, anchor.index())) {
+                    materialise::subject(state, served, &other);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `X509_STORE_set_default_paths`, and with it `SSL_CTX_set_default_verify_paths`.
+
+use std::ffi::{c_char, c_int};
+use std::ptr;
+
+use crate::hook::{Caller, guarded};
+use crate::labels::{Bypass, Served as Entry};
+use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_STORE};
+use crate::openssl::library::{Libcrypto, Served, original};
+use crate::openssl::load_file::serve_or_prepare;
+use crate::openssl::store::{StoreState, tracked};
+use crate::openssl::{capath, default_store, materialise};
+use crate::process;
+
+/// `X509_STORE_set_default_paths`.
+pub extern "C-unwind" fn plain(store: *mut X509_STORE, caller: Caller) -> c_int {
+    let state = tracked(store);
+    serve(state, caller, ptr::null_mut(), ptr::null()).unwrap_or_else(|| {
+        let result = original!(library_of(state), caller, X509_STORE_set_default_paths(store), or 0);
+        track(state);
+        result
+    })
+}
+
+/// `X509_STORE_set_default_paths_ex`.
+pub extern "C-unwind" fn extended(
+    store: *mut X509_STORE,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let state = tracked(store);
+    serve(state, caller, context, properties).unwrap_or_else(|| {
+        let library = library_of(state);
+        let result = original!(library, caller, X509_STORE_set_default_paths_ex(store, context, properties), or 0);
+        track(state);
+        result
+    })
+}
+
+/// The default file in place of being loaded; then the default directory and the default store, as x509_d2.c adds them.
+fn serve(
+    state: Option<&StoreState>,
+    caller: Caller,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+) -> Option<c_int> {
+    serve_or_prepare(state, caller, Entry::DefaultPaths, |state| {
+        if !context.is_null() || !properties.is_null() {
+            return Err(Bypass::LibraryContext);
+        }
+        let served = state.served().ok_or(Bypass::UnsupportedLibrary)?;
+        materialise::serve_file(state, served, default_file(served)?)?;
+        let complete =
+            add_directory(state, served) && (served.is_before_3_0() || default_store::register(state, served));
+        if complete {
+            // SAFETY: no preconditions. Stock forgets all errors here, the caller's older ones included.
+            unsafe { (served.api.ERR_clear_error)() };
+        }
+        Ok(c_int::from(complete))
+    })
+}
+
+/// What libcrypto takes for its default file at this moment: `SSL_CERT_FILE`, even when empty, else the one compiled in.
+pub fn default_file(served: &Served) -> Result<&'static std::ffi::CStr, Bypass> {
+    let api = &served.api;
+    let variable = served.default_string(api.X509_get_default_cert_file_env).ok_or(Bypass::Path)?;
+    process::environment_pointer(variable)
+        .or_else(|| served.default_string(api.X509_get_default_cert_file))
+        .ok_or(Bypass::Path)
+}
+
+fn add_directory(state: &StoreState, served: &Served) -> bool {
+    let api = &served.api;
+    // SAFETY: the store is alive for the length of the call that we are in; the arguments are those of
+    // X509_LOOKUP_add_dir(lookup, NULL, X509_FILETYPE_DEFAULT), whose result stock ignores as well.
+    let added = unsafe {
+        let lookup = (api.X509_STORE_add_lookup)(state.store, (api.X509_LOOKUP_hash_dir)());
+        if lookup.is_null() {
+            return false;
+        }
+        let kind = X509_FILETYPE_DEFAULT.into();
+        (api.X509_LOOKUP_ctrl)(lookup, X509_L_ADD_DIR, ptr::null(), kind, ptr::null_mut())
+    };
+    if added == 1 {
+        capath::track_default(state, served);
+    }
+    true
+}
+
+fn track(state: Option<&StoreState>) {
+    if let Some((state, served)) = state.and_then(|state| Some((state, state.served()?))) {
+        guarded(|| {
+            capath::track_default(state, served);
+            default_store::registered_by_original(state, served);
+            Some(())
+        });
+    }
+}
+
+fn library_of(state: Option<&StoreState>) -> Option<&'static Libcrypto> {
+    state.map(|state| state.library)
+}

@@ -1,0 +1,283 @@
+//! The third source of the default paths in OpenSSL 3.0 to 3.3: the default directory once more, as an OSSL_STORE.
+//!
+//! Opening it costs tens of microseconds for each context, and it is only asked for subjects that neither the file nor the
+//! hashed directory has. Here it is opened when it is asked for the first time, in a store of its own; what it finds
+//! goes into the program's store.
+
+use std::ffi::{CStr, CString, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::hook;
+use crate::openssl::api::{
+    Required, X509, X509_CRL, X509_L_ADD_STORE, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT, X509_STORE,
+};
+use crate::openssl::library::Served;
+use crate::openssl::materialise::{self, Marked};
+use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
+use crate::openssl::{capath, lookup};
+
+/// The private store of one watched store.
+#[derive(Default)]
+pub struct DefaultStore {
+    directory: AtomicPtr<CString>,
+    opened: AtomicPtr<Opened>,
+}
+
+struct Opened {
+    store: *mut X509_STORE,
+    lookup: *mut X509_LOOKUP,
+}
+
+/// Makes the method that stands in for `X509_LOOKUP_store`.
+pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
+    // SAFETY: as in `lookup::method`. There is nothing to free: the state frees it.
+    unsafe {
+        let method = (api.X509_LOOKUP_meth_new)(c"Windlass: default store".as_ptr());
+        let complete = !method.is_null() && (api.X509_LOOKUP_meth_set_get_by_subject)(method, get_by_subject) == 1;
+        complete.then_some(method)
+    }
+}
+
+/// What `X509_STORE_set_default_paths` does last: `X509_LOOKUP_add_store_ex(lookup, NULL, …)`. False as in stock when the
+/// lookup can't be added.
+///
+/// Stock opens the URI at once to see that it can be opened, and forgets it if not. The same is found out here with
+/// one look at the directory; what is not a plain absolute path of a readable directory goes the original way.
+pub fn register(state: &StoreState, served: &Served) -> bool {
+    if !served.opens_default_store() {
+        return add_original(state, served);
+    }
+    let Some(uri) = capath::default_directories(served) else { return add_original(state, served) };
+    match Uri::of(uri) {
+        // Nothing there: stock adds no URI either.
+        Uri::Missing => return true,
+        Uri::Directory => {}
+        Uri::Other => return add_original(state, served),
+    }
+    // SAFETY: the store is alive for the length of the call that we are in.
+    let lookup = unsafe { (served.api.X509_STORE_add_lookup)(state.store, served.default_store_method) };
+    if lookup.is_null() {
+        return false;
+    }
+    let known = state.default_store.directory();
+    match known {
+        Some(known) if known.as_c_str() == uri => true,
+        // The variable has changed between two calls for the same store.
+        Some(_) => add_original(state, served),
+        None => {
+            let fresh = Box::into_raw(Box::new(uri.to_owned()));
+            let free = ptr::null_mut();
+            if state.default_store.directory.compare_exchange(free, fresh, Ordering::AcqRel, Ordering::Acquire).is_err()
+            {
+                // SAFETY: not published.
+                drop(unsafe { Box::from_raw(fresh) });
+            }
+            state.track_lookup(lookup, LookupKind::DefaultStore);
+            true
+        }
+    }
+}
+
+/// The original function has registered the default store itself. What is not a plain directory can add certificates of
+/// any subject whenever it is asked, so nothing may be merely registered from now on.
+pub fn registered_by_original(state: &StoreState, served: &Served) {
+    let plain = capath::default_directories(served).is_some_and(|uri| !matches!(Uri::of(uri), Uri::Other));
+    if served.opens_default_store() && !plain && !state.library.shows_additions {
+        state.eager.store(true, Ordering::Release);
+        materialise::everything(state);
+    }
+}
+
+enum Uri {
+    Missing,
+    Directory,
+    Other,
+}
+
+impl Uri {
+    fn of(uri: &CStr) -> Uri {
+        use std::os::unix::ffi::OsStrExt;
+        if !uri.to_bytes().starts_with(b"/") || uri.to_bytes().contains(&b':') {
+            return Uri::Other;
+        }
+        match std::fs::metadata(Path::new(std::ffi::OsStr::from_bytes(uri.to_bytes()))) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Uri::Missing,
+            Ok(metadata) if metadata.is_dir() && readable(uri) => Uri::Directory,
+            _ => Uri::Other,
+        }
+    }
+}
+
+fn readable(directory: &CStr) -> bool {
+    // SAFETY: NUL-terminated path.
+    unsafe { libc::faccessat(libc::AT_FDCWD, directory.as_ptr(), libc::R_OK | libc::X_OK, libc::AT_EACCESS) == 0 }
+}
+
+fn add_original(state: &StoreState, served: &Served) -> bool {
+    let originals = &state.library.originals;
+    let (Some(method), Some(ctrl)) = (originals.X509_LOOKUP_store, originals.X509_LOOKUP_ctrl_ex) else { return true };
+    // SAFETY: the store is alive; the arguments are those of X509_LOOKUP_add_store_ex with a NULL URI.
+    unsafe {
+        let lookup = (served.api.X509_STORE_add_lookup)(state.store, method());
+        if lookup.is_null() {
+            return false;
+        }
+        ctrl(lookup, X509_L_ADD_STORE, ptr::null(), 0, ptr::null_mut(), ptr::null_mut(), ptr::null());
+    }
+    registered_by_original(state, served);
+    true
+}
+
+unsafe extern "C" fn get_by_subject(
+    lookup: *mut X509_LOOKUP,
+    kind: c_int,
+    name: *const X509_NAME,
+    ret: *mut X509_OBJECT,
+) -> c_int {
+    let Some((state, LookupKind::DefaultStore)) = tracked_lookup(lookup) else { return 0 };
+    let _inside = hook::inside();
+    let _uncancelled = hook::uncancelled();
+    let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));
+    match (found, state.served()) {
+        // SAFETY: `find` added the object to the program's store, which holds a reference.
+        (Ok(Some(Found::Certificate(found))), Some(served)) => unsafe { lookup::answer(&served.api, ret, found) },
+        // SAFETY: as above; a CRL's reference is given back in the same way.
+        (Ok(Some(Found::Crl(found))), Some(served)) => unsafe {
+            if (served.api.X509_OBJECT_set1_X509_CRL)(ret, found) != 1 {
+                return 0;
+            }
+            (served.api.X509_CRL_free)(found);
+            1
+        },
+        _ => 0,
+    }
+}
+
+enum Found {
+    Certificate(*mut X509),
+    Crl(*mut X509_CRL),
+}
+
+fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found> {
+    let served = state.served()?;
+    let api = &served.api;
+    let _guard = state.lock();
+    let opened = {
+        let _marked = Marked::new(served);
+        state.default_store.open(state, served)?
+    };
+    // SAFETY: the private store and its lookup live as long as the state, and the state's lock keeps other threads off
+    // them; `object` is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
+    unsafe {
+        let object = (api.X509_OBJECT_new)();
+        if object.is_null() {
+            return None;
+        }
+        let hit = (api.X509_LOOKUP_by_subject)(opened.lookup, kind, name, object) == 1;
+        let certificate = (api.X509_OBJECT_get0_X509)(object);
+        let crl = (api.X509_OBJECT_get0_X509_CRL)(object);
+        if !certificate.is_null() {
+            (api.X509_up_ref)(certificate);
+        }
+        if !crl.is_null() {
+            (api.X509_CRL_up_ref)(crl);
+        }
+        (api.X509_OBJECT_free)(object);
+        // As in stock, all that was read on the way stays, also when it is not what was asked for.
+        {
+            let _marked = Marked::new(served);
+            copy_objects(state, served, opened.store);
+        }
+        if !hit {
+            return None;
+        }
+        if !certificate.is_null() {
+            return Some(Found::Certificate(certificate));
+        }
+        (!crl.is_null()).then_some(Found::Crl(crl))
+    }
+}
+
+/// Gives the program's store all that the private one has found so far.
+///
+/// # Safety
+/// `from` is a live store of the state's libcrypto that no other thread uses; the state's lock is held.
+unsafe fn copy_objects(state: &StoreState, served: &Served, from: *mut X509_STORE) {
+    let api = &served.api;
+    // SAFETY: as the caller states; the objects stay in the private store.
+    unsafe {
+        let objects = (api.X509_STORE_get0_objects)(from);
+        for at in 0..(api.OPENSSL_sk_num)(objects).max(0) {
+            let object = (api.OPENSSL_sk_value)(objects, at).cast();
+            let certificate = (api.X509_OBJECT_get0_X509)(object);
+            if !certificate.is_null() {
+                match materialise::canonical(api, (api.X509_get_subject_name)(certificate)) {
+                    Some(subject) => drop(materialise::subject(state, served, &subject)),
+                    None => crate::openssl::order::settle(state, served),
+                }
+                (api.X509_STORE_add_cert)(state.store, certificate);
+            }
+            let crl = (api.X509_OBJECT_get0_X509_CRL)(object);
+            if !crl.is_null() {
+                (api.X509_STORE_add_crl)(state.store, crl);
+            }
+        }
+    }
+}
+
+impl DefaultStore {
+    fn directory(&self) -> Option<&CString> {
+        // SAFETY: set once, freed with the state.
+        unsafe { self.directory.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The private store, made now if this is the first time. With the state's lock held.
+    fn open(&self, state: &StoreState, served: &Served) -> Option<&Opened> {
+        // SAFETY: set once, under the lock; freed with the state.
+        if let Some(opened) = unsafe { self.opened.load(Ordering::Acquire).as_ref() } {
+            return Some(opened);
+        }
+        let (method, ctrl) = (state.library.originals.X509_LOOKUP_store?, state.library.originals.X509_LOOKUP_ctrl_ex?);
+        let directory = self.directory()?;
+        let api = &served.api;
+        // SAFETY: a store of our own, not known to anybody else before it is published.
+        unsafe {
+            let store = (api.X509_STORE_new)();
+            if store.is_null() {
+                return None;
+            }
+            let lookup = (api.X509_STORE_add_lookup)(store, method());
+            let usable = !lookup.is_null()
+                && ctrl(lookup, X509_L_ADD_STORE, directory.as_ptr(), 0, ptr::null_mut(), ptr::null_mut(), ptr::null())
+                    == 1;
+            if !usable {
+                (api.X509_STORE_free)(store);
+                return None;
+            }
+            let opened = Box::into_raw(Box::new(Opened { store, lookup }));
+            self.opened.store(opened, Ordering::Release);
+            opened.as_ref()
+        }
+    }
+
+    /// Frees the private store.
+    ///
+    /// # Safety
+    /// No lookup of the store that this belongs to is or will be under way.
+    pub unsafe fn close(&self, served: &Served) {
+        let opened = self.opened.swap(ptr::null_mut(), Ordering::AcqRel);
+        let directory = self.directory.swap(ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: made by Box::into_raw; nobody uses them any more, as the caller states.
+        unsafe {
+            if !directory.is_null() {
+                drop(Box::from_raw(directory));
+            }
+            if !opened.is_null() {
+                (served.api.X509_STORE_free)(Box::from_raw(opened).store);
+            }
+        }
+    }
+}

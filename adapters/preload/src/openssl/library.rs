@@ -1,0 +1,296 @@
+//! The libcryptos of this process, kept apart.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use crate::fork_lock::ForkLock;
+use crate::hook::Caller;
+use crate::image::Image;
+use crate::object::{self, Dyn, LinkMap, Object};
+use crate::openssl::api::{OSSL_LIB_CTX, Originals, Required, X509_LOOKUP_METHOD};
+use crate::openssl::{default_store, lookup, users};
+
+/// `OPENSSL_VERSION_NUMBER` of 1.1.1, the oldest that is served.
+const OLDEST: u64 = 0x1010_1000;
+/// Versions from here on are not known yet.
+const BEYOND: u64 = 0x5000_0000;
+const VERSION_3_0: u64 = 0x3000_0000;
+const VERSION_3_4: u64 = 0x3040_0000;
+
+static LOADED: [AtomicPtr<Libcrypto>; 16] = [const { AtomicPtr::new(ptr::null_mut()) }; 16];
+
+/// One loaded libcrypto.
+pub struct Libcrypto {
+    object: Object,
+    /// Its own additions to stores pass our hooks (Debian). With `-Bsymbolic` they don't.
+    pub shows_additions: bool,
+    /// The originals of what is hooked.
+    pub originals: Originals,
+    /// Everything that serving needs; `None`: every call is left to the originals.
+    pub served: Option<Served>,
+}
+
+/// A libcrypto that can be served.
+pub struct Served {
+    /// Its functions.
+    pub api: Required,
+    version: u64,
+    /// Our lookup method, asked before all others.
+    pub first_method: *mut X509_LOOKUP_METHOD,
+    /// Our stand-in for the default store lookup of 3.0 to 3.3.
+    pub default_store_method: *mut X509_LOOKUP_METHOD,
+}
+
+// SAFETY: function addresses, and two method tables that are written once, before they are published, and only read later.
+unsafe impl Send for Libcrypto {}
+// SAFETY: as above.
+unsafe impl Sync for Libcrypto {}
+
+impl Libcrypto {
+    /// The libcrypto that a call from this place means.
+    pub fn of_caller(caller: Caller) -> Option<&'static Libcrypto> {
+        let object = Object::of(caller.address())?;
+        // SAFETY: the link map of a loaded object.
+        let dynamic = unsafe { (*object.link_map).l_ld };
+        if let Some(library) = remembered(object.link_map, dynamic) {
+            return Some(library);
+        }
+        let library = Libcrypto::defining(object::original(caller.address(), c"X509_STORE_new")? as usize)?;
+        if remember(object.link_map, dynamic, library) {
+            users::meet(&object);
+        }
+        Some(library)
+    }
+
+    /// Whether the call comes from this libcrypto itself.
+    pub fn contains(&self, caller: Caller) -> bool {
+        self.object.contains(caller.address())
+    }
+
+    fn defining(address: usize) -> Option<&'static Libcrypto> {
+        static REGISTERING: ForkLock = ForkLock::new();
+        let known = || Libcrypto::loaded().find(|library| library.object.contains(address));
+        if let Some(library) = known() {
+            return Some(library);
+        }
+        // Made before the lock is taken: it needs the dynamic linker's lock, whose holder may be waiting for ours.
+        let fresh = Libcrypto::open(Object::of(address)?)?;
+        let _guard = REGISTERING.lock();
+        if let Some(library) = known() {
+            return Some(library);
+        }
+        let free = LOADED.iter().find(|entry| entry.load(Ordering::Acquire).is_null())?;
+        let library = Box::into_raw(Box::new(fresh));
+        free.store(library, Ordering::Release);
+        // SAFETY: just published, never freed.
+        Some(unsafe { &*library })
+    }
+
+    /// Those that were met so far.
+    fn loaded() -> impl Iterator<Item = &'static Libcrypto> {
+        // SAFETY: entries come from Box::into_raw and are never freed.
+        LOADED.iter().filter_map(|entry| unsafe { entry.load(Ordering::Acquire).as_ref() })
+    }
+
+    /// The only libcrypto of the process, for callers that are not linked against any (a tail call of a libssl that was
+    /// opened with RTLD_LOCAL).
+    fn only() -> Option<&'static Libcrypto> {
+        let mut loaded = Libcrypto::loaded();
+        loaded.next().filter(|_| loaded.next().is_none())
+    }
+
+    fn open(object: Object) -> Option<Libcrypto> {
+        let handle = object::handle_of(&object)?;
+        let find = |name: &CStr| object::defined_by(&object, handle, name);
+        // SAFETY: the names are OpenSSL's, and the declarations in `api` are those of its headers.
+        let originals = unsafe { Originals::load(find) }?;
+        // SAFETY: as above.
+        let served = unsafe { Required::load(find) }.and_then(|api| Served::new(api, &originals));
+        // SAFETY: `handle` keeps the object loaded for good.
+        let image = unsafe { Image::of_object(&object) };
+        let shows_additions = image.is_some_and(|image| {
+            image.calls_through_plt(c"X509_STORE_add_cert") && image.calls_through_plt(c"X509_STORE_add_crl")
+        });
+        Some(Libcrypto { object, shows_additions, originals, served })
+    }
+}
+
+impl Served {
+    fn new(api: Required, originals: &Originals) -> Option<Served> {
+        // SAFETY: no arguments, no state.
+        let version = unsafe { (api.OpenSSL_version_num)() };
+        // LibreSSL and others give versions of their own or lack functions of `Required`.
+        if !(OLDEST..BEYOND).contains(&version) || (0x2000_0000..VERSION_3_0).contains(&version) {
+            return None;
+        }
+        let complete = version < VERSION_3_0
+            || (originals.OSSL_LIB_CTX_set0_default.is_some()
+                && originals.OSSL_LIB_CTX_get0_global_default.is_some()
+                && originals.X509_STORE_get1_all_certs.is_some()
+                && originals.X509_LOOKUP_store.is_some()
+                && originals.X509_LOOKUP_ctrl_ex.is_some());
+        if !complete {
+            return None;
+        }
+        let first_method = lookup::method(&api)?;
+        let default_store_method = default_store::method(&api)?;
+        Some(Served { api, version, first_method, default_store_method })
+    }
+
+    /// 1.1.1: loading a file successfully clears the error queue; no library contexts; no store lookups.
+    pub fn is_before_3_0(&self) -> bool {
+        self.version < VERSION_3_0
+    }
+
+    /// 3.0 to 3.3: the default paths open the default directory as an OSSL_STORE, too. Later versions do nothing there.
+    pub fn opens_default_store(&self) -> bool {
+        (VERSION_3_0..VERSION_3_4).contains(&self.version)
+    }
+
+    /// Before 4.0 the objects of a store are one sorted stack.
+    pub fn sorts_objects(&self) -> bool {
+        self.version < 0x4000_0000
+    }
+
+    /// A path from one of the functions `X509_get_default_cert_*`.
+    pub fn default_string(&self, function: unsafe extern "C-unwind" fn() -> *const c_char) -> Option<&'static CStr> {
+        // SAFETY: these functions return constant strings.
+        let string = unsafe { function() };
+        // SAFETY: as above.
+        (!string.is_null()).then(|| unsafe { CStr::from_ptr(string) })
+    }
+}
+
+/// The function that a call would have reached without us: that of the store's libcrypto, else of the caller's.
+pub fn forward<F: Copy>(
+    library: Option<&'static Libcrypto>,
+    caller: Caller,
+    name: &CStr,
+    pick: impl Fn(&Originals) -> Option<F>,
+) -> Option<F> {
+    let library = library.or_else(|| Libcrypto::of_caller(caller));
+    if let Some(function) = library.and_then(|library| pick(&library.originals)) {
+        return Some(function);
+    }
+    let Some(address) = object::original(caller.address(), name) else {
+        return Libcrypto::only().and_then(|library| pick(&library.originals));
+    };
+    // SAFETY: F is the type that OpenSSL declares for `name`, an unsafe extern function pointer, as large as an address.
+    Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })
+}
+
+/// Calls an original. The calls that it makes through libcrypto's PLT are its own business: they pass our hooks by.
+macro_rules! original {
+    ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {{
+        let _inside = $crate::hook::inside();
+        $crate::openssl::library::transparent!($library, $caller, $name($($arg),*), or $failure)
+    }};
+}
+
+/// Calls an original for libcrypto itself, which is at work for the program and not for us: what it does through its PLT is to
+/// be seen.
+macro_rules! transparent {
+    ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
+        match $crate::openssl::library::forward(
+            $library,
+            $caller,
+            const {
+                match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a function name holds no NUL"),
+                }
+            },
+            |originals| originals.$name,
+        ) {
+            Some(function) => {
+                let _calling = $crate::hook::calling(function as usize);
+                // SAFETY: the arguments are those that the program passed for this very function.
+                unsafe { function($($arg),*) }
+            }
+            None => $failure,
+        }
+    };
+}
+pub(crate) use original;
+pub(crate) use transparent;
+
+/// Marks this thread's use of the global default library context, and gives back another afterwards.
+pub struct GlobalContext<'a> {
+    originals: &'a Originals,
+    previous: *mut OSSL_LIB_CTX,
+}
+
+impl Originals {
+    /// Whether this thread's default library context is the global one (always so before 3.0).
+    pub fn is_global_context(&self) -> bool {
+        match (self.OSSL_LIB_CTX_set0_default, self.OSSL_LIB_CTX_get0_global_default) {
+            // SAFETY: a null argument only asks for the present context.
+            (Some(set), Some(global)) => unsafe { set(ptr::null_mut()) == global() },
+            _ => true,
+        }
+    }
+
+    /// Makes the global library context this thread's default until the value is dropped. Certificates are shared by all
+    /// contexts, so they must not depend on which thread happens to parse them.
+    pub fn global_context(&self) -> GlobalContext<'_> {
+        let mut previous = ptr::null_mut();
+        if let (false, Some(set), Some(global)) =
+            (self.is_global_context(), self.OSSL_LIB_CTX_set0_default, self.OSSL_LIB_CTX_get0_global_default)
+        {
+            // SAFETY: the global context always exists.
+            previous = unsafe { set(global()) };
+        }
+        GlobalContext { originals: self, previous }
+    }
+}
+
+impl Drop for GlobalContext<'_> {
+    fn drop(&mut self) {
+        if let (false, Some(set)) = (self.previous.is_null(), self.originals.OSSL_LIB_CTX_set0_default) {
+            // SAFETY: this thread's own context from before, which outlives the call that we are in.
+            unsafe { set(self.previous) };
+        }
+    }
+}
+
+/// One remembered answer. An object that was unloaded leaves its slot behind; another one at the same addresses with its
+/// dynamic section at the same place is that same file again.
+struct Slot {
+    map: AtomicUsize,
+    dynamic: AtomicUsize,
+    library: AtomicPtr<Libcrypto>,
+}
+
+static REMEMBERED: [Slot; 64] = [const {
+    Slot { map: AtomicUsize::new(0), dynamic: AtomicUsize::new(0), library: AtomicPtr::new(ptr::null_mut()) }
+}; 64];
+
+fn remembered(map: *const LinkMap, dynamic: *const Dyn) -> Option<&'static Libcrypto> {
+    for slot in &REMEMBERED {
+        match slot.map.load(Ordering::Acquire) {
+            0 => return None,
+            known if known == map as usize && slot.dynamic.load(Ordering::Relaxed) == dynamic as usize => {
+                // SAFETY: stored before `map` was published, never freed.
+                return unsafe { slot.library.load(Ordering::Relaxed).as_ref() };
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn remember(map: *const LinkMap, dynamic: *const Dyn, library: &'static Libcrypto) -> bool {
+    static WRITING: ForkLock = ForkLock::new();
+    let _guard = WRITING.lock();
+    if remembered(map, dynamic).is_some() {
+        return false;
+    }
+    let free = REMEMBERED.iter().find(|slot| slot.map.load(Ordering::Relaxed) == 0);
+    if let Some(slot) = free {
+        slot.dynamic.store(dynamic as usize, Ordering::Relaxed);
+        slot.library.store(ptr::from_ref(library).cast_mut(), Ordering::Relaxed);
+        slot.map.store(map as usize, Ordering::Release);
+    }
+    free.is_some()
+}

@@ -1,0 +1,134 @@
+//! The beginning of a store, and what the program puts into it itself.
+
+use std::ffi::{c_char, c_int};
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use crate::hook::{Caller, guarded};
+use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
+use crate::openssl::enumerate;
+use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::materialise::{self, Marked};
+use crate::openssl::order::{self, Held};
+use crate::openssl::store::{LookupKind, StoreState, tracked, tracked_lookup};
+use crate::openssl::{lookup, users};
+
+/// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
+/// a file holds comes before what any other source has.
+pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
+    let store = original!(None, caller, X509_STORE_new(), or ptr::null_mut());
+    if !store.is_null() {
+        guarded(|| {
+            lookup::attach(Libcrypto::of_caller(caller)?, store, users::survey().linked);
+            Some(())
+        });
+    }
+    store
+}
+
+/// `X509_STORE_add_lookup`: remembers which handle is which.
+pub extern "C-unwind" fn add_lookup(
+    store: *mut X509_STORE,
+    method: *mut X509_LOOKUP_METHOD,
+    caller: Caller,
+) -> *mut X509_LOOKUP {
+    let state = tracked(store);
+    let library = state.map(|state| state.library);
+    let lookup = transparent!(library, caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
+    if let (Some(state), false) = (state, lookup.is_null()) {
+        guarded(|| {
+            if let Some(kind) = kind_of(state, method) {
+                state.track_lookup(lookup, kind);
+            }
+            Some(())
+        });
+    }
+    lookup
+}
+
+/// `X509_STORE_add_cert`: a certificate in memory would hide all registered ones of its subject, so those go first.
+pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) -> c_int {
+    let state = tracked(store);
+    let library = state.map(|state| state.library);
+    let added = state.and_then(|state| {
+        guarded(|| {
+            if certificate.is_null() || enumerate::holds_store_lock(store) {
+                return None;
+            }
+            let served = state.served()?;
+            let _guard = state.lock();
+            if state.registrations.iter().next().is_some() {
+                let _marked = Marked::new(served);
+                // SAFETY: the program passes a valid certificate of this libcrypto.
+                let subject = unsafe { (served.api.X509_get_subject_name)(certificate) };
+                match materialise::canonical(&served.api, subject) {
+                    // Among several of one subject some versions do not recognise one that is already there.
+                    Some(subject) if materialise::is_shared(state, &subject) => order::settle(state, served),
+                    Some(subject) => drop(materialise::subject(state, served, &subject)),
+                    None => order::settle(state, served),
+                }
+            }
+            state.touched.store(true, Ordering::Release);
+            // SAFETY: as above.
+            order::note_added(state, served, unsafe { Held::new(&served.api, certificate) });
+            // SAFETY: the program's own arguments; the function takes the store's lock, not ours.
+            let added = unsafe { (served.api.X509_STORE_add_cert)(store, certificate) };
+            order::remember_sortedness(state, served);
+            Some(added)
+        })
+    });
+    added.unwrap_or_else(|| original!(library, caller, X509_STORE_add_cert(store, certificate), or 0))
+}
+
+/// `X509_STORE_add_crl`: where a CRL comes to lie among the certificates decides what later searches see first, so the
+/// store is brought to what an eager load would have made of it before.
+pub extern "C-unwind" fn add_crl(store: *mut X509_STORE, crl: *mut X509_CRL, caller: Caller) -> c_int {
+    let state = tracked(store);
+    if let Some(state) = state {
+        guarded(|| {
+            if !enumerate::holds_store_lock(store) {
+                materialise::leave_to_original(state);
+            }
+            Some(())
+        });
+    }
+    original!(state.map(|state| state.library), caller, X509_STORE_add_crl(store, crl), or 0)
+}
+
+/// `X509_load_crl_file`: as `X509_STORE_add_crl`, which libcrypto calls where no hook may see it.
+pub extern "C-unwind" fn load_crl_file(
+    lookup: *mut X509_LOOKUP,
+    file: *const c_char,
+    kind: c_int,
+    caller: Caller,
+) -> c_int {
+    let tracked = tracked_lookup(lookup);
+    let library = tracked.map(|(state, _)| state.library).or_else(|| Libcrypto::of_caller(caller));
+    if library.is_some_and(|library| library.contains(caller)) {
+        return transparent!(library, caller, X509_load_crl_file(lookup, file, kind), or 0);
+    }
+    if let Some((state, _)) = tracked {
+        guarded(|| {
+            if !enumerate::holds_store_lock(state.store) {
+                materialise::leave_to_original(state);
+            }
+            Some(())
+        });
+    }
+    original!(library, caller, X509_load_crl_file(lookup, file, kind), or 0)
+}
+
+fn kind_of(state: &StoreState, method: *mut X509_LOOKUP_METHOD) -> Option<LookupKind> {
+    let served = state.served()?;
+    // SAFETY: these return constant method tables.
+    unsafe {
+        if method == (served.api.X509_LOOKUP_file)() {
+            return Some(LookupKind::File);
+        }
+        if method == (served.api.X509_LOOKUP_hash_dir)() {
+            return Some(LookupKind::HashedDirectory);
+        }
+        let store = state.library.originals.X509_LOOKUP_store?;
+        (method == store()).then_some(LookupKind::Store)
+    }
+}

@@ -1,0 +1,189 @@
+//! Entry points that load one file.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
+
+use crate::hook::{Caller, guarded};
+use crate::labels::{Bypass, Label, Served as Entry};
+use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_PEM, X509_LOOKUP, X509_STORE};
+use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::store::{LookupKind, StoreState, tracked, tracked_lookup};
+use crate::openssl::{enumerate, materialise};
+use crate::process;
+
+/// `X509_STORE_load_file`.
+pub extern "C-unwind" fn store_load_file(store: *mut X509_STORE, file: *const c_char, caller: Caller) -> c_int {
+    let state = tracked(store);
+    match load(state, caller, file, ptr::null_mut(), ptr::null(), Entry::LoadFile) {
+        Some(_) => 1,
+        None => original!(library_of(state), caller, X509_STORE_load_file(store, file), or 0),
+    }
+}
+
+/// `X509_STORE_load_file_ex`.
+pub extern "C-unwind" fn store_load_file_ex(
+    store: *mut X509_STORE,
+    file: *const c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let state = tracked(store);
+    match load(state, caller, file, context, properties, Entry::LoadFile) {
+        Some(_) => 1,
+        None => original!(library_of(state), caller, X509_STORE_load_file_ex(store, file, context, properties), or 0),
+    }
+}
+
+/// `X509_load_cert_file`.
+pub extern "C-unwind" fn load_cert_file(
+    lookup: *mut X509_LOOKUP,
+    file: *const c_char,
+    kind: c_int,
+    caller: Caller,
+) -> c_int {
+    let state = tracked_lookup(lookup);
+    if let Some(library) = internal(state, caller) {
+        return transparent!(Some(library), caller, X509_load_cert_file(lookup, file, kind), or 0);
+    }
+    let served = load_through(state, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertFile);
+    served.unwrap_or_else(
+        || original!(library_of(state.map(|s| s.0)), caller, X509_load_cert_file(lookup, file, kind), or 0),
+    )
+}
+
+/// `X509_load_cert_file_ex`.
+pub extern "C-unwind" fn load_cert_file_ex(
+    lookup: *mut X509_LOOKUP,
+    file: *const c_char,
+    kind: c_int,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let state = tracked_lookup(lookup);
+    if let Some(library) = internal(state, caller) {
+        return transparent!(Some(library), caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0);
+    }
+    let served = load_through(state, caller, file, kind, context, properties, Entry::LoadCertFile);
+    served.unwrap_or_else(|| {
+        let library = library_of(state.map(|s| s.0));
+        original!(library, caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0)
+    })
+}
+
+/// `X509_load_cert_crl_file`.
+pub extern "C-unwind" fn load_cert_crl_file(
+    lookup: *mut X509_LOOKUP,
+    file: *const c_char,
+    kind: c_int,
+    caller: Caller,
+) -> c_int {
+    let state = tracked_lookup(lookup);
+    if let Some(library) = internal(state, caller) {
+        return transparent!(Some(library), caller, X509_load_cert_crl_file(lookup, file, kind), or 0);
+    }
+    let served = load_through(state, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertCrlFile);
+    served.unwrap_or_else(
+        || original!(library_of(state.map(|s| s.0)), caller, X509_load_cert_crl_file(lookup, file, kind), or 0),
+    )
+}
+
+/// `X509_load_cert_crl_file_ex`.
+pub extern "C-unwind" fn load_cert_crl_file_ex(
+    lookup: *mut X509_LOOKUP,
+    file: *const c_char,
+    kind: c_int,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let state = tracked_lookup(lookup);
+    if let Some(library) = internal(state, caller) {
+        return transparent!(Some(library), caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0);
+    }
+    let served = load_through(state, caller, file, kind, context, properties, Entry::LoadCertCrlFile);
+    served.unwrap_or_else(|| {
+        let library = library_of(state.map(|s| s.0));
+        original!(library, caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0)
+    })
+}
+
+/// Serves a PEM file; `None`: the original is to be called, and the store is ready for it.
+pub fn load(
+    state: Option<&StoreState>,
+    caller: Caller,
+    file: *const c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    entry: Entry,
+) -> Option<c_int> {
+    serve_or_prepare(state, caller, entry, |state| {
+        if file.is_null() {
+            return Err(Bypass::Path);
+        }
+        if !context.is_null() || !properties.is_null() {
+            return Err(Bypass::LibraryContext);
+        }
+        let served = state.served().ok_or(Bypass::UnsupportedLibrary)?;
+        // SAFETY: the program passes a NUL-terminated path.
+        materialise::serve_file(state, served, unsafe { CStr::from_ptr(file) })
+    })
+}
+
+/// Runs `serve` for a watched store; counts the outcome; makes the store ready when the original has to be called.
+pub fn serve_or_prepare<R>(
+    state: Option<&StoreState>,
+    caller: Caller,
+    entry: impl Label,
+    serve: impl FnOnce(&StoreState) -> Result<R, Bypass>,
+) -> Option<R> {
+    guarded(|| {
+        let Some(state) = state else {
+            let library = Libcrypto::of_caller(caller);
+            let unsupported = library.is_some_and(|library| library.served.is_none());
+            process::count(if unsupported { Bypass::UnsupportedLibrary } else { Bypass::UnknownStore }, 1);
+            return None;
+        };
+        // The program holds the store's lock: nothing can be added, in stock neither.
+        if enumerate::holds_store_lock(state.store) {
+            return None;
+        }
+        match serve(state) {
+            Ok(served) => {
+                process::count(entry, 1);
+                Some(served)
+            }
+            Err(reason) => {
+                process::count(reason, 1);
+                materialise::leave_to_original(state);
+                None
+            }
+        }
+    })
+}
+
+fn load_through(
+    state: Option<(&StoreState, LookupKind)>,
+    caller: Caller,
+    file: *const c_char,
+    kind: c_int,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    entry: Entry,
+) -> Option<c_int> {
+    if kind != X509_FILETYPE_PEM {
+        return serve_or_prepare(state.map(|s| s.0), caller, entry, |_| Err(Bypass::FileType));
+    }
+    load(state.map(|s| s.0), caller, file, context, properties, entry)
+}
+
+/// by_dir.c and by_store.c call these functions, too, for the files that they find.
+fn internal(state: Option<(&StoreState, LookupKind)>, caller: Caller) -> Option<&'static Libcrypto> {
+    let library = state.map(|(state, _)| state.library).or_else(|| Libcrypto::of_caller(caller));
+    library.filter(|library| library.contains(caller))
+}
+
+fn library_of(state: Option<&StoreState>) -> Option<&'static Libcrypto> {
+    state.map(|state| state.library)
+}

@@ -1,0 +1,129 @@
+//! Entry points that register a directory, or a file and a directory, or a URI.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use crate::hook::{Caller, guarded, inside};
+use crate::labels::{Bypass, Served as Entry};
+use crate::openssl::api::{OSSL_LIB_CTX, X509_L_ADD_STORE, X509_STORE};
+use crate::openssl::capath;
+use crate::openssl::library::{Libcrypto, original};
+use crate::openssl::load_file::{load, serve_or_prepare};
+use crate::openssl::store::{StoreState, tracked};
+
+/// `X509_STORE_load_path`: the directory stays libcrypto's; we only remember it.
+pub extern "C-unwind" fn load_path(store: *mut X509_STORE, path: *const c_char, caller: Caller) -> c_int {
+    let state = tracked(store);
+    let result = original!(library_of(state), caller, X509_STORE_load_path(store, path), or 0);
+    track(state, path, result);
+    result
+}
+
+/// `X509_STORE_load_locations`.
+pub extern "C-unwind" fn load_locations(
+    store: *mut X509_STORE,
+    file: *const c_char,
+    path: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let state = tracked(store);
+    if let Some(result) = serve_locations(state, caller, file, path, ptr::null_mut(), ptr::null()) {
+        return result;
+    }
+    let result = original!(library_of(state), caller, X509_STORE_load_locations(store, file, path), or 0);
+    track(state, path, result);
+    result
+}
+
+/// `X509_STORE_load_locations_ex`.
+pub extern "C-unwind" fn load_locations_ex(
+    store: *mut X509_STORE,
+    file: *const c_char,
+    path: *const c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let state = tracked(store);
+    if let Some(result) = serve_locations(state, caller, file, path, context, properties) {
+        return result;
+    }
+    let library = library_of(state);
+    let result = original!(library, caller, X509_STORE_load_locations_ex(store, file, path, context, properties), or 0);
+    track(state, path, result);
+    result
+}
+
+/// `X509_STORE_load_store`.
+pub extern "C-unwind" fn load_store(store: *mut X509_STORE, uri: *const c_char, caller: Caller) -> c_int {
+    let state = tracked(store);
+    prepare_for_uri(state, X509_L_ADD_STORE, caller);
+    original!(library_of(state), caller, X509_STORE_load_store(store, uri), or 0)
+}
+
+/// `X509_STORE_load_store_ex`.
+pub extern "C-unwind" fn load_store_ex(
+    store: *mut X509_STORE,
+    uri: *const c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let state = tracked(store);
+    prepare_for_uri(state, X509_L_ADD_STORE, caller);
+    original!(library_of(state), caller, X509_STORE_load_store_ex(store, uri, context, properties), or 0)
+}
+
+/// A URI can hold anything, and is read when a verification asks. Where we don't see what libcrypto then adds, nothing may be
+/// merely registered any more.
+pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Caller) {
+    if command == X509_L_ADD_STORE && state.is_some_and(|state| state.library.shows_additions) {
+        return;
+    }
+    serve_or_prepare(state, caller, Entry::LoadFile, |state| {
+        state.eager.store(true, Ordering::Release);
+        Err::<(), _>(Bypass::StoreUri)
+    });
+}
+
+/// The file first, then the directory; a file that fails ends the call before the directory is added.
+fn serve_locations(
+    state: Option<&StoreState>,
+    caller: Caller,
+    file: *const c_char,
+    path: *const c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+) -> Option<c_int> {
+    if file.is_null() {
+        return None;
+    }
+    load(state, caller, file, context, properties, Entry::LoadLocations)?;
+    let state = state?;
+    if path.is_null() {
+        return Some(1);
+    }
+    let served = state.served()?;
+    let result = {
+        let _inside = inside();
+        // SAFETY: the program's own path; with no file the function only adds the directory, as the whole call would.
+        unsafe { (served.api.X509_STORE_load_locations)(state.store, ptr::null(), path) }
+    };
+    track(Some(state), path, result);
+    Some(result)
+}
+
+fn track(state: Option<&StoreState>, path: *const c_char, result: c_int) {
+    if let (Some(state), false, 1) = (state, path.is_null(), result) {
+        guarded(|| {
+            // SAFETY: the program passed a NUL-terminated path.
+            capath::track(state, unsafe { CStr::from_ptr(path) });
+            Some(())
+        });
+    }
+}
+
+fn library_of(state: Option<&StoreState>) -> Option<&'static Libcrypto> {
+    state.map(|state| state.library)
+}

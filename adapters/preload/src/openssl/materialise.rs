@@ -1,0 +1,334 @@
+//! Putting certificates into a store, so that it holds what an eager load would have put there.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, c_int};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use windlass::{AnchorIndex, CanonicalName, LoadError, RawName};
+
+use crate::labels::{Bypass, Event};
+use crate::openssl::api::{Required, X509, X509_NAME};
+use crate::openssl::library::Served;
+use crate::openssl::order;
+use crate::openssl::snapshot::Snapshot;
+use crate::openssl::store::{Registration, StoreState};
+use crate::openssl::users;
+use crate::process;
+
+/// Registers a PEM file with a store in place of loading it. The result is the number of certificates that a load
+/// would have reported.
+///
+/// Success has the side effect on the error queue that it has in stock: 1.1.1's PEM_X509_INFO_read_bio clears the whole
+/// queue at the end of a file, 3.0 and later leave older entries alone.
+pub fn serve_file(state: &StoreState, served: &Served, path: &CStr) -> Result<c_int, Bypass> {
+    if !state.linked {
+        return Err(Bypass::NotLinked);
+    }
+    if !state.library.originals.is_global_context() {
+        return Err(Bypass::LibraryContext);
+    }
+    let snapshot = load(state, path)?;
+    if !snapshot.has_readable_keys(served) {
+        return Err(Bypass::UnsupportedContent);
+    }
+    let count = c_int::try_from(snapshot.roots.len()).map_err(|_| Bypass::NotAFile)?;
+    let marked = Marked::new(served);
+    let registered = register(state, served, snapshot);
+    drop(marked);
+    registered?;
+    if served.is_before_3_0() {
+        // SAFETY: no preconditions.
+        unsafe { (served.api.ERR_clear_error)() };
+    }
+    Ok(count)
+}
+
+/// The certificates of a PEM file, from the cache.
+pub fn load(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
+    use std::os::unix::ffi::OsStrExt;
+    if path.is_empty() {
+        return Err(Bypass::Path);
+    }
+    let process = process::current();
+    let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
+    let roots = process.cache.load_cafile(path).map_err(|error| bypass_for(&error))?;
+    if users::survey().changes_certificates {
+        // One store's certificates are then its own, as in stock.
+        let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot.roots, &roots));
+        return Ok(
+            known.map_or_else(|| Arc::new(Snapshot::new(state.library, roots)), |known| Arc::clone(&known.snapshot))
+        );
+    }
+    Ok(process.snapshot(state.library, roots))
+}
+
+/// The program is about to load something into this store that we can't look into: what was only registered so far goes
+/// in first, so that the order is that of an eager load.
+pub fn leave_to_original(state: &StoreState) {
+    everything(state);
+    state.touched.store(true, Ordering::Release);
+    state.loaded_by_original.store(true, Ordering::Release);
+}
+
+/// Adds all that is registered, in the order in which an eager load would have.
+pub fn everything(state: &StoreState) {
+    let Some(served) = state.served() else { return };
+    let _guard = state.lock();
+    let _marked = Marked::new(served);
+    order::settle(state, served);
+}
+
+/// Adds every registered anchor of a subject. To be called with the state's lock held. The result is the first of them.
+pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Option<*mut X509> {
+    let mut first = None;
+    for registration in state.registrations.iter() {
+        for index in arranged(registration.snapshot.roots.by_subject(name)) {
+            let certificate = if registration.has_added(index) {
+                // Another thread has just added it; or the program has taken it out of the store again.
+                let exposed = state.exposed.load(Ordering::Acquire);
+                if exposed { None } else { registration.snapshot.certificate(served, index) }
+            } else {
+                let added = add(state, served, &registration.snapshot, index);
+                if added.is_some() {
+                    registration.mark(index);
+                }
+                added
+            };
+            first = first.or(certificate);
+        }
+    }
+    first
+}
+
+/// Whether several anchors of this subject are registered.
+pub fn is_shared(state: &StoreState, name: &CanonicalName) -> bool {
+    let anchors = |known: &Arc<Registration>| known.snapshot.roots.by_subject(name).count();
+    state.registrations.iter().map(anchors).sum::<usize>() > 1
+}
+
+/// Adds one anchor; duplicates collapse in the store.
+pub fn add(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot>, index: AnchorIndex) -> Option<*mut X509> {
+    let certificate = snapshot.certificate(served, index)?;
+    state.touched.store(true, Ordering::Release);
+    // SAFETY: the store is alive for the length of the call that we are in; it takes a reference of its own.
+    let added = unsafe { (served.api.X509_STORE_add_cert)(state.store, certificate) };
+    (added == 1).then_some(certificate)
+}
+
+/// The canonical form of one of libcrypto's names; `None` when our reader does not know its form.
+pub fn canonical(api: &Required, name: *const X509_NAME) -> Option<CanonicalName> {
+    let (mut der, mut length) = (std::ptr::null(), 0);
+    // SAFETY: `name` is a valid name of this libcrypto; the encoding belongs to it and stays until it is changed.
+    if unsafe { (api.X509_NAME_get0_der)(name, &mut der, &mut length) } != 1 || der.is_null() {
+        return None;
+    }
+    // SAFETY: as above.
+    let der = unsafe { std::slice::from_raw_parts(der, length) };
+    CanonicalName::from_raw(RawName::from_der(der).ok()?).ok()
+}
+
+/// Restores the error queue to what it was, should libcrypto leave something there while it works for us.
+///
+/// 1.1.1 has no counted marks: a mark of ours on an entry that libcrypto has marked itself would end that mark, too. There
+/// nothing is marked; parsing a certificate that it accepts leaves no error behind.
+pub struct Marked<'a>(Option<&'a Required>);
+
+impl<'a> Marked<'a> {
+    /// Marks the present end of the queue.
+    pub fn new(served: &'a Served) -> Self {
+        let api = (!served.is_before_3_0()).then_some(&served.api);
+        if let Some(api) = api {
+            // SAFETY: no preconditions. With an empty queue no mark is set, and popping to it empties the queue again.
+            unsafe { (api.ERR_set_mark)() };
+        }
+        Marked(api)
+    }
+}
+
+impl Drop for Marked<'_> {
+    fn drop(&mut self) {
+        if let Some(api) = self.0 {
+            // SAFETY: as above.
+            unsafe { (api.ERR_pop_to_mark)() };
+        }
+    }
+}
+
+fn register(state: &StoreState, served: &Served, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
+    let _guard = state.lock();
+    // A directory may have given libcrypto certificates since the last search: they come before the new ones.
+    order::settle_after_search(state, served);
+    if is_contested(state, served, &snapshot) {
+        return Err(Bypass::SharedSubject);
+    }
+    process::count(Event::AnchorsRegistered, snapshot.roots.len() as u64);
+    let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot, &snapshot));
+    if let Some(known) = known {
+        // The same certificates again: nothing is new, but it shows in the order of an enumeration.
+        order::note(state, order::Event::Load(Arc::clone(known)));
+        order::remember_sortedness(state, served);
+        return Ok(());
+    }
+    let registration = Arc::new(Registration::new(snapshot));
+    order::note(state, order::Event::Load(Arc::clone(&registration)));
+    state.registrations.push(Arc::clone(&registration));
+    if state.eager.load(Ordering::Acquire) {
+        order::settle(state, served);
+        return Ok(());
+    }
+    // Other threads may verify while a lookup adds one certificate after the other: a subject that several certificates
+    // share must never be seen with only some of them. It goes in now, before the program has its store back.
+    let roots = &registration.snapshot.roots;
+    let mut now: Vec<CanonicalName> =
+        roots.shared_subjects().iter().filter_map(|&index| canonical_subject(&registration.snapshot, index)).collect();
+    now.sort_unstable();
+    now.dedup();
+    for name in &now {
+        subject(state, served, name);
+    }
+    order::remember_sortedness(state, served);
+    Ok(())
+}
+
+/// Whether a subject of this source would end up with several certificates of different origin. What stock makes of that
+/// depends on the version: some forget to recognise a certificate that is already there, and hold it twice. The original
+/// does it better.
+fn is_contested(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot>) -> bool {
+    let roots = &snapshot.roots;
+    let registered = |name: &CanonicalName| {
+        state.registrations.iter().any(|known| known.snapshot.roots.by_subject(name).next().is_some())
+    };
+    // One certificate twice, among others of its subject.
+    if roots.shared_subjects().iter().any(|&index| roots.anchor(index).is_duplicate()) {
+        return true;
+    }
+    let mut earlier = state.registrations.iter().map(|known| &known.snapshot);
+    if earlier.any(|other| have_contested_subject(other, snapshot)) {
+        return true;
+    }
+    let mut seen = HashSet::new();
+    subjects_in_memory(state, served).into_iter().any(|name| match name {
+        Some(name) => {
+            let overlaps = roots.by_subject(&name).next().is_some();
+            overlaps && (!registered(&name) || !seen.insert(name))
+        }
+        None => true,
+    })
+}
+
+/// Whether two sources, together, have different certificates of one subject that both have.
+fn have_contested_subject(a: &Arc<Snapshot>, b: &Arc<Snapshot>) -> bool {
+    if Arc::ptr_eq(&a.roots, &b.roots) {
+        return !a.roots.shared_subjects().is_empty();
+    }
+    let (small, large) = if a.roots.len() <= b.roots.len() { (a, b) } else { (b, a) };
+    small.roots.anchors().any(|anchor| {
+        let Ok(name) = CanonicalName::from_raw(anchor.raw_subject()) else { return true };
+        let mut others = large.roots.by_subject(&name).peekable();
+        let own_are_several = small.roots.by_subject(&name).any(|own| small.roots.anchor(own).der() != anchor.der());
+        others.peek().is_some()
+            && (own_are_several || others.any(|index| large.roots.anchor(index).der() != anchor.der()))
+    })
+}
+
+/// The canonical subject of one anchor.
+pub fn canonical_subject(snapshot: &Snapshot, index: AnchorIndex) -> Option<CanonicalName> {
+    let anchor = snapshot.roots.anchor(index);
+    CanonicalName::from_raw(anchor.raw_subject()).ok()
+}
+
+/// Adds what is not in memory yet. To be called with the state's lock held.
+pub fn complete(state: &StoreState, served: &Served) {
+    for registration in state.registrations.iter() {
+        if registration.complete.load(Ordering::Acquire) {
+            continue;
+        }
+        let added = registration.added();
+        let mut whole = true;
+        for anchor in registration.snapshot.roots.anchors() {
+            let index = anchor.index();
+            if !added.contains(&(index.get() as u32)) {
+                whole &= add(state, served, &registration.snapshot, index).is_some();
+            }
+        }
+        registration.complete.store(whole, Ordering::Release);
+    }
+}
+
+fn subjects_in_memory(state: &StoreState, served: &Served) -> Vec<Option<CanonicalName>> {
+    let api = &served.api;
+    let name_of = |certificate: *mut X509| {
+        // SAFETY: a certificate of this libcrypto, kept alive by the stack or the store's lock.
+        canonical(api, unsafe { (api.X509_get_subject_name)(certificate) })
+    };
+    let mut names = Vec::new();
+    let get1_all_certs = state.library.originals.X509_STORE_get1_all_certs;
+    if let (Some(get1_all_certs), false) = (get1_all_certs, served.sorts_objects()) {
+        if !state.touched.load(Ordering::Acquire) {
+            return names;
+        }
+        // SAFETY: the store is alive; the stack and one reference to each certificate are ours and freed below.
+        unsafe {
+            let all = get1_all_certs(state.store);
+            for at in 0..(api.OPENSSL_sk_num)(all).max(0) {
+                names.push(name_of((api.OPENSSL_sk_value)(all, at).cast()));
+            }
+            (api.OPENSSL_sk_pop_free)(all, free_certificate(api));
+        }
+        return names;
+    }
+    // Before 4.0 get0_objects is the live stack, to be read under the store's lock. (get1_all_certs of 3.5 sorts it.)
+    // SAFETY: the lock is held while the stack is read; nothing that is called in between takes it.
+    unsafe {
+        if (api.X509_STORE_lock)(state.store) != 1 {
+            return vec![None];
+        }
+        let objects = (api.X509_STORE_get0_objects)(state.store);
+        for at in 0..(api.OPENSSL_sk_num)(objects).max(0) {
+            let certificate = (api.X509_OBJECT_get0_X509)((api.OPENSSL_sk_value)(objects, at).cast());
+            if !certificate.is_null() {
+                names.push(name_of(certificate));
+            }
+        }
+        (api.X509_STORE_unlock)(state.store);
+    }
+    names
+}
+
+/// `X509_free` as the destructor of a stack's elements.
+fn free_certificate(api: &Required) -> crate::openssl::api::FreeElement {
+    // SAFETY: both take one object pointer and return nothing; this is how OpenSSL's own sk_X509_pop_free calls it.
+    unsafe {
+        std::mem::transmute::<unsafe extern "C-unwind" fn(*mut X509), crate::openssl::api::FreeElement>(api.X509_free)
+    }
+}
+
+fn bypass_for(error: &LoadError) -> Bypass {
+    match error {
+        LoadError::Unsupported { .. } => Bypass::UnsupportedContent,
+        LoadError::ChangedWhileReading { .. } => Bypass::Changing,
+        LoadError::NotAFile { .. } | LoadError::TooLarge { .. } => Bypass::NotAFile,
+        _ => Bypass::Unreadable,
+    }
+}
+
+/// The order in which the anchors of one subject are added: as the source has them. The deliberately broken variants
+/// exist only to show that the differential tests notice them.
+#[cfg(not(feature = "sabotage"))]
+fn arranged(indices: impl Iterator<Item = AnchorIndex>) -> impl Iterator<Item = AnchorIndex> {
+    indices
+}
+
+#[cfg(feature = "sabotage")]
+fn arranged(indices: impl Iterator<Item = AnchorIndex>) -> impl Iterator<Item = AnchorIndex> {
+    let mut all: Vec<AnchorIndex> = indices.collect();
+    match process::environment(c"WINDLASS_SABOTAGE").and_then(|value| value.to_str()) {
+        Some("first") => all.truncate(1),
+        Some("last") => drop(all.drain(..all.len().saturating_sub(1))),
+        Some("reversed") => all.reverse(),
+        _ => {}
+    }
+    all.into_iter()
+}

@@ -1,0 +1,74 @@
+//! OpenSSL 1.1.1, 3.x and 4.x, found at run time.
+//!
+//! | module | concern |
+//! | --- | --- |
+//! | `api` | the functions that are used, as each libcrypto defines them |
+//! | `library` | which libcrypto a caller means |
+//! | `users` | who uses a libcrypto, and whether its certificates may be shared |
+//! | `snapshot` | the parsed certificates of one root store |
+//! | `store` | what is known of one `X509_STORE` |
+//! | `materialise` | putting certificates into a store, in the order of an eager load |
+//! | `order` | the order in which an eager load would have left them |
+//! | `lookup` | the lookup method that answers when a verification asks |
+//! | `capath` | hashed directories |
+//! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
+//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `lifecycle`, `ca_names` | entry points |
+
+pub mod api;
+pub mod ca_names;
+pub mod capath;
+pub mod default_paths;
+pub mod default_store;
+pub mod enumerate;
+pub mod library;
+pub mod lifecycle;
+pub mod load_file;
+pub mod load_path;
+pub mod lookup;
+pub mod lookup_ctrl;
+pub mod materialise;
+pub mod order;
+pub mod snapshot;
+pub mod store;
+pub mod users;
+
+hook! {
+    0 X509_STORE_new => lifecycle::new;
+    2 X509_STORE_add_lookup => lifecycle::add_lookup;
+    2 X509_STORE_add_cert => lifecycle::add_cert;
+    2 X509_STORE_add_crl => lifecycle::add_crl;
+
+    1 X509_STORE_set_default_paths => default_paths::plain;
+    3 X509_STORE_set_default_paths_ex => default_paths::extended;
+
+    2 X509_STORE_load_file => load_file::store_load_file;
+    4 X509_STORE_load_file_ex => load_file::store_load_file_ex;
+    3 X509_load_cert_file => load_file::load_cert_file;
+    5 X509_load_cert_file_ex => load_file::load_cert_file_ex;
+    3 X509_load_crl_file => lifecycle::load_crl_file;
+    3 X509_load_cert_crl_file => load_file::load_cert_crl_file;
+    5 X509_load_cert_crl_file_ex => load_file::load_cert_crl_file_ex;
+
+    2 X509_STORE_load_path => load_path::load_path;
+    3 X509_STORE_load_locations => load_path::load_locations;
+    5 X509_STORE_load_locations_ex => load_path::load_locations_ex;
+    2 X509_STORE_load_store => load_path::load_store;
+    4 X509_STORE_load_store_ex => load_path::load_store_ex;
+
+    5 X509_LOOKUP_ctrl => lookup_ctrl::plain;
+    7 X509_LOOKUP_ctrl_ex => lookup_ctrl::extended;
+
+    1 X509_STORE_lock => enumerate::lock;
+    1 X509_STORE_unlock => enumerate::unlock;
+    1 X509_STORE_get0_objects => enumerate::get0_objects;
+    1 X509_STORE_get1_objects => enumerate::get1_objects;
+    1 X509_STORE_get1_all_certs => enumerate::get1_all_certs;
+    2 X509_STORE_CTX_print_verify_cb => enumerate::print_verify_cb;
+    2 OSSL_CMP_CTX_set0_trustedStore => enumerate::cmp_set0_trusted_store;
+
+    1 SSL_load_client_CA_file => ca_names::load_client_ca_file;
+    3 SSL_load_client_CA_file_ex => ca_names::load_client_ca_file_ex;
+    2 SSL_add_file_cert_subjects_to_stack => ca_names::add_file_cert_subjects_to_stack;
+    2 SSL_add_dir_cert_subjects_to_stack => ca_names::add_dir_cert_subjects_to_stack;
+    4 PEM_read_bio_X509 => ca_names::pem_read_bio_x509;
+}

@@ -1,0 +1,111 @@
+//! The parsed certificates of one root store for one libcrypto, made one by one when they are needed.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+
+use windlass::{AnchorIndex, RootStore};
+
+use crate::labels::Event;
+use crate::openssl::api::X509;
+use crate::openssl::library::{Libcrypto, Served};
+use crate::process;
+
+/// A root store together with the `X509` objects that were made of it so far.
+///
+/// The objects are shared by reference count with every store that needs them. They are parsed in the global library
+/// context, as a load without a context of its own does.
+pub struct Snapshot {
+    library: &'static Libcrypto,
+    /// The certificates as they were read.
+    pub roots: Arc<RootStore>,
+    certificates: Box<[AtomicPtr<X509>]>,
+    /// Whether `has_readable_keys` was found to be so: unknown, yes, no.
+    readable_keys: AtomicU8,
+}
+
+const UNKNOWN: u8 = 0;
+const YES: u8 = 1;
+const NO: u8 = 2;
+/// 1.2.840.113549.1.1.1 in DER.
+const RSA_ENCRYPTION: &[u8] = &[0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
+
+impl Snapshot {
+    /// Nothing is parsed yet.
+    pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Snapshot {
+        let certificates = (0..roots.len()).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
+        Snapshot { library, roots, certificates, readable_keys: AtomicU8::new(UNKNOWN) }
+    }
+
+    /// The certificate, parsed now if nobody needed it before. The reference belongs to the snapshot.
+    pub fn certificate(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
+        let slot = self.certificates.get(index.get())?;
+        let known = slot.load(Ordering::Acquire);
+        if !known.is_null() {
+            process::count(Event::AnchorsShared, 1);
+            return Some(known);
+        }
+        let fresh = self.parse(served, index)?;
+        match slot.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => {
+                process::count(Event::AnchorsParsed, 1);
+                Some(fresh)
+            }
+            Err(winner) => {
+                // SAFETY: parsed above and not given to anybody.
+                unsafe { (served.api.X509_free)(fresh) };
+                Some(winner)
+            }
+        }
+    }
+
+    /// Whether libcrypto can read every public key. 1.1.1 leaves errors in the queue each time that it parses a certificate
+    /// whose key it can't read; a point that is not on its curve is not seen by our reader. Such a source is not served
+    /// there. 3.0 and later restore the queue (x509_pubkey_ex_d2i_ex, x_pubkey.c).
+    pub fn has_readable_keys(&self, served: &Served) -> bool {
+        if !served.is_before_3_0() {
+            return true;
+        }
+        if self.readable_keys.load(Ordering::Acquire) == UNKNOWN {
+            let is_rsa = |spki: &[u8]| spki.windows(RSA_ENCRYPTION.len()).take(16).any(|part| part == RSA_ENCRYPTION);
+            let readable = self.roots.anchors().filter(|anchor| !is_rsa(anchor.spki())).all(|anchor| {
+                let certificate = self.certificate(served, anchor.index());
+                // SAFETY: the snapshot holds the certificate.
+                certificate.is_some_and(|certificate| unsafe { !(served.api.X509_get0_pubkey)(certificate).is_null() })
+            });
+            self.readable_keys.store(if readable { YES } else { NO }, Ordering::Release);
+        }
+        self.readable_keys.load(Ordering::Acquire) == YES
+    }
+
+    /// Whether neither a store nor the cache uses this snapshot or its root store any more.
+    pub fn is_abandoned(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) == 1 && Arc::strong_count(&self.roots) == 1
+    }
+
+    fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
+        let _context = self.library.originals.global_context();
+        let der = self.roots.anchor(index).der();
+        let mut at = der.as_ptr();
+        // SAFETY: `at` points to `der.len()` readable bytes; d2i_X509 copies what it keeps.
+        let certificate = unsafe { (served.api.d2i_X509)(ptr::null_mut(), &mut at, i64::try_from(der.len()).ok()?) };
+        if certificate.is_null() {
+            process::count(Event::ParseFailures, 1);
+            return None;
+        }
+        Some(certificate)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let Some(served) = &self.library.served else { return };
+        for slot in &self.certificates {
+            let certificate = slot.load(Ordering::Acquire);
+            if !certificate.is_null() {
+                // SAFETY: this releases the reference that the snapshot took when it parsed the certificate.
+                unsafe { (served.api.X509_free)(certificate) };
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What is known of one `X509_STORE`.
+
+use std::collections::HashSet;
+use std::ffi::CString;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use windlass::AnchorIndex;
+
+use crate::fork_lock::{ForkGuard, ForkLock};
+use crate::openssl::api::{X509_LOOKUP, X509_OBJECT, X509_STORE};
+use crate::openssl::default_store::DefaultStore;
+use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::order::Event;
+use crate::openssl::snapshot::Snapshot;
+use crate::ptr_table::PtrTable;
+
+/// The state that goes with a store from its `X509_STORE_new` to its end.
+///
+/// Invariant, held whenever `lock` is free: for each subject of each registered snapshot, either all its anchors are in
+/// the store's memory, in the order of an eager load, or none of them and no other certificate of that subject is.
+pub struct StoreState {
+    /// Whose store it is.
+    pub library: &'static Libcrypto,
+    /// The store.
+    pub store: *mut X509_STORE,
+    /// Something is linked against the library (see `users`); else nothing is served.
+    pub linked: bool,
+    lock: ForkLock,
+    /// Registered sources, in the order in which the program loaded them.
+    pub registrations: AppendList<Arc<Registration>>,
+    /// What happened to the store, for `order`.
+    pub events: AppendList<Event>,
+    /// How many of the events, from the start, are dealt with.
+    pub settled: AtomicUsize,
+    /// The last event is a search.
+    pub ends_in_find: AtomicBool,
+    /// The stack was sorted when the last load or addition was noted.
+    pub sorted_when_noted: AtomicBool,
+    /// 4.0: `X509_STORE_get0_objects` has turned the table of objects into a stack.
+    pub converted: AtomicBool,
+    /// The original has loaded something into the store.
+    pub loaded_by_original: AtomicBool,
+    /// Objects that were taken out of the store's stack; another thread may still look at them.
+    pub retired: AppendList<usize>,
+    /// Hashed directories, in the order in which libcrypto asks them.
+    pub directories: AppendList<CString>,
+    /// The store's memory may hold something.
+    pub touched: AtomicBool,
+    /// Something may read the store's memory where no hook sees it: whatever is loaded goes in at once.
+    pub eager: AtomicBool,
+    /// The program has had the live stack of objects.
+    pub exposed: AtomicBool,
+    /// OpenSSL 3.0 to 3.3: the default directory as an OSSL_STORE.
+    pub default_store: DefaultStore,
+    lookups: AppendList<usize>,
+}
+
+// SAFETY: the raw pointer is only handed to libcrypto's functions, which lock the store themselves.
+unsafe impl Send for StoreState {}
+// SAFETY: as above; all other members are atomics, append-only lists, or protected by `lock`.
+unsafe impl Sync for StoreState {}
+
+/// One source, as registered with one store.
+pub struct Registration {
+    /// Its certificates.
+    pub snapshot: Arc<Snapshot>,
+    /// Those that were put into the store's memory: each once, as an eager load does.
+    added: AppendList<u32>,
+    /// All were.
+    pub complete: AtomicBool,
+}
+
+impl Registration {
+    /// Nothing was added yet.
+    pub fn new(snapshot: Arc<Snapshot>) -> Registration {
+        Registration { snapshot, added: AppendList::new(), complete: AtomicBool::new(false) }
+    }
+
+    /// Whether an anchor was added before.
+    pub fn has_added(&self, index: AnchorIndex) -> bool {
+        self.complete.load(Ordering::Acquire) || self.added.iter().any(|&known| known as usize == index.get())
+    }
+
+    /// Remembers that an anchor was added.
+    pub fn mark(&self, index: AnchorIndex) {
+        self.added.push(index.get() as u32);
+    }
+
+    /// The anchors that were added one by one.
+    pub fn added(&self) -> HashSet<u32> {
+        self.added.iter().copied().collect()
+    }
+}
+
+/// The lookup methods of libcrypto, and ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookupKind {
+    /// `X509_LOOKUP_file`.
+    File,
+    /// `X509_LOOKUP_hash_dir`.
+    HashedDirectory,
+    /// `X509_LOOKUP_store`.
+    Store,
+    /// Ours, the first of the store.
+    First,
+    /// Ours, in place of the store lookup of the default paths.
+    DefaultStore,
+}
+
+#[derive(Clone, Copy)]
+struct Tracked(*const StoreState);
+
+#[derive(Clone, Copy)]
+struct TrackedLookup(*const StoreState, LookupKind);
+
+static STORES: PtrTable<Tracked> = PtrTable::new();
+static LOOKUPS: PtrTable<TrackedLookup> = PtrTable::new();
+
+/// The state of a store that was made while we were watching.
+///
+/// The caller holds a reference to the store for the length of its call, as the API demands of it, so the state lives.
+pub fn tracked<'a>(store: *const X509_STORE) -> Option<&'a StoreState> {
+    // SAFETY: see above; the state is freed by the store's last X509_STORE_free alone.
+    STORES.get(store as usize).map(|Tracked(state)| unsafe { &*state })
+}
+
+/// The state of the store that a lookup handle belongs to, and what the lookup is.
+pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState, LookupKind)> {
+    // SAFETY: as in `tracked`: lookups are freed with their store.
+    LOOKUPS.get(lookup as usize).map(|TrackedLookup(state, kind)| (unsafe { &*state }, kind))
+}
+
+impl StoreState {
+    /// Starts to watch a new store. The result belongs to the store's first lookup, which gives it back to `end`.
+    pub fn begin(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool) -> *mut StoreState {
+        let state = Box::into_raw(Box::new(StoreState {
+            library,
+            store,
+            linked,
+            lock: ForkLock::new(),
+            registrations: AppendList::new(),
+            events: AppendList::new(),
+            settled: AtomicUsize::new(0),
+            ends_in_find: AtomicBool::new(false),
+            sorted_when_noted: AtomicBool::new(false),
+            converted: AtomicBool::new(false),
+            loaded_by_original: AtomicBool::new(false),
+            retired: AppendList::new(),
+            directories: AppendList::new(),
+            touched: AtomicBool::new(false),
+            eager: AtomicBool::new(false),
+            exposed: AtomicBool::new(false),
+            default_store: DefaultStore::default(),
+            lookups: AppendList::new(),
+        }));
+        STORES.insert(store as usize, Tracked(state));
+        state
+    }
+
+    /// Stops watching.
+    ///
+    /// # Safety
+    /// `state` came from `begin`, and no call on its store is or will be under way.
+    pub unsafe fn end(state: *mut StoreState) {
+        // SAFETY: as the caller states.
+        let state = unsafe { Box::from_raw(state) };
+        STORES.remove(state.store as usize);
+        for &lookup in state.lookups.iter() {
+            LOOKUPS.remove(lookup);
+        }
+        if let Some(served) = state.served() {
+            // SAFETY: as the caller states.
+            unsafe { state.default_store.close(served) };
+            for &object in state.retired.iter() {
+                // SAFETY: taken out of the stack by `order`, and nobody is inside a call on this store any more.
+                unsafe { (served.api.X509_OBJECT_free)(object as *mut X509_OBJECT) };
+            }
+        }
+        drop(state);
+    }
+
+    /// Remembers what a lookup handle of this store is.
+    pub fn track_lookup(&self, lookup: *mut X509_LOOKUP, kind: LookupKind) {
+        if tracked_lookup(lookup).is_none() {
+            self.lookups.push(lookup as usize);
+            LOOKUPS.insert(lookup as usize, TrackedLookup(self, kind));
+        }
+    }
+
+    /// Keeps other threads from registering or materialising.
+    pub fn lock(&self) -> ForkGuard<'_> {
+        self.lock.lock()
+    }
+
+    /// The program has the live stack of objects: it may take some out, and it sees what comes in. From now on everything goes
+    /// in as it is loaded, and nothing comes back.
+    pub fn expose(&self) {
+        self.eager.store(true, Ordering::Release);
+        self.exposed.store(true, Ordering::Release);
+        if !self.served().is_some_and(Served::sorts_objects) {
+            self.converted.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether an enumeration would miss something, or see it in another order.
+    pub fn is_incomplete(&self) -> bool {
+        let sorts = self.served().is_some_and(Served::sorts_objects);
+        (sorts && self.has_pending())
+            || self.registrations.iter().any(|registration| !registration.complete.load(Ordering::Acquire))
+    }
+
+    /// Whether something is registered that is not, or not in its place, in the store's memory.
+    pub fn has_pending(&self) -> bool {
+        self.settled.load(Ordering::Acquire) < self.events.len()
+    }
+
+    /// The functions of this store's libcrypto. Only stores of libcryptos that can be served are watched.
+    pub fn served(&self) -> Option<&'static Served> {
+        self.library.served.as_ref()
+    }
+}
+
+/// A list that only grows, read without a lock.
+pub struct AppendList<T> {
+    head: AtomicPtr<Link<T>>,
+    /// A link near the end, where the next push begins to look for it.
+    tail: AtomicPtr<Link<T>>,
+    length: AtomicUsize,
+}
+
+struct Link<T> {
+    value: T,
+    next: AtomicPtr<Link<T>>,
+}
+
+impl<T> AppendList<T> {
+    /// An empty list.
+    pub const fn new() -> Self {
+        AppendList {
+            head: AtomicPtr::new(ptr::null_mut()),
+            tail: AtomicPtr::new(ptr::null_mut()),
+            length: AtomicUsize::new(0),
+        }
+    }
+
+    /// Appends at the end.
+    pub fn push(&self, value: T) {
+        let fresh = Box::into_raw(Box::new(Link { value, next: AtomicPtr::new(ptr::null_mut()) }));
+        // SAFETY: links live as long as the list.
+        let mut end = match unsafe { self.tail.load(Ordering::Acquire).as_ref() } {
+            Some(tail) => &tail.next,
+            None => &self.head,
+        };
+        while let Err(occupied) = end.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: as above.
+            end = unsafe { &(*occupied).next };
+        }
+        self.tail.store(fresh, Ordering::Release);
+        self.length.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.length.load(Ordering::Acquire)
+    }
+
+    /// From first to last.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        let mut at = self.head.load(Ordering::Acquire);
+        std::iter::from_fn(move || {
+            // SAFETY: links live as long as the list, which is borrowed.
+            let link = unsafe { at.as_ref() }?;
+            at = link.next.load(Ordering::Acquire);
+            Some(&link.value)
+        })
+    }
+}
+
+impl<T> Drop for AppendList<T> {
+    fn drop(&mut self) {
+        let mut at = *self.head.get_mut();
+        while !at.is_null() {
+            // SAFETY: made by Box::into_raw in `push`; nobody else has a reference any more.
+            let mut link = unsafe { Box::from_raw(at) };
+            at = *link.next.get_mut();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AppendList;
+
+    #[test]
+    fn keeps_the_order_under_concurrent_pushes() {
+        let list = AppendList::new();
+        std::thread::scope(|scope| {
+            for thread in 0..4u32 {
+                let list = &list;
+                scope.spawn(move || (0..1000u32).for_each(|n| list.push((thread, n))));
+            }
+        });
+        assert_eq!(list.iter().count(), 4000);
+        for thread in 0..4 {
+            let own: Vec<u32> = list.iter().filter(|(by, _)| *by == thread).map(|&(_, n)| n).collect();
+            assert!(own.is_sorted() && own.len() == 1000);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! From the address of a foreign object to what we know about it.
+//!
+//! The objects are opaque and belong to any of several libcryptos, so their own extension data can't be asked before it
+//! is known whose they are. This table answers both questions.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::fork_lock::ForkLock;
+
+const BUCKETS: usize = 512;
+
+/// A map from addresses to small values, safe for threads and across `fork`.
+pub struct PtrTable<V> {
+    buckets: [Bucket<V>; BUCKETS],
+}
+
+struct Bucket<V> {
+    lock: ForkLock,
+    head: AtomicPtr<Node<V>>,
+}
+
+struct Node<V> {
+    key: usize,
+    value: V,
+    next: AtomicPtr<Node<V>>,
+}
+
+impl<V: Copy> PtrTable<V> {
+    /// An empty table.
+    pub const fn new() -> Self {
+        PtrTable {
+            buckets: [const { Bucket { lock: ForkLock::new(), head: AtomicPtr::new(ptr::null_mut()) } }; BUCKETS],
+        }
+    }
+
+    /// Enters a value; an older one for the same address is replaced.
+    pub fn insert(&self, key: usize, value: V) {
+        self.remove(key);
+        let bucket = self.bucket(key);
+        let node = Box::new(Node { key, value, next: AtomicPtr::new(ptr::null_mut()) });
+        let _guard = bucket.lock.lock();
+        node.next.store(bucket.head.load(Ordering::Relaxed), Ordering::Relaxed);
+        bucket.head.store(Box::into_raw(node), Ordering::Release);
+    }
+
+    /// The value entered for this address.
+    pub fn get(&self, key: usize) -> Option<V> {
+        self.with(key, |value| value)
+    }
+
+    /// Calls `f` with the value while no other thread can remove it.
+    pub fn with<R>(&self, key: usize, f: impl FnOnce(V) -> R) -> Option<R> {
+        let bucket = self.bucket(key);
+        if bucket.head.load(Ordering::Acquire).is_null() {
+            return None;
+        }
+        let _guard = bucket.lock.lock();
+        let mut at = bucket.head.load(Ordering::Acquire);
+        while !at.is_null() {
+            // SAFETY: a node is freed by `remove` alone, which holds this bucket's lock, as we do.
+            let node = unsafe { &*at };
+            if node.key == key {
+                return Some(f(node.value));
+            }
+            at = node.next.load(Ordering::Acquire);
+        }
+        None
+    }
+
+    /// Takes the value out.
+    pub fn remove(&self, key: usize) -> Option<V> {
+        let bucket = self.bucket(key);
+        if bucket.head.load(Ordering::Acquire).is_null() {
+            return None;
+        }
+        let _guard = bucket.lock.lock();
+        let mut link = &bucket.head;
+        loop {
+            let at = link.load(Ordering::Acquire);
+            if at.is_null() {
+                return None;
+            }
+            // SAFETY: as in `with`.
+            let node = unsafe { &*at };
+            if node.key == key {
+                link.store(node.next.load(Ordering::Acquire), Ordering::Release);
+                // SAFETY: made by Box::into_raw in `insert`; unlinked under the lock, so nobody else can reach it.
+                return Some(unsafe { Box::from_raw(at) }.value);
+            }
+            link = &node.next;
+        }
+    }
+
+    fn bucket(&self, key: usize) -> &Bucket<V> {
+        // Heap addresses are multiples of 16; a Fibonacci multiplier spreads them.
+        let hash = (key >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        &self.buckets[hash >> (usize::BITS - BUCKETS.trailing_zeros())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inserts_replaces_and_removes() {
+        let table = PtrTable::new();
+        for key in 1..5000usize {
+            table.insert(key * 16, key);
+        }
+        for key in 1..5000usize {
+            assert_eq!(table.get(key * 16), Some(key));
+        }
+        table.insert(16, 77);
+        assert_eq!(table.get(16), Some(77));
+        for key in (1..5000usize).step_by(2) {
+            assert!(table.remove(key * 16).is_some());
+            assert_eq!(table.remove(key * 16), None);
+        }
+        assert_eq!(table.get(16), None);
+        assert_eq!(table.get(32), Some(2));
+    }
+}

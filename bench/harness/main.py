@@ -1,0 +1,81 @@
+"""Measures the rows, prints the table, keeps the raw samples. Exit status 1 when a bar is missed."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import report
+from measure import World, environment
+from rows import ROWS
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+ROOT = HERE.parent
+CC = ("cc", "-O2", "-pthread")
+OPENSSL = ("-lssl", "-lcrypto")
+BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, OPENSSL), "coldload.c": (CC, OPENSSL),
+         "lookup.c": (CC, OPENSSL), "empty.c": (("cc", "-shared", "-fPIC"), ()),
+         "request.cr": (("crystal", "build", "--release", "--no-color"), ())}
+
+
+def main(arguments):
+    names = [word for word in arguments if not word.startswith("--")] or list(ROWS)
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        raise SystemExit(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    quick = "--quick" in arguments
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
+    release = target / "release"
+    with tempfile.TemporaryDirectory(prefix="windlass-bench-") as folder:
+        world = World(release / "libwindlass_preload.so", release / "windlass", release / "examples" / "cold_index",
+                      HERE / "programs", build(target / "bench"), pathlib.Path(folder), 0.1 if quick else 1.0)
+        for needed in (world.library, world.windlass, world.cold_index):
+            if not needed.exists():
+                raise SystemExit(f"{needed} is missing: run `make build`")
+        rows = []
+        for name in names:
+            print(f"measuring {name} …", file=sys.stderr, flush=True)
+            rows += ROWS[name](world)
+    about = report.machine()
+    print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['os']}, {about['openssl']}, "
+          f"{about['roots']} roots, {about['date']}\nmedians; ratio = Windlass / limit unless the row says otherwise\n")
+    print(report.table(rows) + "\n\n" + report.explanation(rows))
+    if not quick and len(names) == len(ROWS):
+        kept = HERE / "results" / f"{about['date']}-{about['arch']}-{about['cores']}cores.json"
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(report.as_json(rows, about))
+        kept.with_suffix(".md").write_text(report.markdown(rows, about) + "\n")
+        print(f"\nraw samples: {kept.relative_to(ROOT)}")
+    missed = [row.name for row in rows if row.passed() is False]
+    if missed:
+        print(f"\nbars missed: {', '.join(missed)}")
+    return 1 if missed else 0
+
+
+def build(out):
+    """{"memory.c": path of the executable, …}"""
+    out.mkdir(parents=True, exist_ok=True)
+    built = {}
+    for name, (compiler, libraries) in BUILD.items():
+        source, executable = HERE / "programs" / name, out / pathlib.Path(name).stem
+        built[name] = executable
+        if not executable.exists() or executable.stat().st_mtime <= source.stat().st_mtime:
+            call([*compiler, "-o", executable, source, *libraries], {"CRYSTAL_CACHE_DIR": out / "crystal-cache"})
+    return built
+
+
+def call(argv, env=None):
+    done = subprocess.run([str(word) for word in argv], env=environment(env), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8", timeout=600)
+    if done.returncode:
+        raise SystemExit(f"{argv}: {done.stdout}")
+
+
+if __name__ == "__main__":
+    # An end by SIGTERM also stops the servers and removes the temporary folder.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main(sys.argv[1:]))

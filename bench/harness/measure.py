@@ -1,0 +1,117 @@
+"""Running programs from a clean environment, side by side, and what is made of their samples."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import time
+
+SECONDS = 900
+
+
+@dataclasses.dataclass
+class World:
+    """What the rows measure with."""
+
+    library: pathlib.Path
+    windlass: pathlib.Path
+    cold_index: pathlib.Path
+    programs: pathlib.Path
+    built: dict
+    folder: pathlib.Path
+    samples: float
+
+    def count(self, many):
+        """`many` samples, or fewer for --quick."""
+        return max(3, round(many * self.samples))
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table. Samples are lists of numbers in `unit`; `bar` is what `ratio` must not exceed.
+
+    For at_least, `ratio` must reach the bar instead.
+    """
+
+    name: str
+    unit: str
+    stock: list
+    limit: list
+    windlass: list
+    ratio: float
+    bar: float | None
+    how: str
+    at_least: bool = False
+    extra: dict = dataclasses.field(default_factory=dict)
+
+    def passed(self):
+        if self.bar is None:
+            return None
+        return self.ratio >= self.bar if self.at_least else self.ratio <= self.bar
+
+
+def median(samples):
+    return statistics.median(samples) if samples else None
+
+
+def ratio(above, below):
+    return statistics.median(above) / statistics.median(below)
+
+
+def environment(extra=None):
+    env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": os.environ.get("HOME", "/"),
+           "LC_ALL": "C.UTF-8"}
+    env.update({key: str(value) for key, value in (extra or {}).items()})
+    return env
+
+
+def run(argv, env=None):
+    """Standard output of a program that must succeed."""
+    done = subprocess.run([str(word) for word in argv], env=environment(env), stdin=subprocess.DEVNULL, timeout=SECONDS,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        raise SystemExit(f"{argv}: status {done.returncode}: {done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+def run_json(argv, env=None):
+    return json.loads(run(argv, env))
+
+
+def wall_ms(argv, env=None):
+    """Start to end of a whole command."""
+    words, env = [str(word) for word in argv], environment(env)
+    begin = time.perf_counter_ns()
+    status = subprocess.call(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    taken = time.perf_counter_ns() - begin
+    if status:
+        raise SystemExit(f"{argv}: status {status}")
+    return taken / 1e6
+
+
+def alternate(count, *sides):
+    """A B C A B C …: one list of results a side. The first turn warms caches and is dropped."""
+    results = [[] for _ in sides]
+    for turn in range(count + 1):
+        for number, side in enumerate(sides):
+            result = side()
+            if turn:
+                results[number].append(result)
+    return results
+
+
+def joined(dictionaries, key):
+    """All samples under this key of several programs' output, ns as us."""
+    return [value / 1000 for dictionary in dictionaries for value in dictionary[key]]
+
+
+def instructions(argv, env, folder):
+    """Instructions of a whole process, in user space, as callgrind counts them: the same in each run."""
+    out = pathlib.Path(folder) / "callgrind.out"
+    run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *argv], env)
+    for line in out.read_text().splitlines():
+        if line.startswith(("summary:", "totals:")):
+            return int(line.split()[1])
+    raise SystemExit("callgrind wrote no totals")

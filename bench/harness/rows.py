@@ -1,0 +1,148 @@
+"""The rows of the table, one function each."""
+
+import json
+
+import roots as made
+from measure import Row, alternate, instructions, joined, median, ratio, run, run_json, wall_ms
+from server import Server
+
+PYTHON = "/usr/bin/python3"
+BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+RUBY = ("/usr/bin/ruby", "-ropenssl", "-e", "OpenSSL::X509::Store.new.set_default_paths")
+
+
+def preload(world):
+    return {"LD_PRELOAD": world.library}
+
+
+def context(world):
+    """Python's ssl.create_default_context() / ssl.SSLContext(PROTOCOL_TLS_CLIENT), in one process."""
+    program, lives = world.programs / "context.py", world.count(40)
+    stock, ours = alternate(world.count(8), lambda: run_json([PYTHON, program, lives // 4 + 1]),
+                            lambda: run_json([PYTHON, program, lives * 5], preload(world)))
+    windlass, limit = joined(ours, "verifying"), joined(ours, "unverified")
+    stock_limit = joined(stock, "unverified")
+    return [Row("context", "us", joined(stock, "verifying"), limit, windlass, ratio(windlass, limit), 1.15,
+                "ssl.create_default_context() / ssl.SSLContext(), one Python process",
+                extra={"unverified without Windlass": stock_limit})]
+
+
+def command(world):
+    """The Ruby command of row A / the same with SSL_CERT_FILE=/dev/null."""
+    stock, limit, windlass, through_run = alternate(
+        world.count(40), lambda: wall_ms(RUBY), lambda: wall_ms(RUBY, {"SSL_CERT_FILE": "/dev/null"}),
+        lambda: wall_ms(RUBY, preload(world)), lambda: wall_ms([world.windlass, "run", "--", *RUBY]))
+    how = "ruby: X509::Store.new.set_default_paths / with SSL_CERT_FILE=/dev/null"
+    return [Row("A command", "ms", stock, limit, windlass, ratio(windlass, limit), 1.05, how),
+            Row("A through `windlass run`", "ms", stock, limit, through_run, ratio(through_run, limit), None, how)]
+
+
+def request(world):
+    """Crystal's HTTPS GET with a fresh / a reused context; local nginx, TLS 1.3."""
+    with Server(world.folder / "server") as server:
+        argv = [world.built["request.cr"], server.url, world.count(60)]
+        trust = {"SSL_CERT_FILE": server.bundle}
+        stock, ours = alternate(world.count(6), lambda: run_json(argv, trust),
+                                lambda: run_json(argv, {**trust, **preload(world)}))
+    windlass, limit = joined(ours, "fresh"), joined(ours, "reused")
+    return [Row("B request", "us", joined(stock, "fresh"), limit, windlass, ratio(windlass, limit), 1.20,
+                "Crystal HTTPS GET, fresh context / reused context",
+                extra={"reused without Windlass": joined(stock, "reused")}),
+            Row("B over no CA loading", "us", joined(stock, "fresh"), joined(ours, "sharing"), windlass,
+                ratio(windlass, joined(ours, "sharing")), None,
+                "the same, fresh context / fresh context that loads no CAs: it is given the reused one's store")]
+
+
+def memory(world):
+    """Resident KiB added by a further verifying context, over an unverified one."""
+    contexts = 200
+    argv = [world.built["memory.c"], contexts]
+    stock, ours = alternate(world.count(5), lambda: run_json(argv), lambda: run_json(argv, preload(world)))
+
+    def added(results):
+        return [(result["verifying"] - result["unverified"]) / contexts for result in results]
+
+    windlass = added(ours)
+    return [Row("memory", "KiB", added(stock), [result["unverified"] / contexts for result in ours], windlass,
+                median(windlass), 8.0, "KiB that a further context adds over an unverified one (limit: all of an unverified one)")]
+
+
+def many_roots(world):
+    """A fresh context over a file of 100,000 roots / of 144."""
+    few, many, some = (world.folder / f"roots-{count}.pem" for count in (144, 100_000, 4_000))
+    for path, count in ((few, 144), (many, 100_000), (some, 4_000)):
+        made.write_bundle(path, count, world.folder)
+    made.let_age()
+    program = world.built["roots.c"]
+    ours = [run_json([program, world.count(300), few, many], preload(world)) for _ in range(world.count(3))]
+    stock = run_json([program, 3, few, some])
+    windlass = [value / 1000 for result in ours for value in result["lives"][1]]
+    limit = [value / 1000 for result in ours for value in result["lives"][0]]
+    return [Row("roots", "us", [value / 1000 for value in stock["lives"][1]], limit, windlass, ratio(windlass, limit), 1.1,
+                "a fresh context at 100,000 roots / at 144 (stock: at 4,000)",
+                extra={"stock at 144": [value / 1000 for value in stock["lives"][0]],
+                       "first load of 100,000": [result["first"][1] / 1000 for result in ours]})]
+
+
+def cold_index(world):
+    """Indexing Debian's bundle for the first time in a process / OpenSSL loading it."""
+    argv = [world.built["coldload.c"], BUNDLE]
+    stock, index, ours = alternate(world.count(40), lambda: run_json(argv),
+                                   lambda: int(run([world.cold_index, BUNDLE])) / 1000,
+                                   lambda: run_json(argv, preload(world)))
+    first, following = ([result[key] / 1000 for result in stock] for key in ("first", "next"))
+    ours = [result["first"] / 1000 for result in ours]
+    return [Row("cold index", "us", first, [], index, ratio(index, first), 0.05,
+                "indexing the bundle / OpenSSL's first load of it in a process",
+                extra={"OpenSSL's second load": following}),
+            Row("first load, as the program sees it", "us", first, [], ours, ratio(ours, first), None,
+                "X509_STORE_load_file() of a new process: opening, reading, indexing")]
+
+
+def preload_tax(world):
+    """/bin/true started by a shell, with our library and with an empty one preloaded."""
+    turns = 100
+    argv = ["/bin/sh", world.programs / "tax.sh", turns]
+    empty = {"LD_PRELOAD": world.built["empty.c"]}
+    none, limit, windlass = alternate(world.count(60), lambda: wall_ms(argv), lambda: wall_ms(argv, empty),
+                                      lambda: wall_ms(argv, preload(world)))
+    none, limit, windlass = ([taken * 1000 / turns for taken in side] for side in (none, limit, windlass))
+    counts = [[instructions(["/bin/true"], env, world.folder)] for env in (None, empty, preload(world))]
+    return [Row("preload tax", "us", none, limit, windlass, ratio(windlass, limit), 1.10,
+                "/bin/true from a shell: our library / an empty one preloaded"),
+            Row("preload tax, instructions", "instr", *counts, ratio(counts[2], counts[1]), None,
+                "the same under callgrind")]
+
+
+def threads(world):
+    """Contexts a second with 2 threads / with 1; and the same for the stores alone."""
+    def rate(count, what, env=None):
+        return lambda: float(run([world.built["threads.c"], count, 300, what], env))
+
+    ours = preload(world)
+    one, two, stock_one, stock_two, limit_one, limit_two, store_one, store_two, empty_one, empty_two = alternate(
+        world.count(15), rate(1, "context", ours), rate(2, "context", ours), rate(1, "context"), rate(2, "context"),
+        rate(1, "unverified"), rate(2, "unverified"), rate(1, "store", ours), rate(2, "store", ours),
+        rate(1, "empty-store"), rate(2, "empty-store"))
+    how = "a second by 2 threads / by 1 thread"
+    return [Row("threads", "/s", stock_two, limit_two, two, ratio(two, one), 1.8,
+                f"contexts {how} (limit: unverified contexts)", at_least=True,
+                extra={"Windlass, 1 thread": one, "stock, 1 thread": stock_one, "limit, 1 thread": limit_one}),
+            Row("threads, limit's own", "/s", stock_two, limit_two, limit_two, ratio(limit_two, limit_one), None,
+                f"unverified contexts {how}: what libssl itself reaches, without Windlass"),
+            Row("threads, store alone", "/s", [], empty_two, store_two, ratio(store_two, store_one), None,
+                f"X509_STORE with default paths {how} (limit: empty stores without Windlass)",
+                extra={"Windlass, 1 thread": store_one, "limit, 1 thread": empty_one})]
+
+
+def unknown_issuer(world):
+    """Looking up a subject that no root has: not dearer than in stock."""
+    argv = [world.built["lookup.c"], world.count(500)]
+    stock, ours = alternate(world.count(6), lambda: json.loads(run(argv)), lambda: json.loads(run(argv, preload(world))))
+    stock, windlass = ([value / 1000 for samples in side for value in samples] for side in (stock, ours))
+    return [Row("unknown issuer", "us", stock, [], windlass, ratio(windlass, stock), None,
+                "looking up a subject that no root has, default paths: Windlass / stock")]
+
+
+ROWS = {"context": context, "command": command, "request": request, "memory": memory, "roots": many_roots,
+        "cold-index": cold_index, "preload-tax": preload_tax, "threads": threads, "unknown-issuer": unknown_issuer}

@@ -1,0 +1,195 @@
+//! The one definition of the command line; help, man pages and completions all come from it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::exit::Exit;
+
+const ABOUT: &str = "Load trusted CA certificates once, for every program and every context";
+
+const EXAMPLES: &str = "\
+Examples:
+  windlass run -- python3 app.py         app.py makes its TLS contexts from shared root stores
+  windlass run --stats -- ./nightly.sh   the same, and at the end what was served and saved
+  windlass ls                            the roots that OpenSSL trusts on this machine
+  windlass ls --json corporate.pem       all about the certificates of a file, as JSON
+";
+
+const RUN_ABOUT: &str = "\
+Run PROGRAM with the Windlass preload library, so that it and its child processes load CA certificates once.
+
+Standard streams, signals and the exit status are those of PROGRAM: without --stats, windlass replaces itself with \
+PROGRAM; with --stats it stays as the parent, passes signals on (except real-time ones), and ends as PROGRAM ends. \
+An LD_PRELOAD that is already set is kept, behind the library.";
+
+const RUN_HELP: &str = "\
+Examples:
+  windlass run -- python3 app.py
+  windlass run --stats -- ruby -ropenssl -e 'OpenSSL::X509::Store.new.set_default_paths'
+  windlass run --stats=json --stats-file=stats.json -- make check
+
+Out of reach, and run without change: programs that are static, setuid, setgid or have file
+capabilities, are of another architecture or C library, or have a copy of OpenSSL linked into them.
+The report of --stats says so.
+
+Environment:
+  WINDLASS_PRELOAD_LIBRARY
+          the library to use, instead of libwindlass_preload.so beside windlass or in ../lib/windlass
+  WINDLASS_MAX_AGE
+          seconds that a loaded source may be used (default 86400; 0: never keep; -1: for ever); a
+          source that changed is read again at once, whatever its age
+  WINDLASS_DISABLE
+          1: the library does nothing
+
+Report of --stats=json, one object on one line:
+  schema       1; a larger number means a change that readers must know of
+  program      as it was named
+  exit_status  of the program, or null where a signal ended it
+  signal       its number, or null
+  summary      {processes, served, bypassed, certificates, parsed, saved}: processes that came to
+               load certificates; calls; certificates that those calls stood for, that were parsed,
+               and that were not
+  unreachable  why the library can't have come to the program, where that is known; else null
+  counters     every counter by section and name: {served: {function: calls}, bypass: {reason:
+               calls}, cache: {...}, ...}; more may be added
+";
+
+const LS_ABOUT: &str = "\
+List the trust anchors of SOURCE: a file of PEM certificates (CAfile), or a directory of files named by subject hash \
+(CApath, as made by `openssl rehash`).
+
+Without SOURCE, the one that OpenSSL's default paths name here: SSL_CERT_FILE, else cert.pem in OPENSSLDIR; where that \
+file does not exist, SSL_CERT_DIR, else certs in OPENSSLDIR. The output says which was taken, and why.";
+
+const LS_HELP: &str = "\
+Examples:
+  windlass ls
+  windlass ls /etc/ssl/certs
+  windlass ls --json | jq -r '.anchors[] | select(.expired) | .subject'
+
+The table is coloured on a terminal only, unless NO_COLOR is set; COLUMNS overrides its width.
+
+Output of --json, one object:
+  schema      1; a larger number means a change that readers must know of
+  source      {kind: \"cafile\" or \"capath\", path, reason}
+  summary     {anchors, distinct, duplicates, expired, not_yet_valid}
+  anchors     in the order of the source, each with
+    index                   position, from 0
+    subject, issuer         distinguished names as in RFC 4514
+    name                    common name, else organizational unit, else organization, else subject
+    serial                  hexadecimal
+    not_before, not_after   RFC 3339, UTC
+    key                     {algorithm, bits, curve}; bits for RSA, curve for EC, else null
+    subject_hash            OpenSSL's: the file name in a hashed directory
+    subject_key_id          hexadecimal, or null
+    sha256_fingerprint      hexadecimal, of the whole certificate
+    self_issued             subject and issuer are equal, byte for byte
+    expired, not_yet_valid  as of now
+    duplicate               repeats an earlier certificate byte for byte
+    shares_subject          a different certificate here has the same subject
+";
+
+/// The command line of `windlass`.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, about = ABOUT, long_about = None, max_term_width = 120)]
+#[command(after_long_help = format!("{EXAMPLES}\n{}", Exit::help()), after_help = EXAMPLES)]
+#[command(disable_help_subcommand = true, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program whose TLS contexts share root stores
+    #[command(override_usage = "windlass run [OPTIONS] [--] PROGRAM [ARGS]...")]
+    #[command(long_about = RUN_ABOUT, after_long_help = format!("{RUN_HELP}\n{}", Exit::help()))]
+    Run(RunArgs),
+    /// List the trust anchors of a file or a hashed directory
+    #[command(long_about = LS_ABOUT, after_long_help = format!("{LS_HELP}\n{}", Exit::help()))]
+    Ls(LsArgs),
+    /// Print the completion script of a shell
+    #[command(after_long_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArgs),
+    /// Print the manual page of windlass or of one of its subcommands
+    #[command(after_long_help = MAN_HELP)]
+    Man(ManArgs),
+}
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  windlass completions bash > ~/.local/share/bash-completion/completions/windlass
+  windlass completions fish > ~/.config/fish/completions/windlass.fish
+";
+
+const MAN_HELP: &str = "\
+Examples:
+  windlass man | man -l -
+  windlass man run > windlass-run.1
+";
+
+/// Arguments of `windlass run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Report at the end, on standard error, what was served, bypassed and saved
+    #[arg(long, value_enum, value_name = "FORMAT", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "table")]
+    pub stats: Option<StatsFormat>,
+
+    /// Write the report to FILE instead of standard error
+    #[arg(long, value_name = "FILE", requires = "stats")]
+    pub stats_file: Option<PathBuf>,
+
+    /// The program, looked up in PATH as a shell would, and its arguments, passed on untouched
+    // One list: what comes after the program is the program's, also where it looks like an option of ours.
+    #[arg(value_name = "PROGRAM [ARGS]", required = true, trailing_var_arg = true)]
+    #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+}
+
+/// How the counters of `windlass run --stats` are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StatsFormat {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+/// Arguments of `windlass ls`.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// A PEM file or a hashed directory
+    #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath)]
+    pub source: Option<PathBuf>,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `windlass completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Arguments of `windlass man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The subcommand; without it, the page of windlass itself
+    #[arg(value_parser = ["run", "ls", "completions", "man"])]
+    pub subcommand: Option<String>,
+}
+
+/// The definition as clap's builder, for generators.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}

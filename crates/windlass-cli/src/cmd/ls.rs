@@ -1,0 +1,64 @@
+//! `windlass ls`.
+
+use std::process::ExitCode;
+
+use windlass::{Config, LoadError, Source, TrustCache, Unsupported};
+
+use crate::anchors::choose::{self, Choice};
+use crate::anchors::line;
+use crate::anchors::listing::Listing;
+use crate::cli::LsArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::terminal::Terminal;
+use crate::output::{anchors_json, anchors_table, stdout};
+
+/// Lists the anchors of a source.
+pub fn run(arguments: &LsArgs) -> Result<ExitCode, Failure> {
+    let choice = choose::choose(arguments.source.as_deref())?;
+    let store = TrustCache::new(Config::default(), None).load(&choice.source);
+    let store = store.map_err(|error| failure(&choice, &error))?;
+    let listing = Listing::of(&choice, &store);
+    let text = if arguments.json {
+        anchors_json::render(&listing)
+    } else {
+        anchors_table::render(&listing, choice.also.as_deref(), Terminal::stdout())
+    };
+    stdout::write(text.as_bytes())
+}
+
+fn failure(choice: &Choice, error: &LoadError) -> Failure {
+    let source = format!("cannot list {} ({})", choice.source.path().display(), choice.reason);
+    match error {
+        LoadError::Unsupported { what: Unsupported::NoCertificate, path } if is_directory(choice) => {
+            Failure::new(Exit::SourceUnsupported, source, "no file in it is named by subject hash (as 5ad8a5d6.0)")
+                .advise(format!("make the names: openssl rehash {}", path.display()))
+        }
+        LoadError::Unsupported { path, what } => {
+            let place = match line::of(path, what) {
+                Some(line) => format!("{}:{line}", path.display()),
+                None => path.display().to_string(),
+            };
+            let fault = match what {
+                // Its line is part of the place.
+                Unsupported::Pem { fault, .. } => fault.to_string(),
+                other => other.to_string(),
+            };
+            Failure::new(Exit::SourceUnsupported, source, format!("{place}: {fault}"))
+                .advise("Windlass reads plain CERTIFICATE blocks in strict PEM and DER, all of a file or nothing of it")
+                .advise(
+                    "programs under `windlass run` are not affected: what Windlass can't read, OpenSSL reads itself",
+                )
+                .advise(format!("OpenSSL's view: openssl storeutl -noout -text {}", path.display()))
+        }
+        LoadError::NotAFile { .. } | LoadError::Missing { .. } | LoadError::Io { .. } => {
+            Failure::new(Exit::SourceUnreadable, source, error)
+                .advise("name a file of PEM certificates or a hashed directory that you may read")
+        }
+        _ => Failure::new(Exit::SourceUnreadable, source, error),
+    }
+}
+
+fn is_directory(choice: &Choice) -> bool {
+    matches!(choice.source, Source::Capath(_))
+}

@@ -1,0 +1,96 @@
+//! Every exit status of the command, in one place.
+
+use std::process::ExitCode;
+
+/// How the command ends, when it is not `run` passing on the status of its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Success,
+    /// Something failed that has no status of its own, such as writing the output.
+    Failure,
+    /// The command line was not understood. clap ends with the same number.
+    Usage,
+    /// A source of trust is missing or can't be read.
+    SourceUnreadable,
+    /// A source of trust was read, but holds something that Windlass does not accept.
+    SourceUnsupported,
+    /// `run` failed before it came to the program. 125 to 127 are those of env(1) and timeout(1).
+    RunFailed,
+    /// `run` found the program, but could not execute it.
+    NotExecutable,
+    /// `run` did not find the program.
+    NotFound,
+}
+
+impl Exit {
+    /// All of them, in the order in which the help text lists them.
+    pub const ALL: [Exit; 8] = [
+        Exit::Success,
+        Exit::Failure,
+        Exit::Usage,
+        Exit::SourceUnreadable,
+        Exit::SourceUnsupported,
+        Exit::RunFailed,
+        Exit::NotExecutable,
+        Exit::NotFound,
+    ];
+
+    /// The number that the parent process sees.
+    pub const fn status(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Failure => 1,
+            Exit::Usage => 2,
+            Exit::SourceUnreadable => 3,
+            Exit::SourceUnsupported => 4,
+            Exit::RunFailed => 125,
+            Exit::NotExecutable => 126,
+            Exit::NotFound => 127,
+        }
+    }
+
+    const fn meaning(self) -> &'static str {
+        match self {
+            Exit::Success => "success",
+            Exit::Failure => "another failure, such as output that can't be written",
+            Exit::Usage => "the command line was not understood",
+            Exit::SourceUnreadable => "ls: the source is missing or can't be read",
+            Exit::SourceUnsupported => "ls: the source holds something that Windlass does not accept",
+            Exit::RunFailed => "run: the preload library or the counters can't be used",
+            Exit::NotExecutable => "run: PROGRAM was found, but can't be executed",
+            Exit::NotFound => "run: PROGRAM was not found",
+        }
+    }
+
+    /// The section of the help text that documents the exit statuses.
+    pub fn help() -> String {
+        let mut text = String::from("Exit status:\n");
+        for exit in Self::ALL {
+            text.push_str(&format!("  {:>3}  {}\n", exit.status(), exit.meaning()));
+        }
+        text.push_str("\nOnce PROGRAM runs, `run` ends as PROGRAM does: same status, or same signal.");
+        text
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.status())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_distinct_and_all_documented() {
+        let help = Exit::help();
+        let mut seen = std::collections::BTreeSet::new();
+        for exit in Exit::ALL {
+            assert!(seen.insert(exit.status()), "{exit:?} repeats a status");
+            assert!(help.contains(&format!("{:>3}  {}", exit.status(), exit.meaning())));
+        }
+    }
+}

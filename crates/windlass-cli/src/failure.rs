@@ -1,0 +1,48 @@
+//! The one error type of the command: what failed, why, and what to do about it.
+
+use std::fmt;
+
+use crate::exit::Exit;
+
+/// Why the command can't do what it was asked for, worded for the person who reads it.
+#[derive(Debug)]
+pub struct Failure {
+    /// The status to end with.
+    pub exit: Exit,
+    what: String,
+    why: String,
+    advice: Vec<String>,
+}
+
+impl Failure {
+    /// `what` failed (with the path it failed on) because of `why`.
+    pub fn new(exit: Exit, what: impl Into<String>, why: impl fmt::Display) -> Self {
+        Self { exit, what: what.into(), why: without_number(why.to_string()), advice: Vec::new() }
+    }
+
+    /// Adds a line that says what to do.
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice.push(advice.into());
+        self
+    }
+}
+
+/// The standard library appends the error number, which says nothing that the words before it don't.
+fn without_number(mut why: String) -> String {
+    if let Some(start) = why.rfind(" (os error ").filter(|_| why.ends_with(')')) {
+        why.truncate(start);
+    }
+    why
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "windlass: {}: {}", self.what, self.why)?;
+        for advice in &self.advice {
+            write!(f, "\n  help: {advice}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,35 @@
+//! `windlass`: runs programs with the preload library, and shows what a source of trust holds.
+
+#![deny(unsafe_code)]
+
+mod anchors;
+mod cli;
+mod cmd;
+mod exit;
+mod failure;
+mod inherited;
+mod output;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(arguments) => cmd::run::run(&arguments),
+        Command::Ls(arguments) => cmd::ls::run(&arguments),
+        Command::Completions(arguments) => cmd::completions::run(&arguments),
+        Command::Man(arguments) => cmd::man::run(&arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => {
+            output::stderr::line(&failure);
+            failure.exit.into()
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `run --stats` for people.
+
+use super::terminal::printable;
+use crate::run::counters::{ADAPTER, BYPASS, Report, SERVED, Summary};
+
+/// Sections in the order of the report; what else adapters count comes after them.
+const SECTIONS: [(&str, &str); 4] = [
+    (SERVED, "served, by function"),
+    (BYPASS, "left to the program's own library, by reason"),
+    (ADAPTER, "OpenSSL"),
+    ("cache", "sources of trust"),
+];
+
+/// The whole report.
+pub fn render(report: &Report) -> String {
+    let mut text = if report.summary.processes == 0 { nobody(report) } else { totals(&report.summary) };
+    let known = SECTIONS.iter().map(|(section, title)| (*section, *title));
+    let others = report.counters.keys().map(String::as_str);
+    let others = others.filter(|section| SECTIONS.iter().all(|(known, _)| known != section));
+    for (section, title) in known.chain(others.map(|section| (section, section))) {
+        let names = report.counters.get(section).into_iter().flatten();
+        // Every counter of the library is there from the start: most say that nothing happened.
+        let mut names: Vec<_> = names.filter(|(_, value)| **value > 0).collect();
+        if names.is_empty() {
+            continue;
+        }
+        names.sort_by_key(|(_, value)| std::cmp::Reverse(**value));
+        text.push_str(&format!("  {}\n", printable(title)));
+        for (name, value) in names {
+            text.push_str(&format!("{value:>14}  {}\n", printable(name)));
+        }
+    }
+    text
+}
+
+fn totals(summary: &Summary) -> String {
+    let Summary { processes, served, bypassed, certificates, parsed, saved } = summary;
+    let mut text = format!(
+        "windlass: {served} call{} served and {bypassed} bypassed in {processes} process{}\n",
+        plural(*served, "s"),
+        plural(*processes, "es")
+    );
+    if *certificates > 0 {
+        text.push_str(&format!("  {parsed} of {certificates} certificates parsed, {saved} saved\n"));
+    }
+    text
+}
+
+fn plural(count: u64, ending: &str) -> &str {
+    if count == 1 { "" } else { ending }
+}
+
+fn nobody(report: &Report) -> String {
+    let program = printable(&report.program);
+    let mut text = String::from("windlass: no process attached, so nothing was served\n");
+    match &report.unreachable {
+        Some(reason) => text.push_str(&format!("  {}\n", printable(reason))),
+        None => text.push_str(
+            "  The program loaded no CA certificates through a dynamically linked libcrypto, or it is out of reach:\n  \
+             OpenSSL linked into it, static, setuid, of another architecture, or run as another user or elsewhere.\n",
+        ),
+    }
+    text.push_str(&format!(
+        "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E 'libcrypto|windlass'\n"
+    ));
+    text
+}

@@ -1,0 +1,17 @@
+//! Writing the result to standard output.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Writes all of `text`. A reader that went away early (`| head`) has what it wanted: that is success, said quietly.
+pub fn write(text: &[u8]) -> Result<ExitCode, Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(Exit::Success.into()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Success.into()),
+        Err(error) => Err(Failure::new(Exit::Failure, "standard output", error)),
+    }
+}

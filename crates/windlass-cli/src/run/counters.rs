@@ -1,0 +1,114 @@
+//! The counters of a process tree, as `run --stats` reports them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::parent::Ending;
+
+/// The section of the adapter that counts processes and certificates (adapters/preload, labels.rs).
+pub const ADAPTER: &str = "openssl";
+/// The section that counts, by function, what was served.
+pub const SERVED: &str = "served";
+/// The section that counts, by reason, what was left to the original function.
+pub const BYPASS: &str = "bypass";
+
+/// What a run did, for both renderings. The field names are those of the JSON, which `windlass run --help` documents.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    schema: u32,
+    /// The program as it was named.
+    pub program: String,
+    /// How it ended; exactly one of the two is a number.
+    pub exit_status: Option<u8>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Totals.
+    pub summary: Summary,
+    /// Why the library can't have reached the program, where that is known.
+    pub unreachable: Option<String>,
+    /// Every counter, by section and name.
+    pub counters: Counters,
+}
+
+/// Counters by section and name: the part before the first slash, and the rest.
+pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// Totals of a run.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Processes whose preload library came to do something.
+    pub processes: u64,
+    /// Calls answered from shared root stores.
+    pub served: u64,
+    /// Calls left to the original function.
+    pub bypassed: u64,
+    /// Certificates that the served calls would have parsed without Windlass.
+    pub certificates: u64,
+    /// Certificates that were parsed.
+    pub parsed: u64,
+    /// Certificates that nobody had to parse.
+    pub saved: u64,
+}
+
+impl Report {
+    /// Sorts a snapshot of the counters.
+    pub fn new(program: String, ending: Ending, unreachable: Option<String>, snapshot: Vec<(String, u64)>) -> Report {
+        let mut counters = Counters::new();
+        for (label, value) in snapshot {
+            let (section, name) = label.split_once('/').unwrap_or(("other", &label));
+            *counters.entry(section.to_owned()).or_default().entry(name.to_owned()).or_default() += value;
+        }
+        let (exit_status, signal) = match ending {
+            Ending::Exited(status) => (Some(status), None),
+            Ending::Killed(signal) => (None, Some(signal)),
+        };
+        let summary = Summary::of(&counters);
+        Report { schema: 1, program, exit_status, signal, summary, unreachable, counters }
+    }
+}
+
+impl Summary {
+    fn of(counters: &Counters) -> Summary {
+        let sum = |section: &str| counters.get(section).map_or(0, |names| names.values().sum());
+        let one = |name: &str| counters.get(ADAPTER).and_then(|names| names.get(name)).copied().unwrap_or(0);
+        let (certificates, parsed) = (one("certificates-registered"), one("certificates-parsed"));
+        Summary {
+            processes: one("processes"),
+            served: sum(SERVED),
+            bypassed: sum(BYPASS),
+            certificates,
+            parsed,
+            saved: certificates.saturating_sub(parsed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(snapshot: &[(&str, u64)]) -> Report {
+        let snapshot = snapshot.iter().map(|(label, value)| ((*label).to_owned(), *value)).collect();
+        Report::new(String::from("p"), Ending::Exited(0), None, snapshot)
+    }
+
+    #[test]
+    fn totals_are_taken_over_sections() {
+        let report = report(&[
+            ("openssl/processes", 2),
+            ("served/a", 3),
+            ("served/b", 4),
+            ("bypass/disabled", 5),
+            ("openssl/certificates-registered", 1000),
+            ("openssl/certificates-parsed", 10),
+        ]);
+        let expected = Summary { processes: 2, served: 7, bypassed: 5, certificates: 1000, parsed: 10, saved: 990 };
+        assert_eq!(report.summary, expected);
+    }
+
+    #[test]
+    fn a_label_without_a_section_is_kept() {
+        assert_eq!(report(&[("odd", 1)]).counters["other"]["odd"], 1);
+    }
+}

@@ -1,0 +1,11 @@
+//! Starting a program with the preload library in front.
+
+pub mod counters;
+pub mod elf;
+pub mod environment;
+pub mod library;
+pub mod parent;
+pub mod program;
+pub mod reach;
+pub mod signals;
+pub mod start;

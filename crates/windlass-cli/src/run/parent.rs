@@ -1,0 +1,114 @@
+//! The parent that `run --stats` stays: it waits for the program, and is not felt otherwise.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpgrp, waitid, waitpid};
+
+use super::signals::{Received, Signals, die_of};
+use super::start::Image;
+
+/// How long a child must have been stopped before this process stops too. SIGCONT goes to the members of a process
+/// group one after the other, so this process may run a moment before the child does.
+const SETTLING: Duration = Duration::from_millis(50);
+
+/// How the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With an exit status.
+    Exited(u8),
+    /// By a signal.
+    Killed(i32),
+}
+
+impl Ending {
+    /// Ends this process in the same way.
+    pub fn repeat(self) -> ExitCode {
+        match self {
+            Ending::Exited(status) => ExitCode::from(status),
+            Ending::Killed(signal) => die_of(signal),
+        }
+    }
+}
+
+/// Starts the program, passes on the signals that this process is sent, and waits for the end.
+///
+/// The outer error is that of starting the program, the inner one that of waiting for it.
+pub fn run(image: &Image) -> io::Result<io::Result<Ending>> {
+    crate::inherited::keep_status_of_children()?;
+    // Blocked before the start: no signal can come between the start and the first wait, and be lost.
+    let signals = Signals::block()?;
+    let child = image.spawn(signals.mask_before())?;
+    Ok(wait(&signals, child))
+}
+
+fn wait(signals: &Signals, child: Pid) -> io::Result<Ending> {
+    loop {
+        let received = signals.next()?;
+        if received.is_about_children() {
+            if let Some(ending) = reap(child)? {
+                return Ok(ending);
+            }
+        } else {
+            forward(&received, child);
+        }
+    }
+}
+
+fn forward(received: &Received, child: Pid) {
+    if let Some(signal) = received.to_forward(child) {
+        // The child has not been waited for, so its number is still its own. A child that changed its user may refuse.
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.as_raw_nonzero().get()), signal);
+    }
+}
+
+/// Takes note of what happened to children. Others than `child` are orphans of its descendants (this process may be the
+/// first of a container) or were left by the program that this one replaced: waiting ends them.
+fn reap(child: Pid) -> io::Result<Option<Ending>> {
+    let mut ending = None;
+    loop {
+        match waitpid(None, WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            Ok(Some((pid, status))) if pid == child => {
+                if let Some(signal) = status.stopping_signal() {
+                    follow_stop(child, signal)?;
+                }
+                ending = ending_of(status).or(ending);
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(ending),
+            Err(Errno::CHILD) if ending.is_some() => return Ok(ending),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+fn ending_of(status: WaitStatus) -> Option<Ending> {
+    let exited = status.exit_status().map(|status| Ending::Exited(status as u8));
+    exited.or_else(|| status.terminating_signal().map(Ending::Killed))
+}
+
+/// A shell that waits for its job sees only this process, so it must stop where the child does: else Ctrl-Z, or an editor
+/// that suspends itself, would leave a terminal that nobody reads. SIGSTOP away from the terminal is different: whoever
+/// sent it to the child alone will continue the child alone, and a stopped parent would never see the end.
+fn follow_stop(child: Pid, signal: i32) -> io::Result<()> {
+    let by_terminal = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU].iter().any(|each| *each as i32 == signal);
+    if !by_terminal && !is_foreground() {
+        return Ok(());
+    }
+    std::thread::sleep(SETTLING);
+    // Only looked at: an end must stay for `reap` to find.
+    let news = WaitIdOptions::EXITED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if waitid(WaitId::Pid(child), news)?.is_none() {
+        nix::sys::signal::raise(Signal::SIGSTOP)?;
+    }
+    Ok(())
+}
+
+fn is_foreground() -> bool {
+    let terminal = std::fs::File::open("/dev/tty");
+    terminal.is_ok_and(|terminal| rustix::termios::tcgetpgrp(terminal) == Ok(getpgrp()))
+}

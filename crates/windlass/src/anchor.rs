@@ -1,0 +1,125 @@
+//! One trust anchor: a view into a root store.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::der::Span;
+use crate::name::{self, RawName, SubjectHash};
+use crate::root_store::RootStore;
+use crate::time::Timestamp;
+
+/// The place of an anchor in its store: source order, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AnchorIndex(pub(crate) u32);
+
+impl AnchorIndex {
+    /// As a number below [`RootStore::len`].
+    pub fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is kept for each anchor. Spans into the certificate are relative to its start.
+#[derive(Clone, Copy)]
+pub(crate) struct Record {
+    pub der: Span,
+    pub canonical: Span,
+    pub subject: Span,
+    pub issuer: Span,
+    pub serial: Span,
+    pub spki: Span,
+    pub subject_key_id: Span,
+    pub not_before: Timestamp,
+    pub not_after: Timestamp,
+}
+
+/// A trusted CA certificate, seen in place.
+#[derive(Clone, Copy)]
+pub struct TrustAnchor<'a> {
+    store: &'a RootStore,
+    record: &'a Record,
+    index: AnchorIndex,
+}
+
+impl<'a> TrustAnchor<'a> {
+    pub(crate) fn new(store: &'a RootStore, record: &'a Record, index: AnchorIndex) -> TrustAnchor<'a> {
+        TrustAnchor { store, record, index }
+    }
+
+    /// Its place in the store.
+    pub fn index(&self) -> AnchorIndex {
+        self.index
+    }
+
+    /// The whole certificate.
+    pub fn der(&self) -> &'a [u8] {
+        self.record.der.of(self.store.der_buffer())
+    }
+
+    /// The subject, byte for byte.
+    pub fn raw_subject(&self) -> RawName<'a> {
+        RawName::of_anchor(self.record.subject.of(self.der()))
+    }
+
+    /// The issuer, byte for byte.
+    pub fn raw_issuer(&self) -> RawName<'a> {
+        RawName::of_anchor(self.record.issuer.of(self.der()))
+    }
+
+    /// The subject in OpenSSL's canonical encoding, as [`crate::CanonicalName::as_bytes`].
+    pub fn canonical_subject(&self) -> &'a [u8] {
+        self.record.canonical.of(self.store.canonical_buffer())
+    }
+
+    /// `X509_subject_name_hash`. Computed on each call.
+    pub fn subject_hash(&self) -> SubjectHash {
+        name::subject_hash(self.canonical_subject())
+    }
+
+    /// The serial number: big-endian two's complement, as it is encoded.
+    pub fn serial(&self) -> &'a [u8] {
+        self.record.serial.of(self.der())
+    }
+
+    /// The SubjectPublicKeyInfo, DER.
+    pub fn spki(&self) -> &'a [u8] {
+        self.record.spki.of(self.der())
+    }
+
+    /// The key identifier from the extension, if there is exactly one and it is well formed.
+    pub fn subject_key_id(&self) -> Option<&'a [u8]> {
+        let id = self.record.subject_key_id.of(self.der());
+        (!id.is_empty()).then_some(id)
+    }
+
+    /// The first second in which it is valid.
+    pub fn not_before(&self) -> Timestamp {
+        self.record.not_before
+    }
+
+    /// The last second in which it is valid.
+    pub fn not_after(&self) -> Timestamp {
+        self.record.not_after
+    }
+
+    /// SHA-256 of the whole certificate. Computed on each call.
+    pub fn sha256_fingerprint(&self) -> [u8; 32] {
+        Sha256::digest(self.der()).into()
+    }
+
+    /// Whether the same certificate stands earlier in the source.
+    pub fn is_duplicate(&self) -> bool {
+        self.store.is_duplicate(self.index)
+    }
+}
+
+impl fmt::Debug for TrustAnchor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrustAnchor")
+            .field("index", &self.index.0)
+            .field("subject", &self.raw_subject())
+            .field("not_after", &self.not_after())
+            .finish_non_exhaustive()
+    }
+}

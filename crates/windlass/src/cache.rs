@@ -1,0 +1,262 @@
+//! The cache: source to root store, believed only as long as the source has not changed.
+//!
+//! What it can't notice: a change made through a writable mapping, until the kernel writes the page back and sets the
+//! timestamps; and that this process has meanwhile shut itself out by Landlock or AppArmor, which access(2) does not
+//! ask. It then serves what the process could read when it was loaded.
+
+mod slot;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, TryLockError};
+use std::time::{Duration, Instant};
+
+use crate::error::LoadError;
+use crate::root_store::RootStore;
+use crate::source::system::{Real, System};
+use crate::source::{Source, SourceRef, State};
+use crate::stats::Stats;
+use slot::{Entry, Outcome, Slot, Turn};
+
+/// The counters that a cache adds to, as the first labels of the [`Stats`] it is given:
+/// sources indexed; calls served without reading; sources read again and found unchanged; calls that waited for
+/// another thread's load; bytes read.
+pub const CACHE_LABELS: [&str; 5] = ["cache/load", "cache/hit", "cache/revalidation", "cache/wait", "cache/bytes-read"];
+const LOAD: usize = 0;
+const HIT: usize = 1;
+const REVALIDATION: usize = 2;
+const WAIT: usize = 3;
+const BYTES_READ: usize = 4;
+
+/// A program that makes a file for each connection must not fill memory with its stores.
+const MAX_SOURCES: usize = 64;
+
+/// How long a store may be used although its source has not changed. As `CURLOPT_CA_CACHE_TIMEOUT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxAge {
+    /// Nothing is cached.
+    Never,
+    /// As long as the source does not change.
+    Forever,
+    /// At most so many seconds.
+    Seconds(u64),
+}
+
+impl MaxAge {
+    /// Reads a number of seconds: `0` for never, `-1` for ever. None if it is something else.
+    pub fn parse(text: &str) -> Option<MaxAge> {
+        match text.parse::<i64>().ok()? {
+            -1 => Some(MaxAge::Forever),
+            0 => Some(MaxAge::Never),
+            seconds => u64::try_from(seconds).ok().map(MaxAge::Seconds),
+        }
+    }
+}
+
+impl Default for MaxAge {
+    /// A day, as in curl.
+    fn default() -> MaxAge {
+        MaxAge::Seconds(24 * 60 * 60)
+    }
+}
+
+/// How a cache behaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// How long a store may be used.
+    pub max_age: MaxAge,
+}
+
+/// One for each process: keeps the root store of each source, and looks at the source on each use.
+pub struct TrustCache {
+    config: Config,
+    stats: Option<&'static Stats>,
+    system: Arc<dyn System>,
+    process_id: u32,
+    slots: RwLock<Slots>,
+    /// Loads so far: the clock by which slots are used longer ago or more recently.
+    loads: AtomicU64,
+}
+
+#[derive(Default)]
+struct Slots {
+    cafiles: HashMap<OsString, Arc<Slot>>,
+    capaths: HashMap<OsString, Arc<Slot>>,
+}
+
+impl TrustCache {
+    /// An empty cache.
+    pub fn new(config: Config, stats: Option<&'static Stats>) -> TrustCache {
+        TrustCache::with_system(config, stats, Arc::new(Real))
+    }
+
+    fn with_system(config: Config, stats: Option<&'static Stats>, system: Arc<dyn System>) -> TrustCache {
+        TrustCache {
+            config,
+            stats,
+            system,
+            process_id: std::process::id(),
+            slots: RwLock::default(),
+            loads: AtomicU64::new(0),
+        }
+    }
+
+    /// The store of a source as it is now.
+    pub fn load(&self, source: &Source) -> Result<Arc<RootStore>, LoadError> {
+        self.load_ref(source.borrow())
+    }
+
+    /// The store of a PEM file as it is now. Allocates nothing if the file has not changed.
+    pub fn load_cafile(&self, path: &Path) -> Result<Arc<RootStore>, LoadError> {
+        self.load_ref(SourceRef::Cafile(path))
+    }
+
+    /// The process that made this cache. After a fork the child must go on with [`TrustCache::adopt`].
+    pub fn process_id(&self) -> u32 {
+        self.process_id
+    }
+
+    /// A cache for a process that was forked, with what is finished in the parent's. Never waits: what another thread
+    /// of the parent was just working on is left out. The old cache must not be used any more, nor dropped.
+    pub fn adopt(old: &TrustCache) -> TrustCache {
+        let new = TrustCache::with_system(old.config, old.stats, Arc::clone(&old.system));
+        let guard = match old.slots.try_read() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return new,
+        };
+        let adopted = |slots: &HashMap<OsString, Arc<Slot>>| {
+            slots
+                .iter()
+                .filter_map(|(path, slot)| Some((path.clone(), Arc::new(Slot::with_entry(slot.try_entry()?)))))
+                .collect()
+        };
+        let slots = Slots { cafiles: adopted(&guard.cafiles), capaths: adopted(&guard.capaths) };
+        TrustCache { slots: RwLock::new(slots), ..new }
+    }
+
+    fn load_ref(&self, source: SourceRef<'_>) -> Result<Arc<RootStore>, LoadError> {
+        if self.config.max_age == MaxAge::Never {
+            return self.load_now(source, None).map(|entry| entry.store);
+        }
+        let mut waited = false;
+        loop {
+            let state = source.observe()?;
+            let slot = self.slot(source);
+            match slot.turn(|entry| self.serves(entry, &state)) {
+                Turn::Hit(store) => {
+                    slot.touch(self.loads.load(Ordering::Relaxed));
+                    self.count(HIT, 1);
+                    return Ok(store);
+                }
+                Turn::Load(mut loader) => {
+                    let previous = loader.previous.take();
+                    let outcome = self.load_now(source, previous);
+                    loader.finish(outcome.clone());
+                    return outcome.map(|entry| entry.store);
+                }
+                Turn::Wait(flight) => {
+                    if !waited {
+                        self.count(WAIT, 1);
+                        waited = true;
+                    }
+                    match flight.wait() {
+                        // The load may have begun before this call: look whether it is still what the source is.
+                        Outcome::Loaded => {}
+                        Outcome::Failed(error) => return Err(error),
+                        Outcome::Interrupted => {
+                            return Err(LoadError::Interrupted { path: source.path().to_owned() });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn serves(&self, entry: &Entry, state: &State) -> bool {
+        entry.believed && entry.state == *state && !self.is_too_old(entry)
+    }
+
+    fn is_too_old(&self, entry: &Entry) -> bool {
+        match self.config.max_age {
+            MaxAge::Never => true,
+            MaxAge::Forever => false,
+            MaxAge::Seconds(seconds) => {
+                self.system.monotonic().saturating_duration_since(entry.since) >= Duration::from_secs(seconds)
+            }
+        }
+    }
+
+    /// Reads the source, and indexes it unless it is what the entry before was made of.
+    fn load_now(&self, source: SourceRef<'_>, previous: Option<Entry>) -> Result<Entry, LoadError> {
+        let since: Instant = self.system.monotonic();
+        let reading = source.read(&*self.system)?;
+        self.count(BYTES_READ, reading.bytes());
+        let unchanged = previous.as_ref().filter(|entry| {
+            !self.is_too_old(entry) && entry.files.as_deref().is_some_and(|files| *files == reading.files)
+        });
+        let (store, since) = match unchanged {
+            Some(entry) => {
+                self.count(REVALIDATION, 1);
+                (Arc::clone(&entry.store), entry.since)
+            }
+            None => {
+                let store = reading.index(source)?;
+                self.loads.fetch_add(1, Ordering::Relaxed);
+                self.count(LOAD, 1);
+                // What others derived from the store before (parsed certificates) stays good if nothing changed.
+                let same = previous.map(|entry| entry.store).filter(|before| before.has_same_certificates(&store));
+                (same.unwrap_or_else(|| Arc::new(store)), since)
+            }
+        };
+        let files = (!reading.believed).then(|| Arc::new(reading.files));
+        Ok(Entry { store, state: reading.state, believed: reading.believed, since, files })
+    }
+
+    fn slot(&self, source: SourceRef<'_>) -> Arc<Slot> {
+        let path = source.path().as_os_str();
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = slots.of(source).get(path) {
+            return Arc::clone(slot);
+        }
+        drop(slots);
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        slots.insert(source, path, self.loads.load(Ordering::Relaxed))
+    }
+
+    fn count(&self, slot: usize, n: u64) {
+        if let Some(stats) = self.stats {
+            stats.add(slot, n);
+        }
+    }
+}
+
+impl Slots {
+    fn of(&self, source: SourceRef<'_>) -> &HashMap<OsString, Arc<Slot>> {
+        match source {
+            SourceRef::Cafile(_) => &self.cafiles,
+            SourceRef::Capath(_) => &self.capaths,
+        }
+    }
+
+    fn insert(&mut self, source: SourceRef<'_>, path: &OsStr, loads: u64) -> Arc<Slot> {
+        let slots = match source {
+            SourceRef::Cafile(_) => &mut self.cafiles,
+            SourceRef::Capath(_) => &mut self.capaths,
+        };
+        if slots.len() >= MAX_SOURCES && !slots.contains_key(path) {
+            // A thread that is at work on the slot goes on with it; only the next call starts anew.
+            let oldest = slots.iter().min_by_key(|(_, slot)| slot.last_used.load(Ordering::Relaxed));
+            if let Some(path) = oldest.map(|(path, _)| path.clone()) {
+                slots.remove(&path);
+            }
+        }
+        let slot = slots.entry(path.to_owned()).or_default();
+        slot.touch(loads);
+        Arc::clone(slot)
+    }
+}

@@ -1,0 +1,156 @@
+//! What the cache keeps for one source: the last store, and the load that is under way.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::error::LoadError;
+use crate::root_store::RootStore;
+use crate::source::State;
+
+/// A finished load.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub store: Arc<RootStore>,
+    pub state: State,
+    pub believed: bool,
+    /// When it was indexed.
+    pub since: Instant,
+    /// What was read, as long as the state is not believed: the next load compares.
+    pub files: Option<Arc<Vec<Vec<u8>>>>,
+}
+
+#[derive(Default)]
+pub(super) struct Slot {
+    inner: Mutex<Inner>,
+    /// The cache's count of loads when this was last used.
+    pub last_used: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    entry: Option<Entry>,
+    flight: Option<Arc<Flight>>,
+}
+
+/// What there is to do about a source.
+pub(super) enum Turn<'s> {
+    /// It is here.
+    Hit(Arc<RootStore>),
+    /// Another thread is loading it: wait.
+    Wait(Arc<Flight>),
+    /// Load it. Others wait until this is finished or dropped.
+    Load(Box<Loader<'s>>),
+}
+
+impl Slot {
+    pub fn with_entry(entry: Entry) -> Slot {
+        Slot { inner: Mutex::new(Inner { entry: Some(entry), flight: None }), ..Slot::default() }
+    }
+
+    /// `serves` decides whether a finished load may be used.
+    pub fn turn(&self, serves: impl FnOnce(&Entry) -> bool) -> Turn<'_> {
+        let mut inner = self.lock();
+        if let Some(entry) = inner.entry.as_ref().filter(|entry| serves(entry)) {
+            return Turn::Hit(Arc::clone(&entry.store));
+        }
+        if let Some(flight) = &inner.flight {
+            return Turn::Wait(Arc::clone(flight));
+        }
+        let flight = Arc::new(Flight::default());
+        inner.flight = Some(Arc::clone(&flight));
+        let previous = inner.entry.clone();
+        Turn::Load(Box::new(Loader { slot: self, flight, previous, outcome: None }))
+    }
+
+    /// The finished load, unless somebody holds the lock.
+    pub fn try_entry(&self) -> Option<Entry> {
+        match self.inner.try_lock() {
+            Ok(inner) => inner.entry.clone(),
+            Err(_) => None,
+        }
+    }
+
+    pub fn touch(&self, loads: u64) {
+        // A store only when it changes something keeps the cache line shared between threads.
+        if self.last_used.load(Ordering::Relaxed) != loads {
+            self.last_used.store(loads, Ordering::Relaxed);
+        }
+    }
+
+    /// For tests: the lock, as a thread holds it that a fork leaves behind.
+    #[cfg(test)]
+    pub fn hold(&self) -> impl Drop + '_ {
+        self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to load, and the duty to tell those who wait, whatever happens.
+pub(super) struct Loader<'s> {
+    slot: &'s Slot,
+    flight: Arc<Flight>,
+    /// The load before this one.
+    pub previous: Option<Entry>,
+    outcome: Option<Result<Entry, LoadError>>,
+}
+
+impl Loader<'_> {
+    pub fn finish(mut self, outcome: Result<Entry, LoadError>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for Loader<'_> {
+    fn drop(&mut self) {
+        let mut inner = self.slot.lock();
+        inner.flight = None;
+        let told = match self.outcome.take() {
+            Some(Ok(entry)) => {
+                inner.entry = Some(entry);
+                Outcome::Loaded
+            }
+            // Errors are not kept: the next call tries again.
+            Some(Err(error)) => Outcome::Failed(error),
+            None => Outcome::Interrupted,
+        };
+        drop(inner);
+        self.flight.land(told);
+    }
+}
+
+/// A load under way, as those see it who wait for it.
+#[derive(Default)]
+pub(super) struct Flight {
+    outcome: Mutex<Option<Outcome>>,
+    landed: Condvar,
+}
+
+#[derive(Clone)]
+pub(super) enum Outcome {
+    /// Look again.
+    Loaded,
+    Failed(LoadError),
+    /// The loading thread panicked.
+    Interrupted,
+}
+
+impl Flight {
+    pub fn wait(&self) -> Outcome {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(outcome) = &*outcome {
+                return outcome.clone();
+            }
+            outcome = self.landed.wait(outcome).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn land(&self, outcome: Outcome) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        self.landed.notify_all();
+    }
+}

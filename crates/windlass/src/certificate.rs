@@ -1,0 +1,94 @@
+//! The walk over a certificate, by OpenSSL's template for X.509.
+//!
+//! What is accepted here must be accepted by `d2i_X509` of every OpenSSL from 1.1.1 to 4.0 and re-encode to the same
+//! bytes; the functions that decide it there are named at each check. Beyond that, libcrypto must find nothing wrong
+//! with it later, when it first looks at the extensions and the key: an object that is shared would raise errors once
+//! that objects of one's own raise each time.
+
+use crate::der::{BIT_STRING, GENERALIZED_TIME, INTEGER, Reader, SEQUENCE, Span, UTC_TIME, integer};
+use crate::error::DerFault;
+use crate::extension::extensions;
+use crate::key::{signature_algorithm, subject_public_key_info, whole_bytes};
+use crate::name::Canonicaliser;
+use crate::time::Timestamp;
+
+const VERSION: u8 = 0xA0;
+const EXTENSIONS: u8 = 0xA3;
+
+/// Larger than any real certificate by far, and small enough for every integer type on the way.
+pub(crate) const MAX_CERTIFICATE: usize = 16 << 20;
+
+/// Where the parts of one certificate lie in its DER.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields {
+    /// Content of the serial number's INTEGER.
+    pub serial: Span,
+    /// Whole Name.
+    pub issuer: Span,
+    pub not_before: Timestamp,
+    pub not_after: Timestamp,
+    /// Whole Name.
+    pub subject: Span,
+    /// Whole SubjectPublicKeyInfo.
+    pub spki: Span,
+    /// The key identifier itself; empty if there is none.
+    pub subject_key_id: Span,
+}
+
+/// Walks over a whole certificate, and appends the canonical form of its subject to `canonical`.
+pub(crate) fn walk(der: &[u8], canonicaliser: &mut Canonicaliser, canonical: &mut Vec<u8>) -> Result<Fields, DerFault> {
+    if der.len() > MAX_CERTIFICATE {
+        return Err(DerFault::TooLarge);
+    }
+    let mut outer = Reader::new(der);
+    let mut certificate = outer.enter(SEQUENCE)?;
+    outer.end()?;
+    let mut tbs = certificate.enter(SEQUENCE)?;
+    signature_algorithm(&mut certificate)?;
+    whole_bytes(certificate.content_of(BIT_STRING)?)?;
+    certificate.end()?;
+
+    let mut may_have_extensions = false;
+    if tbs.peek() == Some(VERSION) {
+        let mut version = tbs.enter(VERSION)?;
+        // v2 or v3. DER has no explicit v1, and later versions do not exist.
+        may_have_extensions = match version.content_of(INTEGER)? {
+            [1] => false,
+            [2] => true,
+            _ => return Err(DerFault::Version),
+        };
+        version.end()?;
+    }
+    let (_, serial) = tbs.element_of(INTEGER)?;
+    integer(serial.of(der))?;
+    signature_algorithm(&mut tbs)?;
+    let (issuer, _) = tbs.element_of(SEQUENCE)?;
+    let mut validity = tbs.enter(SEQUENCE)?;
+    let not_before = time(&mut validity)?;
+    let not_after = time(&mut validity)?;
+    validity.end()?;
+    let (subject, _) = tbs.element_of(SEQUENCE)?;
+    let (spki, _) = tbs.element_of(SEQUENCE)?;
+    subject_public_key_info(spki.of(der))?;
+    let mut subject_key_id = Span::default();
+    if may_have_extensions && !tbs.is_empty() {
+        let mut explicit = tbs.enter(EXTENSIONS)?;
+        subject_key_id = extensions(&mut explicit, canonicaliser)?;
+        explicit.end()?;
+    }
+    tbs.end()?;
+
+    canonicaliser.append(subject.of(der), canonical).map_err(DerFault::Name)?;
+    if issuer.of(der) != subject.of(der) {
+        canonicaliser.check(issuer.of(der)).map_err(DerFault::Name)?;
+    }
+    Ok(Fields { serial, issuer, not_before, not_after, subject, spki, subject_key_id })
+}
+
+fn time(reader: &mut Reader<'_>) -> Result<Timestamp, DerFault> {
+    match reader.peek() {
+        Some(UTC_TIME) => Timestamp::from_utc_time(reader.content_of(UTC_TIME)?),
+        Some(GENERALIZED_TIME) => Timestamp::from_generalized_time(reader.content_of(GENERALIZED_TIME)?),
+        _ => Err(DerFault::UnexpectedTag),
+    }
+}

@@ -1,0 +1,158 @@
+//! A strict DER reader: definite lengths in their shortest form, tags of one byte.
+
+use crate::error::DerFault;
+
+pub(crate) const BOOLEAN: u8 = 0x01;
+pub(crate) const INTEGER: u8 = 0x02;
+pub(crate) const BIT_STRING: u8 = 0x03;
+pub(crate) const OCTET_STRING: u8 = 0x04;
+pub(crate) const NULL: u8 = 0x05;
+pub(crate) const OBJECT_IDENTIFIER: u8 = 0x06;
+pub(crate) const UTC_TIME: u8 = 0x17;
+pub(crate) const GENERALIZED_TIME: u8 = 0x18;
+pub(crate) const SEQUENCE: u8 = 0x30;
+pub(crate) const SET: u8 = 0x31;
+
+/// `OBJ_obj2txt` gives up beyond 586 bytes (CVE-2023-2650), and `d2i_X509_PUBKEY` calls it since 3.0; no algorithm,
+/// attribute or extension comes near this.
+const MAX_OBJECT_IDENTIFIER: usize = 128;
+
+/// A range of bytes, relative to the start of some buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub start: u32,
+    pub len: u32,
+}
+
+impl Span {
+    pub fn new(start: usize, len: usize) -> Option<Span> {
+        Some(Span { start: u32::try_from(start).ok()?, len: u32::try_from(len).ok()? })
+    }
+
+    /// The bytes; empty if the span does not lie within `buffer`.
+    pub fn of<'a>(&self, buffer: &'a [u8]) -> &'a [u8] {
+        let start = self.start as usize;
+        buffer.get(start..start + self.len as usize).unwrap_or(&[])
+    }
+}
+
+/// `c2i_ASN1_OBJECT`: not empty, complete, and no part that begins with 0x80 (X.690, 8.19.2).
+pub(crate) fn object_identifier(content: &[u8]) -> Result<(), DerFault> {
+    let mut first_of_part = true;
+    for &byte in content {
+        if first_of_part && byte == 0x80 {
+            return Err(DerFault::ObjectIdentifier);
+        }
+        first_of_part = byte & 0x80 == 0;
+    }
+    // After a complete part the next byte would be a first one.
+    if content.is_empty() || !first_of_part || content.len() > MAX_OBJECT_IDENTIFIER {
+        return Err(DerFault::ObjectIdentifier);
+    }
+    Ok(())
+}
+
+/// `c2i_ibuf`: at least one byte, and the first nine bits not all alike (X.690, 8.3.2).
+pub(crate) fn integer(content: &[u8]) -> Result<(), DerFault> {
+    match content {
+        [] | [0x00, 0x00..=0x7F, ..] | [0xFF, 0x80..=0xFF, ..] => Err(DerFault::Integer),
+        _ => Ok(()),
+    }
+}
+
+/// An INTEGER that is not negative and fits every `long`.
+pub(crate) fn small_number(content: &[u8]) -> Result<(), DerFault> {
+    integer(content)?;
+    match content {
+        [0x00..=0x7F, ..] if content.len() <= 4 => Ok(()),
+        _ => Err(DerFault::Integer),
+    }
+}
+
+/// Reads elements one after the other. Positions are relative to the buffer that the first reader was made over.
+pub(crate) struct Reader<'a> {
+    buffer: &'a [u8],
+    position: usize,
+    end: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(buffer: &'a [u8]) -> Reader<'a> {
+        Reader { buffer, position: 0, end: buffer.len() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.position == self.end
+    }
+
+    /// The tag of the next element.
+    pub fn peek(&self) -> Option<u8> {
+        if self.is_empty() { None } else { self.buffer.get(self.position).copied() }
+    }
+
+    /// Nothing may be left.
+    pub fn end(&self) -> Result<(), DerFault> {
+        if self.is_empty() { Ok(()) } else { Err(DerFault::TrailingBytes) }
+    }
+
+    /// The next element, which must have this tag: a reader over its content.
+    #[inline]
+    pub fn enter(&mut self, tag: u8) -> Result<Reader<'a>, DerFault> {
+        let (_, content) = self.element_of(tag)?;
+        Ok(self.inside(content))
+    }
+
+    /// The next element, which must have this tag: its content.
+    #[inline]
+    pub fn content_of(&mut self, tag: u8) -> Result<&'a [u8], DerFault> {
+        let (_, content) = self.element_of(tag)?;
+        Ok(content.of(self.buffer))
+    }
+
+    /// The next element, which must have this tag: the whole of it, and its content.
+    #[inline]
+    pub fn element_of(&mut self, tag: u8) -> Result<(Span, Span), DerFault> {
+        match self.element()? {
+            (found, whole, content) if found == tag => Ok((whole, content)),
+            _ => Err(DerFault::UnexpectedTag),
+        }
+    }
+
+    /// The next element: its tag, the whole of it, and its content. Only lengths in DER's shortest form are taken.
+    /// Tags of more than one byte are read as they stand and match nothing.
+    #[inline]
+    pub fn element(&mut self) -> Result<(u8, Span, Span), DerFault> {
+        let rest = self.buffer.get(self.position..self.end).ok_or(DerFault::Truncated)?;
+        let (tag, header, len) = match *rest {
+            [tag, len @ 0..=0x7F, ..] => (tag, 2, usize::from(len)),
+            [tag, 0x81, len @ 0x80..=0xFF, ..] => (tag, 3, usize::from(len)),
+            [tag, 0x82, a @ 1..=0xFF, b, ..] => (tag, 4, usize::from(a) << 8 | usize::from(b)),
+            [tag, 0x83, a @ 1..=0xFF, b, c, ..] => {
+                (tag, 5, usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c))
+            }
+            [tag, 0x84, a @ 1..=0xFF, b, c, d, ..] => {
+                (tag, 6, usize::from(a) << 24 | usize::from(b) << 16 | usize::from(c) << 8 | usize::from(d))
+            }
+            [] | [_] | [_, 0x81] | [_, 0x82, _] | [_, 0x82] => return Err(DerFault::Truncated),
+            _ => return Err(DerFault::Length),
+        };
+        if len > rest.len() - header {
+            return Err(DerFault::Truncated);
+        }
+        let whole = Span::new(self.position, header + len).ok_or(DerFault::TooLarge)?;
+        let content = Span::new(self.position + header, len).ok_or(DerFault::TooLarge)?;
+        self.position += header + len;
+        Ok((tag, whole, content))
+    }
+
+    /// The bytes of an element, or of its content, that this reader has read.
+    pub fn bytes(&self, span: Span) -> &'a [u8] {
+        span.of(self.buffer)
+    }
+
+    /// A reader over the content of an element that this reader has read.
+    pub fn inside(&self, span: Span) -> Reader<'a> {
+        let start = span.start as usize;
+        Reader { buffer: self.buffer, position: start, end: start + span.len as usize }
+    }
+}

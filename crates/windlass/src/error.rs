@@ -1,0 +1,259 @@
+//! What can go wrong, as facts. Every one of these means to an adapter: let the stock library do it.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a source is not in the strict subset that this crate reads.
+///
+/// Nothing here says that the source is bad: the stock library may well accept it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Unsupported {
+    /// The text around or inside the PEM blocks.
+    #[error("line {line}: {fault}")]
+    Pem {
+        /// Line in the file, counted from 1.
+        line: u64,
+        /// What is unusual about it.
+        fault: PemFault,
+    },
+    /// The structure of one certificate.
+    #[error("certificate {certificate}: {fault}")]
+    Certificate {
+        /// Place among the certificates of the file, counted from 1.
+        certificate: u32,
+        /// What is unusual about it.
+        fault: DerFault,
+    },
+    /// A distinguished name that was given alone.
+    #[error("distinguished name: {0}")]
+    Name(NameFault),
+    /// The file holds no certificate.
+    #[error("no certificate in it")]
+    NoCertificate,
+    /// More bytes or certificates than this crate indexes.
+    #[error("more than can be indexed")]
+    TooLarge,
+    /// Memory for the index could not be had.
+    #[error("not enough memory")]
+    OutOfMemory,
+}
+
+impl Unsupported {
+    /// A short constant name of the reason, for counters.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Unsupported::Pem { fault, .. } => match fault {
+                PemFault::OtherLabel => "pem-other-label",
+                PemFault::ByteOrderMark => "pem-byte-order-mark",
+                _ => "pem-malformed",
+            },
+            Unsupported::Certificate { fault: DerFault::Name(_), .. } | Unsupported::Name(_) => "name",
+            Unsupported::Certificate { .. } => "certificate",
+            Unsupported::NoCertificate => "no-certificate",
+            Unsupported::TooLarge => "too-large",
+            Unsupported::OutOfMemory => "out-of-memory",
+        }
+    }
+}
+
+/// What is unusual about a line of a PEM file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PemFault {
+    /// A block that is not `CERTIFICATE`: a CRL, a key, a `TRUSTED CERTIFICATE`, …
+    #[error("a PEM block other than CERTIFICATE")]
+    OtherLabel,
+    /// The file begins with a byte order mark.
+    #[error("a byte order mark")]
+    ByteOrderMark,
+    /// A line outside the blocks that OpenSSL would cut in two.
+    #[error("a line that is too long")]
+    LongLine,
+    /// A NUL byte outside the blocks.
+    #[error("a NUL byte")]
+    NulByte,
+    /// A line in a block that is not base64 alone.
+    #[error("a line that is not plain base64")]
+    NotBase64,
+    /// A block that is larger than any certificate.
+    #[error("a block of more than 16 MiB")]
+    LongBlock,
+    /// A block without its END line.
+    #[error("a block that does not end")]
+    Unterminated,
+    /// A block with nothing in it.
+    #[error("an empty block")]
+    EmptyBlock,
+}
+
+/// What is unusual about the structure of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DerFault {
+    /// The data end within an element.
+    #[error("the data end too early")]
+    Truncated,
+    /// Bytes are left over after an element.
+    #[error("bytes are left over")]
+    TrailingBytes,
+    /// A length that is not in DER's shortest form, or indefinite.
+    #[error("a length that is not in DER's form")]
+    Length,
+    /// Not the element that belongs here.
+    #[error("an unexpected element")]
+    UnexpectedTag,
+    /// An INTEGER that is empty or padded, or too large or negative where that makes no sense.
+    #[error("a malformed integer")]
+    Integer,
+    /// A version that no certificate has.
+    #[error("an unusual version")]
+    Version,
+    /// An OBJECT IDENTIFIER that is empty, padded, cut short or very long.
+    #[error("a malformed object identifier")]
+    ObjectIdentifier,
+    /// A BIT STRING that is empty or has unused bits.
+    #[error("an unusual bit string")]
+    BitString,
+    /// A BOOLEAN that is neither TRUE nor FALSE.
+    #[error("a malformed boolean")]
+    Boolean,
+    /// Algorithm parameters of an unusual type.
+    #[error("unusual algorithm parameters")]
+    Parameters,
+    /// A time that is not `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`, or no date.
+    #[error("an unusual time")]
+    Time,
+    /// A list of extensions, or an extension, with nothing in it.
+    #[error("an empty extension")]
+    Extension,
+    /// The same extension twice.
+    #[error("an extension twice")]
+    DuplicateExtension,
+    /// More extensions than any certificate has.
+    #[error("too many extensions")]
+    ManyExtensions,
+    /// An extension that OpenSSL decodes and this crate does not: RFC 3779, proxy certificates.
+    #[error("a rare extension")]
+    RareExtension,
+    /// The value of an extension is not what OpenSSL wants there, or is a rare form of it.
+    #[error("an unusual value of an extension")]
+    ExtensionValue,
+    /// A public key of a rare type, or one that OpenSSL can't decode.
+    #[error("an unusual public key")]
+    PublicKey,
+    /// One of the two names, or one in an extension.
+    #[error("{0}")]
+    Name(NameFault),
+    /// The certificate has more bytes than any real one.
+    #[error("more than 16 MiB")]
+    TooLarge,
+}
+
+/// What is unusual about a distinguished name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NameFault {
+    /// The structure around the values is not strict DER.
+    #[error("a malformed name")]
+    Structure,
+    /// A name of more than 1 MiB, which OpenSSL refuses (`X509_NAME_MAX`).
+    #[error("a name of more than 1 MiB")]
+    TooLarge,
+    /// A value of a type whose canonical form is not known here.
+    #[error("a name with an unusual type of string")]
+    StringType,
+    /// A value that is not valid for its type.
+    #[error("a name with a malformed string")]
+    StringValue,
+}
+
+/// Why a source could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// There is nothing at that path.
+    #[error("{} does not exist", path.display())]
+    Missing {
+        /// The path as it was asked for.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}: {}", path.display(), io::Error::from_raw_os_error(*errno))]
+    Io {
+        /// The path as it was asked for.
+        path: PathBuf,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The operating system's error number.
+        errno: i32,
+    },
+    /// Not a regular file, or for a hashed directory not a directory.
+    #[error("{} is not a {wanted}", path.display())]
+    NotAFile {
+        /// The path as it was asked for.
+        path: PathBuf,
+        /// What would have been right.
+        wanted: &'static str,
+    },
+    /// Larger than any trust store: not read.
+    #[error("{} has {size} bytes, more than the limit of {limit}", path.display())]
+    TooLarge {
+        /// The path as it was asked for.
+        path: PathBuf,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// It changed each time while it was read.
+    #[error("{} kept changing while it was read", path.display())]
+    ChangedWhileReading {
+        /// The path as it was asked for.
+        path: PathBuf,
+    },
+    /// It was read, but is not in the strict subset.
+    #[error("{}: {what}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: Unsupported,
+    },
+    /// The thread that loaded it for this caller too came to grief.
+    #[error("loading {} was interrupted", path.display())]
+    Interrupted {
+        /// The path as it was asked for.
+        path: PathBuf,
+    },
+}
+
+impl LoadError {
+    /// A short constant name of the reason, for counters.
+    pub fn label(&self) -> &'static str {
+        match self {
+            LoadError::Missing { .. } => "missing",
+            LoadError::Io { .. } => "io",
+            LoadError::NotAFile { .. } => "not-a-file",
+            LoadError::TooLarge { .. } => "too-large",
+            LoadError::ChangedWhileReading { .. } => "changed-while-reading",
+            LoadError::Unsupported { what, .. } => what.label(),
+            LoadError::Interrupted { .. } => "interrupted",
+        }
+    }
+
+    /// The path that the error is about.
+    pub fn path(&self) -> &std::path::Path {
+        match self {
+            LoadError::Missing { path }
+            | LoadError::Io { path, .. }
+            | LoadError::NotAFile { path, .. }
+            | LoadError::TooLarge { path, .. }
+            | LoadError::ChangedWhileReading { path }
+            | LoadError::Unsupported { path, .. }
+            | LoadError::Interrupted { path } => path,
+        }
+    }
+}

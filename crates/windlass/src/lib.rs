@@ -1,0 +1,48 @@
+//! Windlass loads trust once: indexed, immutable, shared root stores, and the cache that keeps them fresh.
+//!
+//! This crate knows no TLS library. Adapters ask [`TrustCache`] for the [`RootStore`] of a [`Source`] and serve
+//! their library from it; every error means "leave this call to the stock library".
+//!
+//! ```
+//! use std::path::Path;
+//! use windlass::{CanonicalName, Config, TrustCache};
+//!
+//! let cache = TrustCache::new(Config::default(), None);
+//! let store = cache.load_cafile(Path::new("/etc/ssl/certs/ca-certificates.crt"))?;
+//! for anchor in store.anchors() {
+//!     let name = CanonicalName::from_raw(anchor.raw_subject())?;
+//!     assert!(store.by_subject(&name).any(|index| index == anchor.index()));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![deny(unsafe_code)]
+
+mod anchor;
+mod cache;
+mod certificate;
+mod der;
+mod error;
+mod extension;
+mod general_name;
+mod identity;
+mod index;
+mod key;
+#[allow(unsafe_code)]
+mod mapped;
+mod name;
+mod pem;
+mod policy;
+mod root_store;
+mod source;
+pub mod stats;
+mod time;
+
+pub use anchor::{AnchorIndex, TrustAnchor};
+pub use cache::{CACHE_LABELS, Config, MaxAge, TrustCache};
+pub use error::{DerFault, LoadError, NameFault, PemFault, Unsupported};
+pub use identity::Identity;
+pub use name::{CanonicalName, RawName, SubjectHash, subject_hash_old};
+pub use root_store::RootStore;
+pub use source::Source;
+pub use stats::{Stats, StatsOwner};
+pub use time::Timestamp;

@@ -1,0 +1,153 @@
+//! The strict subset of PEM: CERTIFICATE blocks of plain base64, and comments around them.
+//!
+//! What is accepted here must be read by `PEM_read_bio` (OpenSSL, crypto/pem/pem_lib.c, 1.1.1 to 4.0) as the same
+//! blocks with the same bytes. It reads lines of at most 254 bytes with `BIO_gets`, strips blanks at their ends,
+//! takes a line as a beginning if it starts with `-----BEGIN ` and ends with `-----`, and stops at a NUL that opens
+//! a line.
+
+use memchr::{memchr, memmem};
+
+use crate::certificate::MAX_CERTIFICATE;
+use crate::error::{PemFault, Unsupported};
+
+const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
+const END: &[u8] = b"-----END CERTIFICATE-----";
+
+/// Well below the 254 bytes at which `BIO_gets` would cut a line, and what follows would be a line of its own.
+const MAX_COMMENT: usize = 200;
+/// What `PEM_write_bio` writes is 64; RFC 2045 allows 76.
+const MAX_BASE64_LINE: usize = 76;
+
+/// The blocks of a file, one after the other.
+pub(crate) struct Blocks<'a> {
+    rest: &'a [u8],
+    /// Lines taken so far.
+    line: u64,
+    /// The base64 of one block without its line ends.
+    text: Vec<u8>,
+}
+
+impl<'a> Blocks<'a> {
+    pub fn new(pem: &'a [u8]) -> Blocks<'a> {
+        Blocks { rest: pem, line: 0, text: Vec::new() }
+    }
+
+    /// Appends the bytes of the next block to `out` and returns how many they are, or None at the end.
+    pub fn next_into(&mut self, out: &mut Vec<u8>) -> Result<Option<usize>, Unsupported> {
+        while let Some(line) = self.next_line() {
+            if line == BEGIN {
+                return self.block(out).map(Some);
+            }
+            self.comment(line)?;
+        }
+        Ok(None)
+    }
+
+    fn comment(&self, line: &[u8]) -> Result<(), Unsupported> {
+        if self.line == 1 && matches!(line, [0xEF, 0xBB, 0xBF, ..] | [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]) {
+            return Err(self.fault(PemFault::ByteOrderMark));
+        }
+        if line.starts_with(b"-----")
+            || memmem::find(line, b"-----BEGIN").is_some()
+            || memmem::find(line, b"-----END").is_some()
+        {
+            return Err(self.fault(PemFault::OtherLabel));
+        }
+        if line.len() >= MAX_COMMENT {
+            return Err(self.fault(PemFault::LongLine));
+        }
+        if memchr(0, line).is_some() {
+            return Err(self.fault(PemFault::NulByte));
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, out: &mut Vec<u8>) -> Result<usize, Unsupported> {
+        let (rest, line) = (self.rest, self.line);
+        self.block_of_lines(out, true).or_else(|_| {
+            (self.rest, self.line) = (rest, line);
+            self.block_of_lines(out, false)
+        })
+    }
+
+    /// With `alike`, a line is not searched for its end if one is where the first line of the block had it. Should
+    /// that have joined two lines, the line end between them is no base64, and the block must be read the other way.
+    fn block_of_lines(&mut self, out: &mut Vec<u8>, alike: bool) -> Result<usize, Unsupported> {
+        let (block, begin) = (self.rest, self.line);
+        self.text.clear();
+        let mut stride = None;
+        loop {
+            let before = self.rest.len();
+            let line = self.line_of(stride).or_else(|| self.next_line()).ok_or(self.fault(PemFault::Unterminated))?;
+            if line == END {
+                break;
+            }
+            if line.is_empty() || line.len() > MAX_BASE64_LINE || line.first() == Some(&b'-') {
+                return Err(self.fault(PemFault::NotBase64));
+            }
+            if self.text.len() > MAX_CERTIFICATE / 3 * 4 {
+                return Err(self.fault(PemFault::LongBlock));
+            }
+            self.text.extend_from_slice(line);
+            if alike && stride.is_none() {
+                stride = Some(before - self.rest.len() - 1);
+            }
+        }
+        if self.text.is_empty() {
+            return Err(self.fault(PemFault::EmptyBlock));
+        }
+        let start = out.len();
+        let most = self.text.len() / 4 * 3;
+        out.try_reserve(most).map_err(|_| Unsupported::OutOfMemory)?;
+        out.resize(start + most, 0);
+        let target = out.get_mut(start..).unwrap_or(&mut []);
+        let decoded =
+            base64_simd::STANDARD.decode(&self.text, base64_simd::Out::from_slice(target)).map(|bytes| bytes.len());
+        out.truncate(start + decoded.as_ref().copied().unwrap_or(0));
+        decoded.map_err(|_| Unsupported::Pem { line: not_base64(block, begin, self.line), fault: PemFault::NotBase64 })
+    }
+
+    /// The next line, if there is a line end at this place.
+    fn line_of(&mut self, end: Option<usize>) -> Option<&'a [u8]> {
+        let end = end?;
+        (self.rest.get(end)? == &b'\n').then(|| self.take_line(end))
+    }
+
+    /// The next line without its LF or CRLF.
+    fn next_line(&mut self) -> Option<&'a [u8]> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        match memchr(b'\n', self.rest) {
+            Some(end) => Some(self.take_line(end)),
+            None => {
+                self.line += 1;
+                Some(std::mem::take(&mut self.rest))
+            }
+        }
+    }
+
+    /// The line whose LF is at this place.
+    fn take_line(&mut self, end: usize) -> &'a [u8] {
+        self.line += 1;
+        let (line, rest) = self.rest.split_at(end);
+        self.rest = rest.get(1..).unwrap_or(&[]);
+        line.strip_suffix(b"\r").unwrap_or(line)
+    }
+
+    fn fault(&self, fault: PemFault) -> Unsupported {
+        Unsupported::Pem { line: self.line, fault }
+    }
+}
+
+/// The first line between those two with anything but base64 digits, or else the last: it is too short or too long, or
+/// has wrong padding.
+fn not_base64(block: &[u8], begin: u64, end: u64) -> u64 {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let last = end.saturating_sub(1);
+    block
+        .split(|byte| *byte == b'\n')
+        .zip(begin + 1..last)
+        .find(|(line, _)| !line.strip_suffix(b"\r").unwrap_or(line).iter().all(is_digit))
+        .map_or(last, |(_, number)| number)
+}

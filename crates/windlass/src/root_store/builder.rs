@@ -1,0 +1,92 @@
+//! From PEM files to a root store.
+
+use once_cell::race::OnceBox;
+
+use super::RootStore;
+use super::twins::Twins;
+use crate::anchor::Record;
+use crate::certificate;
+use crate::der::Span;
+use crate::error::Unsupported;
+use crate::index::Index;
+use crate::name::Canonicaliser;
+use crate::pem::Blocks;
+
+/// More than 16 million certificates do not fit into the source's size limit anyhow.
+const MAX_ANCHORS: usize = 1 << 24;
+
+/// Takes certificates one after the other. Buffers that grow with the source are asked for in a way that can fail:
+/// this runs inside other people's programs, and they have not asked to be aborted.
+#[derive(Default)]
+pub(super) struct Builder {
+    der: Vec<u8>,
+    canonical: Vec<u8>,
+    records: Vec<Record>,
+    canonicaliser: Canonicaliser,
+    source_bytes: u64,
+}
+
+impl Builder {
+    pub fn add_pem(&mut self, pem: &[u8]) -> Result<(), Unsupported> {
+        self.source_bytes += pem.len() as u64;
+        // Base64 is four characters for three bytes, so this is all that can come.
+        self.der.try_reserve(pem.len() / 4 * 3).map_err(|_| Unsupported::OutOfMemory)?;
+        let before = self.records.len();
+        let mut blocks = Blocks::new(pem);
+        let mut start = self.der.len();
+        while let Some(len) = blocks.next_into(&mut self.der)? {
+            self.add_der(start, len)?;
+            start += len;
+        }
+        if self.records.len() == before { Err(Unsupported::NoCertificate) } else { Ok(()) }
+    }
+
+    /// Adds the certificate in the last `len` bytes of the buffer.
+    fn add_der(&mut self, start: usize, len: usize) -> Result<(), Unsupported> {
+        if self.records.len() >= MAX_ANCHORS {
+            return Err(Unsupported::TooLarge);
+        }
+        // A canonical name has less than twice the bytes of its original.
+        self.canonical.try_reserve(2 * len).map_err(|_| Unsupported::OutOfMemory)?;
+        self.records.try_reserve(1).map_err(|_| Unsupported::OutOfMemory)?;
+        let canonical = self.canonical.len();
+        let der = self.der.get(start..).unwrap_or(&[]);
+        let fields = certificate::walk(der, &mut self.canonicaliser, &mut self.canonical)
+            .map_err(|fault| Unsupported::Certificate { certificate: self.records.len() as u32 + 1, fault })?;
+        self.records.push(Record {
+            der: Span::new(start, len).ok_or(Unsupported::TooLarge)?,
+            canonical: Span::new(canonical, self.canonical.len() - canonical).ok_or(Unsupported::TooLarge)?,
+            subject: fields.subject,
+            issuer: fields.issuer,
+            serial: fields.serial,
+            spki: fields.spki,
+            subject_key_id: fields.subject_key_id,
+            not_before: fields.not_before,
+            not_after: fields.not_after,
+        });
+        Ok(())
+    }
+
+    pub fn finish(self) -> Result<RootStore, Unsupported> {
+        if self.records.is_empty() {
+            return Err(Unsupported::NoCertificate);
+        }
+        let (der, canonical) = (self.der.into_boxed_slice(), self.canonical.into_boxed_slice());
+        let records = self.records.into_boxed_slice();
+        let subjects =
+            Index::build(records.len() as u32, |record| Some(records.get(record as usize)?.canonical.of(&canonical)))?;
+        let twins = Twins::find(&subjects, |record| Some(records.get(record as usize)?.der.of(&der)))?;
+        Ok(RootStore {
+            der,
+            canonical,
+            records,
+            subjects,
+            twins,
+            source_bytes: self.source_bytes,
+            subject_hashes: OnceBox::new(),
+            key_ids: OnceBox::new(),
+            fingerprints: OnceBox::new(),
+            ca_names: OnceBox::new(),
+        })
+    }
+}

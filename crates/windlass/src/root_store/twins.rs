@@ -1,0 +1,45 @@
+//! Which anchors share a subject, and which are there twice.
+
+use crate::anchor::AnchorIndex;
+use crate::error::Unsupported;
+use crate::index::{Index, filled};
+
+/// What is known about anchors that share a subject.
+#[derive(Default)]
+pub(super) struct Twins {
+    /// Anchors whose subject is also that of a different certificate, in source order.
+    pub shared: Box<[AnchorIndex]>,
+    /// Anchors whose certificate stands earlier too, in source order.
+    pub duplicates: Box<[AnchorIndex]>,
+}
+
+impl Twins {
+    /// Only anchors that share a subject can be the same certificate, so only their DER is compared, and by a keyed
+    /// index: a file of many certificates with one subject costs no more than its size.
+    pub fn find<'k>(subjects: &Index, der: impl Fn(u32) -> Option<&'k [u8]>) -> Result<Twins, Unsupported> {
+        let heads = || subjects.heads().filter(|&head| subjects.next(head).is_some());
+        let crowded: Vec<u32> = heads().flat_map(|head| subjects.chain(Some(head))).collect();
+        if crowded.is_empty() {
+            return Ok(Twins::default());
+        }
+        let same = Index::build(crowded.len() as u32, |place| der(*crowded.get(place as usize)?))?;
+        let mut is_first = filled(crowded.len(), false)?;
+        for place in same.heads() {
+            if let Some(is_first) = is_first.get_mut(place as usize) {
+                *is_first = true;
+            }
+        }
+        let mut all = crowded.iter().copied().map(AnchorIndex).zip(is_first);
+        let (mut shared, mut duplicates) = (Vec::new(), Vec::new());
+        for head in heads() {
+            let group: Vec<_> = all.by_ref().take(subjects.chain(Some(head)).count()).collect();
+            if group.iter().filter(|(_, is_first)| *is_first).count() > 1 {
+                shared.extend(group.iter().map(|(index, _)| *index));
+            }
+            duplicates.extend(group.iter().filter(|(_, is_first)| !is_first).map(|(index, _)| *index));
+        }
+        shared.sort_unstable();
+        duplicates.sort_unstable();
+        Ok(Twins { shared: shared.into_boxed_slice(), duplicates: duplicates.into_boxed_slice() })
+    }
+}

@@ -1,0 +1,104 @@
+//! One PEM file.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::system::System;
+use super::{failed, out_of_memory};
+use crate::error::LoadError;
+use crate::identity::{Identity, is_regular};
+
+/// No trust store is larger: 100,000 certificates have 150 MB.
+const MAX_FILE: u64 = 1 << 30;
+/// How often a file may change under the reader.
+const ATTEMPTS: usize = 5;
+const FIRST_STEP: usize = 1 << 20;
+
+/// A file, read while it stood still.
+#[derive(Debug)]
+pub(super) struct File {
+    pub bytes: Vec<u8>,
+    pub identity: Identity,
+    pub believed: bool,
+}
+
+/// Two system calls: what the path leads to now, and whether this process may read it now. A process that dropped
+/// its privileges must not be served what it could read before.
+pub(super) fn observe(path: &Path) -> Result<Identity, LoadError> {
+    let identity = stat(path)?;
+    rustix::fs::accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).map_err(|errno| failed(path, "read", errno))?;
+    Ok(identity)
+}
+
+pub(super) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
+    for _ in 0..ATTEMPTS {
+        // Before it is opened: to open a FIFO or a device can have effects of its own.
+        stat(path)?;
+        if let Some(file) = attempt(path, system)? {
+            return Ok(file);
+        }
+    }
+    Err(LoadError::ChangedWhileReading { path: path.to_owned() })
+}
+
+/// None if the file changed meanwhile.
+fn attempt(path: &Path, system: &dyn System) -> Result<Option<File>, LoadError> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
+    // The clock before the state: a change after this moment has a later timestamp, or the state is racy.
+    let now_ns = system.real_ns();
+    let fstat = || rustix::fs::fstat(&fd).map_err(|errno| failed(path, "stat", errno));
+    let before = identity(path, &fstat()?)?;
+    let file_system = rustix::fs::fstatfs(&fd).map_err(|errno| failed(path, "stat", errno))?.f_type as u64;
+    system.opened(path);
+    let bytes = contents(path, &fd)?;
+    let after = identity(path, &fstat()?)?;
+    if bytes.len() as u64 != before.size || before != after || before != stat(path)? {
+        return Ok(None);
+    }
+    let believed = system.keeps_timestamps(file_system) && !before.is_racy(now_ns);
+    Ok(Some(File { bytes, identity: before, believed }))
+}
+
+/// Reads to the end. Memory follows what was read, not what the file system says the size is.
+fn contents(path: &Path, fd: impl AsFd) -> Result<Vec<u8>, LoadError> {
+    let mut bytes = Vec::new();
+    loop {
+        if bytes.len() == bytes.capacity() {
+            let step = bytes.capacity().max(FIRST_STEP);
+            bytes.try_reserve_exact(step).map_err(|_| out_of_memory(path))?;
+        }
+        match rustix::io::read(&fd, spare_capacity(&mut bytes)) {
+            Ok(0) => return Ok(bytes),
+            Ok(_) if bytes.len() as u64 > MAX_FILE => {
+                return Err(too_large(path, bytes.len() as u64));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(failed(path, "read", errno)),
+        }
+    }
+}
+
+fn stat(path: &Path) -> Result<Identity, LoadError> {
+    let stat = rustix::fs::stat(path).map_err(|errno| failed(path, "stat", errno))?;
+    identity(path, &stat)
+}
+
+fn identity(path: &Path, stat: &Stat) -> Result<Identity, LoadError> {
+    if !is_regular(stat) {
+        return Err(LoadError::NotAFile { path: path.to_owned(), wanted: "regular file" });
+    }
+    let identity = Identity::of(stat);
+    if identity.size > MAX_FILE {
+        return Err(too_large(path, identity.size));
+    }
+    Ok(identity)
+}
+
+fn too_large(path: &Path, size: u64) -> LoadError {
+    LoadError::TooLarge { path: path.to_owned(), size, limit: MAX_FILE }
+}

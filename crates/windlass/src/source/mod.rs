@@ -1,0 +1,121 @@
+//! What trust is loaded from: how it is looked at, and how it is read.
+
+mod cafile;
+mod capath;
+pub(crate) mod system;
+
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::error::{LoadError, Unsupported};
+use crate::identity::Identity;
+use crate::root_store::RootStore;
+use system::System;
+
+/// A place that trust is loaded from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A file of PEM certificates.
+    Cafile(PathBuf),
+    /// A directory of PEM files that are named for the subject hash: `hhhhhhhh.0`, `hhhhhhhh.1`, … CRLs
+    /// (`hhhhhhhh.r0`) are not looked at.
+    Capath(PathBuf),
+}
+
+impl Source {
+    /// The file or the directory.
+    pub fn path(&self) -> &Path {
+        self.borrow().path()
+    }
+
+    pub(crate) fn borrow(&self) -> SourceRef<'_> {
+        match self {
+            Source::Cafile(path) => SourceRef::Cafile(path),
+            Source::Capath(path) => SourceRef::Capath(path),
+        }
+    }
+}
+
+/// A [`Source`] that somebody else owns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SourceRef<'a> {
+    Cafile(&'a Path),
+    Capath(&'a Path),
+}
+
+/// What must be unchanged for what was read to be believed unchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    File(Identity),
+    /// The directory, and each file in reading order: its place in the name order, and its identity.
+    Directory(Identity, Box<[(capath::HashName, Identity)]>),
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub state: State,
+    /// Whether equality with `state` will mean that nothing changed. If not, the bytes must be read again.
+    pub believed: bool,
+    /// One for a CAfile, one for each file of a CApath, in order.
+    pub files: Vec<Vec<u8>>,
+}
+
+impl<'a> SourceRef<'a> {
+    pub fn path(self) -> &'a Path {
+        match self {
+            SourceRef::Cafile(path) | SourceRef::Capath(path) => path,
+        }
+    }
+
+    /// Looks at the source without opening a file. Fails if this process may not read it as it is now.
+    pub fn observe(self) -> Result<State, LoadError> {
+        match self {
+            SourceRef::Cafile(path) => cafile::observe(path).map(State::File),
+            SourceRef::Capath(path) => capath::observe(path),
+        }
+    }
+
+    /// Reads the source in a state in which it stood still.
+    pub fn read(self, system: &dyn System) -> Result<Reading, LoadError> {
+        match self {
+            SourceRef::Cafile(path) => {
+                let file = cafile::read(path, system)?;
+                Ok(Reading { state: State::File(file.identity), believed: file.believed, files: vec![file.bytes] })
+            }
+            SourceRef::Capath(path) => capath::read(path, system),
+        }
+    }
+}
+
+impl Reading {
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.len() as u64).sum()
+    }
+
+    pub fn index(&self, source: SourceRef<'_>) -> Result<RootStore, LoadError> {
+        RootStore::from_pem_files(self.files.iter().map(Vec::as_slice)).map_err(|(file, what)| {
+            let path = match (&self.state, source) {
+                (State::Directory(_, names), SourceRef::Capath(dir)) => match names.get(file) {
+                    Some((name, _)) => dir.join(name.to_string()),
+                    None => dir.to_owned(),
+                },
+                _ => source.path().to_owned(),
+            };
+            LoadError::Unsupported { path, what }
+        })
+    }
+}
+
+/// The error of a call of the operating system.
+fn failed(path: &Path, action: &'static str, errno: Errno) -> LoadError {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => LoadError::Missing { path: path.to_owned() },
+        errno => LoadError::Io { path: path.to_owned(), action, errno: errno.raw_os_error() },
+    }
+}
+
+fn out_of_memory(path: &Path) -> LoadError {
+    LoadError::Unsupported { path: path.to_owned(), what: Unsupported::OutOfMemory }
+}

@@ -1,0 +1,60 @@
+//! What a load asks of the world around it besides files, so that tests can answer differently.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+pub(crate) trait System: Send + Sync {
+    /// The clock that file timestamps are taken from, nanoseconds since 1970.
+    fn real_ns(&self) -> i128;
+
+    /// The clock that ages are measured with.
+    fn monotonic(&self) -> Instant;
+
+    /// Whether a file system of this type (`f_type` of fstatfs) changes a file's ctime with each change.
+    fn keeps_timestamps(&self, file_system: u64) -> bool;
+
+    /// A file was opened and is about to be read.
+    fn opened(&self, _path: &Path) {}
+}
+
+/// The world as it is.
+pub(crate) struct Real;
+
+impl System for Real {
+    fn real_ns(&self) -> i128 {
+        match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(since) => since.as_nanos() as i128,
+            Err(before) => -(before.duration().as_nanos() as i128),
+        }
+    }
+
+    fn monotonic(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn keeps_timestamps(&self, file_system: u64) -> bool {
+        LOCAL_FILE_SYSTEMS.contains(&file_system)
+    }
+}
+
+/// Local file systems of the kernel. With all others (NFS, SMB, 9p, FUSE, …) somebody else may change a file, or keeps
+/// its timestamps, and attributes may be cached. Numbers: linux/magic.h, and the headers of ZFS and bcachefs.
+const LOCAL_FILE_SYSTEMS: [u64; 17] = [
+    0xEF53,      // ext2, ext3, ext4
+    0x5846_5342, // xfs
+    0x9123_683E, // btrfs
+    0x0102_1994, // tmpfs
+    0x8584_58F6, // ramfs
+    0x794C_7630, // overlay
+    0xF2F5_2010, // f2fs
+    0x2FC1_2FC1, // zfs
+    0xCA45_1A4E, // bcachefs
+    0x5265_4973, // reiserfs
+    0x3153_464A, // jfs
+    0x3434,      // nilfs2
+    0x2405_1905, // ubifs
+    0x7371_7368, // squashfs
+    0xE0F5_E1E2, // erofs
+    0x28CD_3D45, // cramfs
+    0x9660,      // isofs
+];

@@ -1,0 +1,207 @@
+//! What belongs to a whole process: its working directory, its root directory, its privileges, its children. Each test
+//! runs in a child of its own, as these can't be changed for one thread.
+
+use std::ffi::{CString, c_char, c_int, c_uint};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, chroot};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use windlass::{CACHE_LABELS, Config, LoadError, MaxAge, RootStore, Stats, TrustCache};
+
+unsafe extern "C" {
+    fn fork() -> c_int;
+    fn _exit(status: c_int) -> !;
+    fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn geteuid() -> c_uint;
+    fn seteuid(user: c_uint) -> c_int;
+    fn unshare(flags: c_int) -> c_int;
+    fn access(path: *const c_char, mode: c_int) -> c_int;
+}
+
+const CLONE_NEWUSER: c_int = 0x1000_0000;
+const NOBODY: c_uint = 65_534;
+
+/// Runs this in a forked process, and fails if it fails there.
+fn in_child(work: impl FnOnce()) {
+    // SAFETY: the child runs `work` and ends; it touches no lock that a thread of the test harness may hold, besides
+    // those of the allocator, which the C library sets free in the child.
+    let process = unsafe { fork() };
+    if process == 0 {
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        // SAFETY: nothing is to be cleaned up in the child.
+        unsafe { _exit(c_int::from(outcome.is_err())) };
+    }
+    assert!(process > 0);
+    let mut status = -1;
+    // SAFETY: the process is our child, and the status a valid place.
+    assert_eq!(unsafe { waitpid(process, &mut status, 0) }, process);
+    assert_eq!(status, 0, "the child failed");
+}
+
+fn certificates() -> [Vec<u8>; 2] {
+    let bundle = fs::read("/etc/ssl/certs/ca-certificates.crt").expect("package ca-certificates");
+    let end = "-----END CERTIFICATE-----\n";
+    let text = String::from_utf8(bundle).unwrap();
+    let mut blocks = text.split_inclusive(end).map(|block| block.as_bytes().to_vec());
+    [blocks.next().unwrap(), blocks.next().unwrap()]
+}
+
+fn cache() -> (TrustCache, &'static Stats) {
+    let stats = Stats::private(&CACHE_LABELS);
+    (TrustCache::new(Config { max_age: MaxAge::Forever }, Some(stats)), stats)
+}
+
+fn assert_holds(store: &RootStore, pem: &[u8]) {
+    let expected = RootStore::from_pem(pem).unwrap();
+    let ders = |store: &RootStore| store.anchors().map(|anchor| anchor.der().to_vec()).collect::<Vec<_>>();
+    assert_eq!(ders(store), ders(&expected));
+}
+
+#[test]
+fn a_relative_path_follows_the_working_directory() {
+    in_child(|| {
+        let [first, second] = certificates();
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        fs::write(dirs[0].path().join("ca.pem"), &first).unwrap();
+        fs::write(dirs[1].path().join("ca.pem"), &second).unwrap();
+        let (cache, _) = cache();
+        for (dir, pem) in [(0, &first), (1, &second), (0, &first)] {
+            std::env::set_current_dir(dirs[dir].path()).unwrap();
+            assert_holds(&cache.load_cafile(Path::new("ca.pem")).unwrap(), pem);
+        }
+        let empty = tempfile::tempdir().unwrap();
+        std::env::set_current_dir(empty.path()).unwrap();
+        let path = Path::new("ca.pem").to_owned();
+        assert_eq!(cache.load_cafile(&path).unwrap_err(), LoadError::Missing { path });
+        std::env::set_current_dir("/").unwrap();
+    });
+}
+
+#[test]
+fn an_absolute_path_follows_the_root_directory() {
+    let [first, second] = certificates();
+    let root = tempfile::tempdir().unwrap();
+    let inside = root.path().join("inside");
+    let path = root.path().join("ca.pem");
+    let path_inside = inside.join(path.strip_prefix("/").unwrap());
+    fs::create_dir_all(path_inside.parent().unwrap()).unwrap();
+    fs::write(&path, &first).unwrap();
+    fs::write(&path_inside, &second).unwrap();
+    let empty = inside.join("empty");
+    fs::create_dir(&empty).unwrap();
+    in_child(|| {
+        let (cache, _) = cache();
+        assert_holds(&cache.load_cafile(&path).unwrap(), &first);
+        // SAFETY: no memory is involved. In a user namespace of its own anybody may change the root directory.
+        assert!(unsafe { geteuid() } == 0 || unsafe { unshare(CLONE_NEWUSER) } == 0);
+        chroot(&inside).unwrap();
+        assert_holds(&cache.load_cafile(&path).unwrap(), &second);
+        chroot("/empty").unwrap();
+        assert_eq!(cache.load_cafile(&path).unwrap_err(), LoadError::Missing { path: path.clone() });
+    });
+}
+
+#[test]
+fn who_may_not_read_the_file_any_more_is_not_served() {
+    let [first, _] = certificates();
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = dir.path().join("ca.pem");
+    fs::write(&path, &first).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    in_child(|| {
+        let (cache, stats) = cache();
+        let store = cache.load_cafile(&path).unwrap();
+        // SAFETY: no memory is involved.
+        let root = unsafe { geteuid() } == 0;
+        if root {
+            // SAFETY: no memory is involved.
+            assert_eq!(unsafe { seteuid(NOBODY) }, 0);
+            // The real user may still read it, and must not be asked.
+            let name = CString::new(path.as_os_str().as_bytes()).unwrap();
+            // SAFETY: the path ends in NUL.
+            assert_eq!(unsafe { access(name.as_ptr(), 4) }, 0);
+        } else {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        let error = cache.load_cafile(&path).unwrap_err();
+        assert_eq!(error, LoadError::Io { path: path.clone(), action: "read", errno: 13 });
+        if root {
+            // SAFETY: no memory is involved.
+            assert_eq!(unsafe { seteuid(0) }, 0);
+        } else {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        assert!(Arc::ptr_eq(&cache.load_cafile(&path).unwrap(), &store));
+        assert!(stats.value(0) >= 1);
+    });
+}
+
+#[test]
+fn a_child_goes_on_with_what_was_loaded() {
+    let [first, second] = certificates();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ca.pem");
+    fs::write(&path, &first).unwrap();
+    let (cache, _) = cache();
+    let store = cache.load_cafile(&path).unwrap();
+    assert_eq!(cache.process_id(), std::process::id());
+    in_child(|| {
+        assert_ne!(cache.process_id(), std::process::id());
+        let adopted = TrustCache::adopt(&cache);
+        assert_eq!(adopted.process_id(), std::process::id());
+        assert!(Arc::ptr_eq(&adopted.load_cafile(&path).unwrap(), &store));
+        fs::write(&path, &second).unwrap();
+        assert_holds(&adopted.load_cafile(&path).unwrap(), &second);
+    });
+    assert_holds(&cache.load_cafile(&path).unwrap(), &second);
+}
+
+/// While many threads load, children are forked at any moment: none of them may wait for a thread that it has not.
+#[test]
+fn children_are_forked_while_others_load() {
+    let [first, second] = certificates();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ca.pem");
+    fs::write(&path, &first).unwrap();
+    let (cache, _) = cache();
+    let end = std::sync::atomic::AtomicBool::new(false);
+    let running = || !end.load(std::sync::atomic::Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let (cache, path, dir) = (&cache, &path, &dir);
+            let new = if n % 2 == 0 { &first } else { &second };
+            scope.spawn(move || {
+                while running() {
+                    if n < 2 {
+                        let temporary = dir.path().join(format!("{n}"));
+                        fs::write(&temporary, new).unwrap();
+                        fs::rename(temporary, path).unwrap();
+                    }
+                    match cache.load_cafile(path) {
+                        Ok(store) => assert_eq!(store.len(), 1),
+                        Err(error) => assert_eq!(error.label(), "changed-while-reading"),
+                    }
+                }
+            });
+        }
+        for _ in 0..100 {
+            in_child(|| {
+                let adopted = TrustCache::adopt(&cache);
+                match adopted.load_cafile(&path) {
+                    Ok(store) => {
+                        // Also what is made when it is first asked for.
+                        assert_eq!(store.ca_names().len(), 1);
+                        let print = store.anchors().next().unwrap().sha256_fingerprint();
+                        assert_eq!(store.by_fingerprint(&print).count(), 1);
+                    }
+                    Err(error) => assert_eq!(error.label(), "changed-while-reading"),
+                }
+            });
+        }
+        end.store(true, std::sync::atomic::Ordering::SeqCst);
+    });
+}

@@ -1,0 +1,49 @@
+//! What the tests share: libcrypto itself, and an editor for DER.
+#![allow(dead_code)]
+
+pub mod change;
+pub mod der;
+pub mod judge;
+pub mod libcrypto;
+pub mod quiet;
+
+/// Debian's own bundle, which the tests need to be installed.
+pub const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+pub fn bundle() -> Vec<u8> {
+    std::fs::read(BUNDLE).expect("package ca-certificates")
+}
+
+/// The certificates of a PEM text as DER, by libcrypto.
+pub fn certificates(pem: &[u8]) -> Vec<Vec<u8>> {
+    libcrypto::load(pem).expect("libcrypto reads it")
+}
+
+pub fn pem(der: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = Vec::new();
+    for group in der.chunks(3) {
+        let bits = group.iter().fold(0, |n, &byte| n << 8 | u32::from(byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() { digit } else { b'=' });
+        }
+    }
+    let mut out = b"-----BEGIN CERTIFICATE-----\n".to_vec();
+    for line in text.chunks(64) {
+        out.extend_from_slice(line);
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"-----END CERTIFICATE-----\n");
+    out
+}
+
+/// How many times more than usual the random tests shall try: `WINDLASS_TEST_FACTOR=100`.
+pub fn factor() -> u64 {
+    std::env::var("WINDLASS_TEST_FACTOR").map_or(1, |text| text.parse().expect("a number"))
+}
+
+/// Where the random tests begin; another start is tried with `WINDLASS_TEST_SEED`.
+pub fn seed() -> u64 {
+    std::env::var("WINDLASS_TEST_SEED").map_or(20_240_531, |text| text.parse().expect("a number"))
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Whole-process tests of the preload library: threads, fork, several
+libcryptos in one process, dlopen(RTLD_LOCAL), secure execution.
+
+    process.py --library L [--sabotaged S] [--only threads,fork,...] [--rounds N]
+
+The threaded programs judge themselves; the others run stock and with the
+library, and both must say the same.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import builds
+from generate.forge import Signer
+from generate.pki import Pki
+
+HERE = pathlib.Path(__file__).resolve().parent
+CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+NOBODY = 65534
+
+
+class Results:
+    """Counts what ran and says what went wrong."""
+
+    def __init__(self):
+        self.passed, self.failed = 0, 0
+
+    def check(self, label, good, details=""):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        print(f"{'ok  ' if good else 'FAIL'} {label}")
+        if not good and details:
+            print("\n".join(f"     {line}" for line in str(details).splitlines()[:40]))
+
+
+def execute(command, folder, library=None, **more):
+    env = dict(CLEAN, **more.pop("env", {}))
+    if library:
+        env["LD_PRELOAD"] = str(library)
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=env, capture_output=True,
+                          text=True, errors="backslashreplace", timeout=1800, **more)
+    return f"{done.stdout}{done.stderr}exit {done.returncode}\n"
+
+
+def write_files(folder, files):
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            target.symlink_to(content)
+        elif content is None:
+            target.mkdir(exist_ok=True)
+        else:
+            target.write_bytes(content)
+
+
+def same_in_both(results, label, command, folder, library, **more):
+    stock = execute(command, folder, **more)
+    now = execute(command, folder, library, **more)
+    good = stock == now and now.endswith("exit 0\n")
+    results.check(label, good, f"stock:\n{stock}\nnow:\n{now}")
+
+
+def stress(results, options, pki, mode, rounds):
+    """64 threads or forks while the source changes; the program judges itself."""
+    for build in options.builds:
+        program = builds.compile_c([HERE / "process" / "stress.c"],
+                                   builds.WORK / "bin" / f"stress-{build}", build)
+        folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
+        value = pki.hash_of("Root 0")
+        write_files(folder, {
+            "root-a.pem": pki.pem("r0"), "root-b.pem": pki.pem("r1"), "both.pem": pki.pem("r0", "r1"),
+            "leaf-a.pem": pki.pem("leaf0"), "leaf-b.pem": pki.pem("leaf1"),
+            f"dir/{value}.0": pki.pem("r0"),
+        })
+        out = execute([program, ".", mode, rounds], folder, options.library)
+        results.check(f"{mode} on OpenSSL {build}", out.endswith("exit 0\n"), out)
+        shutil.rmtree(folder)
+
+
+SCRIPT = """bag 0 all.pem
+ctx 0
+ctx_locations 0 roots.pem dir
+ctx_store 0 0
+verify 0 0:13
+verify 0 0:19
+verify 0 0:15
+objects 0
+store 1
+locations 1 relatives.pem -
+verify 1 0:13
+subject 1 0:0
+objects 1
+locations 1 missing.pem -
+ca_file 0 roots.pem
+env SSL_CERT_FILE other.pem
+ctx 2
+ctx_default 2
+ctx_store 2 2
+verify 2 0:18
+objects 2
+env SSL_CERT_FILE -
+"""
+
+
+def driver_library(build):
+    """The driver as a shared library that keeps its symbols to itself."""
+    sources = sorted((HERE / "driver").glob("*.c"))
+    exported = builds.WORK / "bin" / "driver.map"
+    exported.parent.mkdir(parents=True, exist_ok=True)
+    exported.write_text("{ global: driver_main; local: *; };\n")
+    return builds.compile_c(
+        sources, builds.WORK / "bin" / f"driver-{build}.so", build,
+        ("-shared", "-fPIC", "-Dmain=driver_main", f"-Wl,--version-script={exported}"))
+
+
+def several_libraries(results, options, pki):
+    """Two and three libcryptos in one process, one of them linked."""
+    folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
+    write_files(folder, dict(pki.files(), script=SCRIPT.encode()))
+    # Two libraries of one soname cannot be in one process, so 3.x is never beside 3.x.
+    combinations = {
+        "system": (("system",), ("1.1.1w",), ("4.0.3", "1.1.1w"), ("1.1.1w", "system", "4.0.3")),
+        "1.1.1w": (("1.1.1w",), ("3.5.5",), ("system", "1.1.1w"),
+                   ("3.5.5-bsymbolic", "1.1.1w", "4.0.3-bsymbolic")),
+        "4.0.3": (("1.1.1w", "3.5.5"), ("system", "1.1.1w-bsymbolic"), ("4.0.3", "system")),
+    }
+    for linked, choices in combinations.items():
+        host = builds.compile_c([HERE / "process" / "host.c"], builds.WORK / "bin" / f"host-{linked}",
+                                linked)
+        for guests in choices:
+            command = [host]
+            for guest in guests:
+                command += [driver_library(guest), "script"]
+            same_in_both(results, f"linked with {linked}, dlopens {', '.join(guests)}", command,
+                         folder, options.library)
+    shutil.rmtree(folder)
+
+
+def secure_execution(results, options, pki):
+    """A setuid program: the loader ignores LD_PRELOAD; from /etc/ld.so.preload
+    the library is mapped but must do nothing, not even a sabotaged one."""
+    if os.geteuid() != 0:
+        results.check("secure execution (needs root: run `sudo make test-process`)", False)
+        return
+    folder = pathlib.Path(tempfile.mkdtemp(dir="/var/tmp"))
+    folder.chmod(0o755)
+    write_files(folder, dict(pki.files(), script=(SCRIPT + "secure\nmapped windlass\n").encode()))
+    plain, setuid = folder / "driver", folder / "driver-setuid"
+    for copy in (plain, setuid):
+        shutil.copy(builds.driver("system"), copy)
+        copy.chmod(0o755)
+    os.chown(setuid, NOBODY - 1, NOBODY - 1)
+    setuid.chmod(0o4755)
+    library = folder / "libwindlass_preload.so"
+    shutil.copy(options.sabotaged or options.library, library)
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    for program, ignores in ((plain, False), (setuid, True)):
+        env = {"WINDLASS_SABOTAGE": "reversed", "WINDLASS_STATS": str(folder / "none")}
+        stock = execute([program, "script"], folder, env=env, **as_nobody)
+        now = execute([program, "script"], folder, library, env=env, **as_nobody)
+        expected = "windlass 0" if ignores else "windlass 1"
+        results.check(f"{program.name}: LD_PRELOAD {'is ignored' if ignores else 'works'}",
+                      expected in now and f"secure execution {int(ignores)}" in now
+                      and (not ignores or stock == now), f"stock:\n{stock}\nnow:\n{now}")
+        everywhere = preload_everywhere(library, folder, program, env, as_nobody)
+        results.check(f"{program.name}: in /etc/ld.so.preload it is mapped"
+                      f"{' and does nothing' if ignores else ''}",
+                      "windlass 1" in everywhere
+                      and (not ignores or everywhere.replace("windlass 1", "windlass 0") == stock),
+                      f"stock:\n{stock}\nnow:\n{everywhere}")
+    shutil.rmtree(folder)
+
+
+def preload_everywhere(library, folder, program, env, as_nobody):
+    """Runs the program with /etc/ld.so.preload naming the library, in a mount
+    namespace of its own: nothing outside sees the changed /etc."""
+    etc = folder / "etc"
+    script = (f"set -e; mkdir {etc}; mount -t tmpfs none {etc}; cp -a /etc/. {etc}/; "
+              f"echo {library} >{etc}/ld.so.preload; mount --bind {etc} /etc; cd {folder}; "
+              f"exec setpriv --reuid={as_nobody['user']} --regid={as_nobody['group']} "
+              f"--clear-groups {program} script")
+    out = execute(["unshare", "-m", "--propagation", "private", "sh", "-c", script], folder, env=env)
+    etc.rmdir()
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--library", type=pathlib.Path, required=True)
+    parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
+    parser.add_argument("--builds", default=",".join(builds.BUILDS))
+    parser.add_argument("--only", default="threads,fork,pinned,libraries,secure")
+    parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
+    options = parser.parse_args()
+    options.library = options.library.resolve()
+    options.builds = options.builds.split(",")
+    builds.WORK.mkdir(parents=True, exist_ok=True)
+    signer = Signer(str(builds.signer()))
+    pki, results = Pki(signer), Results()
+    chosen = options.only.split(",")
+    for mode, rounds in (("threads", 25), ("fork", 60), ("pinned", 2)):
+        if mode in chosen:
+            stress(results, options, pki, mode, rounds * options.rounds)
+    if "libraries" in chosen:
+        several_libraries(results, options, pki)
+    if "secure" in chosen:
+        secure_execution(results, options, pki)
+    signer.close()
+    print(f"process: {results.passed} passed, {results.failed} failed")
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+/* stores WHAT: what programs do with a store's lock, its live objects and lookup methods of their own. */
+#include "reach.h"
+
+/* Deleting a certificate from the live stack is how programs distrust a root. */
+static void deleted_root(void) {
+    X509_STORE *store = loaded("BUNDLE");
+    X509 *root = certificate("ROOT");
+    STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
+    for (int i = 0; i < sk_X509_OBJECT_num(objects); i++) {
+        X509 *held = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
+        if (held != NULL && X509_cmp(held, root) == 0)
+            X509_OBJECT_free(sk_X509_OBJECT_delete(objects, i--));
+    }
+    printf("deleted: verdict %d\n", verify(store, 1));
+    X509_free(root);
+    X509_STORE_free(store);
+}
+
+/* The stack that a program holds on to shows what is loaded later. */
+static void live_stack(void) {
+    X509_STORE *store = X509_STORE_new();
+    STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
+    printf("empty: %d\n", sk_X509_OBJECT_num(objects));
+    printf("load: %d\n", X509_STORE_load_file(store, path_of("BUNDLE")));
+    printf("seen later: %d\n", sk_X509_OBJECT_num(objects));
+    X509_STORE_free(store);
+}
+
+/* Copying into one store while another is locked. */
+static void two_locks(void) {
+    X509_STORE *from = loaded("TWIN"), *to = loaded("BUNDLE");
+    X509 *twin = certificate("TWIN");
+    X509_STORE_lock(from);
+    printf("add: %d\n", X509_STORE_add_cert(to, twin));
+    X509_STORE_unlock(from);
+    printf("root beside its twin: verdict %d\n", verify(to, 1));
+    X509_STORE *other = loaded("BUNDLE");
+    X509_STORE_lock(from);
+    X509_STORE_lock(other);
+    printf("both locked: %d objects\n", sk_X509_OBJECT_num(X509_STORE_get0_objects(other)));
+    X509_STORE_unlock(other);
+    X509_STORE_unlock(from);
+    X509_free(twin);
+    X509_STORE_free(from);
+    X509_STORE_free(to);
+    X509_STORE_free(other);
+}
+
+static int load_twin(X509_LOOKUP *lookup, int command, const char *path, long number, char **ret) {
+    X509 *twin = certificate("TWIN");
+    int added = X509_STORE_add_cert(X509_LOOKUP_get_store(lookup), twin);
+    (void)command, (void)path, (void)number, (void)ret;
+    X509_free(twin);
+    return added;
+}
+
+/* A lookup method of the program's own may load certificates when it is told to. */
+static void own_method(void) {
+    X509_STORE *store = loaded("BUNDLE");
+    X509_LOOKUP_METHOD *method = X509_LOOKUP_meth_new("loads a twin");
+    X509_LOOKUP_meth_set_ctrl(method, load_twin);
+    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, method);
+    printf("ctrl: %d\n", X509_LOOKUP_ctrl(lookup, 77, "", 0, NULL));
+    printf("root beside its twin: verdict %d\n", verify(store, 1));
+    X509_STORE_free(store);
+    X509_LOOKUP_meth_free(method);
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } parts[] = {{"deleted_root", deleted_root}, {"live_stack", live_stack}, {"two_locks", two_locks},
+                 {"own_method", own_method}};
+    for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++) {
+        if (strcmp(argv[1], parts[i].name) == 0) {
+            parts[i].run();
+            return 0;
+        }
+    }
+    fprintf(stderr, "stores WHAT\n");
+    return 2;
+}
