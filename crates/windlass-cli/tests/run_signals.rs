@@ -176,6 +176,21 @@ fn an_ignored_signal_stays_ignored() {
     assert_eq!(command.status().unwrap().code(), Some(11));
 }
 
+/// As `docker exec` starts programs: the session's leader has no number in the pid namespace.
+#[test]
+fn a_session_that_was_started_outside_of_the_pid_namespace_is_no_obstacle() {
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    // The shell is the first process of the namespace, so that windlass is one that signals can end.
+    command.args(["--pid", "--fork", "sh", "-c", "\"$@\"; exit $?", "sh", env!("CARGO_BIN_EXE_windlass")]);
+    command.args(["run", "--stats", "sh", "-c", "trap 'exit 6' HUP; (kill -HUP $PPID); sleep 1; exit 11"]);
+    clean_environment(&mut command);
+    command.stderr(Stdio::null());
+    assert_eq!(command.status().unwrap().code(), Some(6));
+}
+
 /// With SIGCHLD ignored the kernel would throw the program's exit status away.
 #[test]
 fn the_exit_status_survives_an_ignored_sigchld() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpgrp, waitid, waitpid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus, waitid, waitpid};
 
 use super::signals::{Received, Signals, die_of};
 use super::start::Image;
@@ -108,7 +108,10 @@ fn follow_stop(child: Pid, signal: i32) -> io::Result<()> {
     Ok(())
 }
 
+/// In a pid namespace the group may have been made outside of it, and so may the foreground group: both are 0 then,
+/// and can't be told apart.
 fn is_foreground() -> bool {
+    let group = Pid::from_raw(nix::unistd::getpgrp().as_raw());
     let terminal = std::fs::File::open("/dev/tty");
-    terminal.is_ok_and(|terminal| rustix::termios::tcgetpgrp(terminal) == Ok(getpgrp()))
+    terminal.is_ok_and(|terminal| rustix::termios::tcgetpgrp(terminal).is_ok_and(|pid| Some(pid) == group))
 }

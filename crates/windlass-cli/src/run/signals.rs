@@ -81,8 +81,10 @@ impl Received {
     }
 }
 
+/// The session may have been started outside of this pid namespace (`docker exec`, `unshare --pid`): its number is 0
+/// then, which nix passes on and rustix's `Pid` can't hold.
 fn is_session_leader() -> bool {
-    rustix::process::getsid(None) == Ok(rustix::process::getpid())
+    nix::unistd::getsid(None) == Ok(nix::unistd::getpid())
 }
 
 /// Ends this process as `signal` ended the child, so that whoever waits sees the same.
