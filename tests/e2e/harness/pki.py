@@ -38,6 +38,8 @@ class Pki:
         self.count = self.system_count + 1
         self.bundle = self.path("bundle.pem")
         self.bundle.write_bytes(SYSTEM_BUNDLE.read_bytes() + root)
+        # A list of CA names holds each name once; some of Debian's releases have two certificates of one CA.
+        self.name_count = len(subjects(self.bundle))
         self.capath = self.path("capath")
         self.capath.mkdir()
         (self.capath / "root.pem").write_bytes(root)
@@ -88,7 +90,14 @@ class Pki:
         openssl("req", "-new", "-key", self.path(name + ".key"), "-subj", subject, "-out", self.path(name + ".csr"))
 
 
-def openssl(*arguments):
-    subprocess.run(["/usr/bin/openssl", *map(os.fspath, arguments)], check=True, timeout=60,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                   env={"PATH": os.environ["PATH"]})
+def openssl(*arguments, input=b""):
+    """What the command writes."""
+    return subprocess.run(["/usr/bin/openssl", *map(os.fspath, arguments)], check=True, timeout=60, input=input,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PATH": os.environ["PATH"]}).stdout
+
+
+def subjects(bundle):
+    """The distinct subjects of a file of certificates."""
+    collection = openssl("crl2pkcs7", "-nocrl", "-certfile", bundle)
+    lines = openssl("pkcs7", "-print_certs", "-noout", input=collection).splitlines()
+    return {line for line in lines if line.startswith(b"subject=")}

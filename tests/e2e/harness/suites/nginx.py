@@ -35,7 +35,7 @@ def cases(world):
             random=("nginx-log",))
     yield Case("nginx: CA names on the wire", lambda side: serve(
         side, world, CLIENT_CERTIFICATES, ca_names, names="ssl_client_certificate", mode="on"),
-        shows=(r"CN = Windlass Test Root", r"CN = ISRG Root X1", f"{pki.count} names"), random=("nginx-log",))
+        shows=(r"CN = Windlass Test Root", r"CN = ISRG Root X1", f"{pki.name_count} names"), random=("nginx-log",))
     yield Case("nginx: proxy_ssl_verify", lambda side: serve(side, world, UPSTREAM, upstream),
                shows=(r"good: 200 hello from good", r"wrong: 502", r"untrusted: 502", "upstream SSL certificate verify error",
                       "upstream SSL certificate does not match"), random=("nginx-log",))

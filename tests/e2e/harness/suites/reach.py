@@ -19,7 +19,7 @@ def cases(world):
     yield reach("certs_by_subject", r"get1_certs: [1-9]")
     yield reach("duplicates", r"twice: 1")
     yield reach("shadowing", r"own twin first: ")
-    yield reach("client_ca_names", f"TLSv1.3: {pki.count} names", f"TLSv1.2: {pki.count} names")
+    yield reach("client_ca_names", f"TLSv1.3: {pki.name_count} names", f"TLSv1.2: {pki.name_count} names")
     yield reach("server_chain", r"sent: 3 certificates")
     yield reach("own_objects", r"alias: none", r"rejected here: 0", r"next store: 1")
     yield reach("error_queue", r"left: .*system library", r"missing: 0")
