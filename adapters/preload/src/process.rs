@@ -1,13 +1,14 @@
 //! What exists once per process: configuration, counters, the trust cache and the parsed certificates over it.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr, c_char};
+use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
+use windlass::compiled::Directories;
 use windlass::stats::Stats;
 use windlass::{Config, MaxAge, RootStore, TrustCache};
 
@@ -82,8 +83,9 @@ impl Process {
         std::panic::set_hook(Box::new(|_| {}));
         let max_age =
             environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
+        let stores = Directories::from_environment(|name| Some(environment(&CString::new(name).ok()?)?.to_owned()));
         count(Event::ProcessAttached, 1);
-        Process { cache: TrustCache::new(Config { max_age }, Some(stats())), snapshots: Mutex::default() }
+        Process { cache: TrustCache::new(Config { max_age, stores }, Some(stats())), snapshots: Mutex::default() }
     }
 
     fn adopt(parent: &Process) -> Process {

@@ -34,6 +34,43 @@ pub(crate) struct Record {
     pub not_after: Timestamp,
 }
 
+impl Record {
+    /// Bytes of a record in a compiled store.
+    pub const WRITTEN: usize = 7 * 8 + 2 * 8;
+
+    /// Appends what [`Record::from_bytes`] reads: the spans in the order of the fields, start and length; then the times.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        for span in [self.der, self.canonical, self.subject, self.issuer, self.serial, self.spki, self.subject_key_id] {
+            out.extend_from_slice(&span.start.to_le_bytes());
+            out.extend_from_slice(&span.len.to_le_bytes());
+        }
+        for time in [self.not_before, self.not_after] {
+            out.extend_from_slice(&time.seconds().to_le_bytes());
+        }
+    }
+
+    /// A record that was written down. Where its spans point is not looked at.
+    pub fn from_bytes(bytes: &[u8; Record::WRITTEN]) -> Record {
+        let (words, _) = bytes.as_chunks::<8>();
+        let word = |number: usize| words.get(number).copied().unwrap_or_default();
+        let span = |number: usize| {
+            let word = u64::from_le_bytes(word(number));
+            Span { start: word as u32, len: (word >> 32) as u32 }
+        };
+        Record {
+            der: span(0),
+            canonical: span(1),
+            subject: span(2),
+            issuer: span(3),
+            serial: span(4),
+            spki: span(5),
+            subject_key_id: span(6),
+            not_before: Timestamp(i64::from_le_bytes(word(7))),
+            not_after: Timestamp(i64::from_le_bytes(word(8))),
+        }
+    }
+}
+
 /// A trusted CA certificate, seen in place.
 #[derive(Clone, Copy)]
 pub struct TrustAnchor<'a> {

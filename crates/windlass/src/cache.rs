@@ -15,22 +15,40 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
+use crate::compiled::{self, Candidate, Directories, Found, ReadError};
 use crate::error::LoadError;
 use crate::root_store::RootStore;
 use crate::source::system::{Real, System};
-use crate::source::{Source, SourceRef, State};
+use crate::source::{Reading, Source, SourceRef, State};
 use crate::stats::Stats;
 use slot::{Entry, Outcome, Slot, Turn};
 
 /// The counters that a cache adds to, as the first labels of the [`Stats`] it is given:
 /// sources indexed; calls served without reading; sources read again and found unchanged; calls that waited for
-/// another thread's load; bytes read.
-pub const CACHE_LABELS: [&str; 5] = ["cache/load", "cache/hit", "cache/revalidation", "cache/wait", "cache/bytes-read"];
+/// another thread's load; bytes read of sources; sources taken from a compiled store that was fresh, or that was so by
+/// content; compiled stores of another state of the source, that others may have written, and that are damaged.
+pub const CACHE_LABELS: [&str; 10] = [
+    "cache/load",
+    "cache/hit",
+    "cache/revalidation",
+    "cache/wait",
+    "cache/bytes-read",
+    "cache/compiled",
+    "cache/compiled-by-content",
+    "cache/compiled-stale",
+    "cache/compiled-distrusted",
+    "cache/compiled-malformed",
+];
 const LOAD: usize = 0;
 const HIT: usize = 1;
 const REVALIDATION: usize = 2;
 const WAIT: usize = 3;
 const BYTES_READ: usize = 4;
+const COMPILED: usize = 5;
+const COMPILED_BY_CONTENT: usize = 6;
+const COMPILED_STALE: usize = 7;
+const COMPILED_DISTRUSTED: usize = 8;
+const COMPILED_MALFORMED: usize = 9;
 
 /// A program that makes a file for each connection must not fill memory with its stores.
 const MAX_SOURCES: usize = 64;
@@ -65,10 +83,13 @@ impl Default for MaxAge {
 }
 
 /// How a cache behaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// How long a store may be used.
     pub max_age: MaxAge,
+    /// Where compiled stores are looked for. One is taken in place of a first look at a source, and when a source has
+    /// changed; not when the maximum age demands that the source is read again.
+    pub stores: Directories,
 }
 
 /// One for each process: keeps the root store of each source, and looks at the source on each use.
@@ -123,7 +144,7 @@ impl TrustCache {
     /// A cache for a process that was forked, with what is finished in the parent's. Never waits: what another thread
     /// of the parent was just working on is left out. The old cache must not be used any more, nor dropped.
     pub fn adopt(old: &TrustCache) -> TrustCache {
-        let new = TrustCache::with_system(old.config, old.stats, Arc::clone(&old.system));
+        let new = TrustCache::with_system(old.config.clone(), old.stats, Arc::clone(&old.system));
         let guard = match old.slots.try_read() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -141,7 +162,7 @@ impl TrustCache {
 
     fn load_ref(&self, source: SourceRef<'_>) -> Result<Arc<RootStore>, LoadError> {
         if self.config.max_age == MaxAge::Never {
-            return self.load_now(source, None).map(|entry| entry.store);
+            return self.read_now(source, None, None).map(|entry| entry.store);
         }
         let mut waited = false;
         loop {
@@ -155,7 +176,7 @@ impl TrustCache {
                 }
                 Turn::Load(mut loader) => {
                     let previous = loader.previous.take();
-                    let outcome = self.load_now(source, previous);
+                    let outcome = self.load_now(source, state, previous);
                     loader.finish(outcome.clone());
                     return outcome.map(|entry| entry.store);
                 }
@@ -191,8 +212,35 @@ impl TrustCache {
         }
     }
 
-    /// Reads the source, and indexes it unless it is what the entry before was made of.
-    fn load_now(&self, source: SourceRef<'_>, previous: Option<Entry>) -> Result<Entry, LoadError> {
+    /// Takes the compiled store of this state, if there is one; else reads the source.
+    fn load_now(&self, source: SourceRef<'_>, state: State, previous: Option<Entry>) -> Result<Entry, LoadError> {
+        if previous.as_ref().is_some_and(|entry| self.is_too_old(entry)) {
+            return self.read_now(source, previous, None);
+        }
+        match compiled::find(&self.config.stores, source, &state) {
+            Found::Fresh(store) => {
+                self.count(COMPILED, 1);
+                self.loads.fetch_add(1, Ordering::Relaxed);
+                let store = same_or_new(previous, store);
+                Ok(Entry { store, state, believed: true, since: self.system.monotonic(), files: None })
+            }
+            Found::Other(candidate) => self.read_now(source, previous, Some(candidate)),
+            Found::Unusable(error) => {
+                let malformed = matches!(error, ReadError::Malformed { .. });
+                self.count(if malformed { COMPILED_MALFORMED } else { COMPILED_DISTRUSTED }, 1);
+                self.read_now(source, previous, None)
+            }
+            Found::Nothing => self.read_now(source, previous, None),
+        }
+    }
+
+    /// Reads the source, and indexes it unless it is what the entry before, or a compiled store, was made of.
+    fn read_now(
+        &self,
+        source: SourceRef<'_>,
+        previous: Option<Entry>,
+        compiled: Option<Candidate>,
+    ) -> Result<Entry, LoadError> {
         let since: Instant = self.system.monotonic();
         let reading = source.read(&*self.system)?;
         self.count(BYTES_READ, reading.bytes());
@@ -205,16 +253,31 @@ impl TrustCache {
                 (Arc::clone(&entry.store), entry.since)
             }
             None => {
-                let store = reading.index(source)?;
+                let store = self.index(source, &reading, compiled)?;
                 self.loads.fetch_add(1, Ordering::Relaxed);
-                self.count(LOAD, 1);
-                // What others derived from the store before (parsed certificates) stays good if nothing changed.
-                let same = previous.map(|entry| entry.store).filter(|before| before.has_same_certificates(&store));
-                (same.unwrap_or_else(|| Arc::new(store)), since)
+                (same_or_new(previous, store), since)
             }
         };
         let files = (!reading.believed).then(|| Arc::new(reading.files));
         Ok(Entry { store, state: reading.state, believed: reading.believed, since, files })
+    }
+
+    fn index(
+        &self,
+        source: SourceRef<'_>,
+        reading: &Reading,
+        compiled: Option<Candidate>,
+    ) -> Result<RootStore, LoadError> {
+        if let Some(candidate) = compiled {
+            if let Some(store) = candidate.into_store_of(reading) {
+                self.count(COMPILED_BY_CONTENT, 1);
+                return Ok(store);
+            }
+            self.count(COMPILED_STALE, 1);
+        }
+        let store = reading.index(source)?;
+        self.count(LOAD, 1);
+        Ok(store)
     }
 
     fn slot(&self, source: SourceRef<'_>) -> Arc<Slot> {
@@ -233,6 +296,12 @@ impl TrustCache {
             stats.add(slot, n);
         }
     }
+}
+
+/// What others derived from the store before (parsed certificates) stays good if nothing changed.
+fn same_or_new(previous: Option<Entry>, store: RootStore) -> Arc<RootStore> {
+    let same = previous.map(|entry| entry.store).filter(|before| before.has_same_certificates(&store));
+    same.unwrap_or_else(|| Arc::new(store))
 }
 
 impl Slots {

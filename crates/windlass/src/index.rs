@@ -1,94 +1,116 @@
-//! An index from byte strings to record numbers: open addressing over a keyed 64-bit hash, and a chain through the
-//! records of equal key. No input makes it slow, as the hash key is random; a collision of hashes is only a compare.
+//! An index from byte strings to record numbers: all keys sorted by a 64-bit hash, then by the key itself, then by record
+//! number. The same records give the same index everywhere, so that it can be written to a file; and no input makes a
+//! lookup slow, as keys of equal hash are still sorted.
 
-use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::error::Unsupported;
 
-const NONE: u32 = u32::MAX;
+/// What records are found by. Hashes are part of the compiled store's format.
+pub(crate) trait Key: Ord {
+    fn hash(&self) -> u64;
+}
 
-#[derive(Clone, Copy)]
-struct Slot {
-    /// The upper half of the hash; the lower half chooses the slot.
-    tag: u32,
-    first: u32,
+impl Key for &[u8] {
+    fn hash(&self) -> u64 {
+        xxh3_64(self)
+    }
+}
+
+/// Two strings, such as issuer and serial number.
+impl Key for (&[u8], &[u8]) {
+    fn hash(&self) -> u64 {
+        xxh3_64_with_seed(self.1, xxh3_64(self.0))
+    }
 }
 
 /// See the module.
-pub(crate) struct Index<S = RandomState> {
-    hash: S,
-    /// A power of two, at least twice the number of distinct keys.
-    slots: Box<[Slot]>,
-    /// For each record the next one of the same key.
-    next: Box<[u32]>,
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Index {
+    hashes: Box<[u64]>,
+    /// The record of each hash.
+    records: Box<[u32]>,
 }
 
 impl Index {
     /// Indexes the records `0..len`. `key` gives the key of a record, or None if it has none.
-    pub fn build<'k>(len: u32, key: impl Fn(u32) -> Option<&'k [u8]>) -> Result<Index, Unsupported> {
-        Index::build_with(RandomState::new(), len, key)
-    }
-}
-
-impl<S: BuildHasher> Index<S> {
-    fn build_with<'k>(hash: S, len: u32, key: impl Fn(u32) -> Option<&'k [u8]>) -> Result<Index<S>, Unsupported> {
-        let slots = (len as usize * 2).next_power_of_two().max(2);
-        let mut index =
-            Index { hash, slots: filled(slots, Slot { tag: 0, first: NONE })?, next: filled(len as usize, NONE)? };
-        // From the last record to the first, each put before those of its key: chains end in source order.
-        for record in (0..len).rev() {
-            let Some(bytes) = key(record) else { continue };
-            let (place, tag) = index.probe(bytes, &key);
-            if let Some(slot) = index.slots.get_mut(place) {
-                let following = std::mem::replace(slot, Slot { tag, first: record }).first;
-                if let Some(next) = index.next.get_mut(record as usize) {
-                    *next = following;
-                }
+    pub fn build<K: Key>(len: u32, key: impl Fn(u32) -> Option<K>) -> Result<Index, Unsupported> {
+        let mut entries: Vec<(u64, u32)> = Vec::new();
+        entries.try_reserve_exact(len as usize).map_err(|_| Unsupported::OutOfMemory)?;
+        entries.extend((0..len).filter_map(|record| Some((key(record)?.hash(), record))));
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(&key(b.1))).then(a.1.cmp(&b.1)));
+        let (mut hashes, mut records) = (filled(entries.len(), 0)?, filled(entries.len(), 0)?);
+        for (place, (hash, record)) in entries.into_iter().enumerate() {
+            if let (Some(to_hash), Some(to_record)) = (hashes.get_mut(place), records.get_mut(place)) {
+                (*to_hash, *to_record) = (hash, record);
             }
         }
-        Ok(index)
+        Ok(Index { hashes, records })
     }
 
-    /// The first record of this key, if any. `key` must be the function that the index was built with.
-    pub fn first<'k>(&self, bytes: &[u8], key: impl Fn(u32) -> Option<&'k [u8]>) -> Option<u32> {
-        let (place, _) = self.probe(bytes, &key);
-        some(self.slots.get(place)?.first)
+    /// Appends what [`Index::from_bytes`] reads: all hashes, then the record of each, little-endian.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.hashes.iter().flat_map(|hash| hash.to_le_bytes()));
+        out.extend(self.records.iter().flat_map(|record| record.to_le_bytes()));
     }
 
-    /// The next record with the same key as `record`.
-    pub fn next(&self, record: u32) -> Option<u32> {
-        some(*self.next.get(record as usize)?)
+    /// An index that was written down, of records below `len`. None if it can't be one.
+    pub fn from_bytes(bytes: &[u8], len: u32) -> Option<Index> {
+        const ENTRY: usize = size_of::<u64>() + size_of::<u32>();
+        let count = bytes.len() / ENTRY;
+        if !bytes.len().is_multiple_of(ENTRY) || count > len as usize {
+            return None;
+        }
+        let (hashes, records) = bytes.split_at_checked(count * size_of::<u64>())?;
+        let hashes: Box<[u64]> = hashes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        let records: Box<[u32]> = records.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        (hashes.is_sorted() && records.iter().all(|&record| record < len)).then_some(Index { hashes, records })
     }
 
-    /// The first record and all that follow it with the same key.
-    pub fn chain(&self, first: Option<u32>) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(first, |&record| self.next(record))
+    /// The number of records that have a key.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// All records of this key, in ascending order. `key` must be the function that the index was built with.
+    pub fn find<K: Key>(&self, wanted: &K, key: impl Fn(u32) -> Option<K>) -> &[u32] {
+        let hash = wanted.hash();
+        let start = self.hashes.partition_point(|other| *other < hash);
+        let same_hash = self.hashes.get(start..).unwrap_or(&[]).iter().take_while(|other| **other == hash).count();
+        let candidates = self.records.get(start..start + same_hash).unwrap_or(&[]);
+        let wanted = Some(wanted);
+        let first = candidates.partition_point(|&record| key(record).as_ref() < wanted);
+        let end = candidates.partition_point(|&record| key(record).as_ref() <= wanted);
+        candidates.get(first..end).unwrap_or(&[])
+    }
+
+    /// The records of each key, in ascending order; the keys in no order that means anything.
+    pub fn groups<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = &[u32]> {
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            let Range { start: from, end } = self.group_at(start, &key)?;
+            start = end;
+            self.records.get(from..end)
+        })
     }
 
     /// The first record of each key, in no order.
-    pub fn heads(&self) -> impl Iterator<Item = u32> + '_ {
-        self.slots.iter().filter_map(|slot| some(slot.first))
+    pub fn heads<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = u32> {
+        self.groups(key).filter_map(|group| group.first().copied())
     }
 
-    /// The slot that holds this key, or the free one where it belongs.
-    fn probe<'k>(&self, bytes: &[u8], key: &impl Fn(u32) -> Option<&'k [u8]>) -> (usize, u32) {
-        let hash = self.hash.hash_one(bytes);
-        let tag = (hash >> 32) as u32;
-        let mask = self.slots.len() - 1;
-        let mut place = hash as usize & mask;
-        // There is always a free slot, as at most half of them are used.
-        while let Some(slot) = self.slots.get(place) {
-            if slot.first == NONE || (slot.tag == tag && key(slot.first) == Some(bytes)) {
-                break;
-            }
-            place = (place + 1) & mask;
+    fn group_at<K: Key>(&self, start: usize, key: &impl Fn(u32) -> Option<K>) -> Option<Range<usize>> {
+        let (&hash, &first) = (self.hashes.get(start)?, self.records.get(start)?);
+        let mut end = start + 1;
+        // Only neighbours of equal hash are looked at: nearly always none.
+        while self.hashes.get(end) == Some(&hash) && key(first) == self.records.get(end).and_then(|&record| key(record))
+        {
+            end += 1;
         }
-        (place, tag)
+        Some(start..end)
     }
-}
-
-fn some(record: u32) -> Option<u32> {
-    (record != NONE).then_some(record)
 }
 
 /// Memory is asked for in a way that can fail: this runs inside other people's programs.
@@ -102,48 +124,43 @@ pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Result<Box<[T]>, Unsuppor
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::hash::{BuildHasherDefault, Hasher};
 
     use super::*;
 
-    /// So bad that all keys, or all of one length, collide in all bits.
-    #[derive(Default)]
-    struct Length(u64);
+    /// A key whose hash is so bad that all, or all of one length, collide.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    struct Bad<'a>(&'a [u8], u64);
 
-    impl Hasher for Length {
-        fn write(&mut self, bytes: &[u8]) {
-            self.0 += bytes.len() as u64 * 0x1_0000_0001;
-        }
-
-        fn write_u8(&mut self, _: u8) {}
-
-        fn write_usize(&mut self, _: usize) {}
-
-        fn finish(&self) -> u64 {
-            self.0
+    impl Key for Bad<'_> {
+        fn hash(&self) -> u64 {
+            self.0.len() as u64 & self.1
         }
     }
 
-    fn check<S: BuildHasher>(hash: S, keys: &[Option<&[u8]>]) {
+    fn check<K: Key + Copy>(keys: &[Option<K>], absent: &[K]) {
         let key = |record: u32| keys[record as usize];
-        let index = Index::build_with(hash, keys.len() as u32, key).unwrap();
-        let mut expected: BTreeMap<&[u8], Vec<u32>> = BTreeMap::new();
+        let index = Index::build(keys.len() as u32, key).unwrap();
+        let mut expected: BTreeMap<K, Vec<u32>> = BTreeMap::new();
         for (record, key) in keys.iter().enumerate() {
             if let Some(key) = key {
-                expected.entry(key).or_default().push(record as u32);
+                expected.entry(*key).or_default().push(record as u32);
             }
         }
-        for (bytes, records) in &expected {
-            assert_eq!(index.chain(index.first(bytes, key)).collect::<Vec<_>>(), *records);
+        for (wanted, records) in &expected {
+            assert_eq!(index.find(wanted, key), *records);
         }
-        for absent in [&b"absent"[..], b"0123456", b"x"] {
-            assert_eq!(index.first(absent, key), None);
+        for wanted in absent {
+            assert!(index.find(wanted, key).is_empty());
         }
-        let mut heads: Vec<u32> = index.heads().collect();
-        heads.sort_unstable();
-        let mut firsts: Vec<u32> = expected.values().map(|records| records[0]).collect();
-        firsts.sort_unstable();
-        assert_eq!(heads, firsts);
+        let mut groups: Vec<&[u32]> = index.groups(key).collect();
+        groups.sort_unstable();
+        let mut all: Vec<Vec<u32>> = expected.into_values().collect();
+        all.sort_unstable();
+        assert_eq!(groups, all);
+
+        let mut written = Vec::new();
+        index.write(&mut written);
+        assert_eq!(Index::from_bytes(&written, keys.len() as u32).unwrap(), index);
     }
 
     #[test]
@@ -154,9 +171,28 @@ mod tests {
                 let texts: Vec<Option<String>> =
                     (0..len).map(|_| (rng.u8(0..5) > 0).then(|| rng.u32(0..different).to_string())).collect();
                 let keys: Vec<Option<&[u8]>> = texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
-                check(RandomState::new(), &keys);
-                check(BuildHasherDefault::<Length>::default(), &keys);
+                check(&keys, &[&b"absent"[..], b"0123456", b"x"]);
+                for mask in [0, u64::MAX] {
+                    let bad: Vec<_> = keys.iter().map(|key| key.map(|key| Bad(key, mask))).collect();
+                    check(&bad, &[Bad(b"absent", mask), Bad(b"0123456", mask), Bad(b"x", mask)]);
+                }
+                let pairs: Vec<_> = keys.iter().map(|key| key.map(|key| key.split_at(key.len() / 2))).collect();
+                check(&pairs, &[(&b"absent"[..], &b""[..])]);
             }
         }
+    }
+
+    #[test]
+    fn what_cannot_be_an_index_is_refused() {
+        let refused = |hashes: &[u64], records: &[u32]| {
+            let mut bytes = Vec::new();
+            Index { hashes: hashes.into(), records: records.into() }.write(&mut bytes);
+            Index::from_bytes(&bytes, 3).is_none()
+        };
+        assert!(refused(&[1, 2], &[0]));
+        assert!(refused(&[2, 1], &[0, 1]));
+        assert!(refused(&[1, 2], &[0, 3]));
+        assert!(refused(&[1, 2, 3, 4], &[0, 1, 2, 0]));
+        assert!(!refused(&[1, 1], &[0, 2]));
     }
 }

@@ -20,6 +20,7 @@
 mod anchor;
 mod cache;
 mod certificate;
+pub mod compiled;
 mod der;
 mod error;
 mod extension;

@@ -1,7 +1,9 @@
 //! The root store: what one source trusts, indexed once and never changed.
 
 mod builder;
+mod bytes;
 mod twins;
+mod written;
 
 use std::fmt;
 
@@ -9,10 +11,12 @@ use once_cell::race::OnceBox;
 
 use crate::anchor::{AnchorIndex, Record, TrustAnchor};
 use crate::error::Unsupported;
-use crate::index::Index;
+use crate::index::{Index, Key};
 use crate::name::{CanonicalName, RawName, SubjectHash};
 use builder::Builder;
+pub(crate) use bytes::Bytes;
 use twins::Twins;
+pub(crate) use written::{Written, write_hashes};
 
 /// An immutable, indexed set of trust anchors in source order.
 ///
@@ -21,22 +25,27 @@ use twins::Twins;
 /// If memory for such an index can't be had, nothing is found by it.
 pub struct RootStore {
     /// All certificates, one after the other.
-    der: Box<[u8]>,
+    der: Bytes,
     /// All canonical subjects, one after the other.
-    canonical: Box<[u8]>,
+    canonical: Bytes,
     records: Box<[Record]>,
     subjects: Index,
+    /// What a compiled store has in place of the indices below.
+    written: Option<Box<Written>>,
     source_bytes: u64,
     subject_hashes: OnceBox<Box<[(SubjectHash, AnchorIndex)]>>,
+    raw_subjects: OnceBox<Option<Index>>,
+    issuers_and_serials: OnceBox<Option<Index>>,
     key_ids: OnceBox<Option<Index>>,
     fingerprints: OnceBox<Option<Fingerprints>>,
     twins: Twins,
     ca_names: OnceBox<Box<[AnchorIndex]>>,
 }
 
-struct Fingerprints {
-    all: Box<[[u8; 32]]>,
-    index: Index,
+/// SHA-256 of each certificate.
+pub(crate) struct Fingerprints {
+    pub all: Box<[[u8; 32]]>,
+    pub index: Index,
 }
 
 impl RootStore {
@@ -57,10 +66,46 @@ impl RootStore {
         builder.finish().map_err(|what| (0, what))
     }
 
+    /// Puts a store together. `subjects` and `written` are those of a compiled store.
+    pub(crate) fn new(
+        der: Bytes,
+        canonical: Bytes,
+        records: Box<[Record]>,
+        subjects: Option<Index>,
+        written: Option<Box<Written>>,
+        source_bytes: u64,
+    ) -> Result<RootStore, Unsupported> {
+        if records.is_empty() {
+            return Err(Unsupported::NoCertificate);
+        }
+        let subject_of = |record: u32| Some(records.get(record as usize)?.canonical.of(canonical.as_slice()));
+        let der_of = |record: u32| Some(records.get(record as usize)?.der.of(der.as_slice()));
+        let subjects = match subjects {
+            Some(subjects) => subjects,
+            None => Index::build(records.len() as u32, subject_of)?,
+        };
+        let twins = Twins::find(&subjects, subject_of, der_of)?;
+        Ok(RootStore {
+            der,
+            canonical,
+            records,
+            subjects,
+            written,
+            source_bytes,
+            twins,
+            subject_hashes: OnceBox::new(),
+            raw_subjects: OnceBox::new(),
+            issuers_and_serials: OnceBox::new(),
+            key_ids: OnceBox::new(),
+            fingerprints: OnceBox::new(),
+            ca_names: OnceBox::new(),
+        })
+    }
+
     /// Whether these are the same certificates in the same order.
     pub(crate) fn has_same_certificates(&self, other: &RootStore) -> bool {
         // A certificate tells its own length, so one run of bytes is one list of certificates.
-        self.der == other.der
+        self.der.as_slice() == other.der.as_slice()
     }
 
     /// The number of certificates, duplicates included: what OpenSSL's load would return.
@@ -89,59 +134,62 @@ impl RootStore {
 
     /// All anchors with this subject as OpenSSL compares names, in source order, duplicates included.
     pub fn by_subject<'s>(&'s self, name: &CanonicalName) -> impl Iterator<Item = AnchorIndex> + use<'s> {
-        let first = self.subjects.first(name.as_bytes(), |record| self.canonical_of(record));
-        self.subjects.chain(first).map(AnchorIndex)
+        anchors_of(self.subjects.find(&name.as_bytes(), |record| self.canonical_of(record)))
+    }
+
+    /// All anchors whose subject has exactly these bytes, in source order: how GnuTLS, NSS and PKCS#11 compare names.
+    pub fn by_raw_subject<'s>(&'s self, name: RawName<'_>) -> impl Iterator<Item = AnchorIndex> + use<'s> {
+        let index = self.raw_subject_index();
+        anchors_of(index.map_or(&[], |index| index.find(&name.as_bytes(), |record| self.raw_subject_of(record))))
+    }
+
+    /// All anchors with this issuer, byte for byte, and this serial number as [`TrustAnchor::serial`] gives it.
+    pub fn by_issuer_and_serial<'s>(
+        &'s self,
+        issuer: RawName<'_>,
+        serial: &[u8],
+    ) -> impl Iterator<Item = AnchorIndex> + use<'s> {
+        let wanted = (issuer.as_bytes(), serial);
+        let index = self.issuer_and_serial_index();
+        anchors_of(index.map_or(&[], |index| index.find(&wanted, |record| self.issuer_and_serial_of(record))))
     }
 
     /// All anchors whose subject has this hash, in source order. Names are not compared: this is for an adapter that
     /// has a name which [`CanonicalName::from_raw`] does not support, and can have the stock library compare it.
     pub fn by_subject_hash<'s>(&'s self, hash: SubjectHash) -> impl Iterator<Item = AnchorIndex> + use<'s> {
-        let hashes = self.subject_hashes.get_or_init(|| {
-            let mut all: Vec<_> = self.anchors().map(|anchor| (anchor.subject_hash(), anchor.index())).collect();
-            all.sort_unstable();
-            Box::new(all.into_boxed_slice())
-        });
+        let hashes = self.subject_hashes();
         let start = hashes.partition_point(|(other, _)| *other < hash);
         hashes.iter().skip(start).take_while(move |(other, _)| *other == hash).map(|(_, index)| *index)
     }
 
     /// For each distinct subject, as OpenSSL compares names, the first anchor that has it, in source order.
     pub fn first_of_each_subject(&self) -> impl Iterator<Item = AnchorIndex> {
-        let mut heads: Vec<_> = self.subjects.heads().map(AnchorIndex).collect();
+        let mut heads: Vec<_> = self.subjects.heads(|record| self.canonical_of(record)).map(AnchorIndex).collect();
         heads.sort_unstable();
         heads.into_iter()
     }
 
     /// All anchors with this subject key identifier, in source order.
     pub fn by_key_id<'s>(&'s self, key_id: &[u8]) -> impl Iterator<Item = AnchorIndex> + use<'s> {
-        let key = |record: u32| self.view(record)?.subject_key_id();
-        let index = self.key_ids.get_or_init(|| Box::new(Index::build(self.count(), key).ok()));
-        let first = index.as_ref().and_then(|index| index.first(key_id, key));
-        index.iter().flat_map(move |index| index.chain(first)).map(AnchorIndex)
+        let index = self.key_id_index();
+        anchors_of(index.map_or(&[], |index| index.find(&key_id, |record| self.key_id_of(record))))
     }
 
     /// All anchors with this SHA-256 fingerprint, in source order: more than one if the source has duplicates.
     pub fn by_fingerprint<'s>(&'s self, sha256: &[u8; 32]) -> impl Iterator<Item = AnchorIndex> + use<'s> {
-        let fingerprints = self.fingerprints.get_or_init(|| {
-            let all: Box<[[u8; 32]]> = self.anchors().map(|anchor| anchor.sha256_fingerprint()).collect();
-            let index = Index::build(self.count(), |record| Some(all.get(record as usize)?.as_slice()));
-            Box::new(index.ok().map(|index| Fingerprints { all, index }))
-        });
-        let first = fingerprints
-            .as_ref()
-            .and_then(|f| f.index.first(sha256, |record| Some(f.all.get(record as usize)?.as_slice())));
-        fingerprints.iter().flat_map(move |f| f.index.chain(first)).map(AnchorIndex)
+        anchors_of(
+            self.fingerprints().map_or(&[], |fingerprints| {
+                fingerprints.index.find(&sha256.as_slice(), |record| fingerprints.of(record))
+            }),
+        )
     }
 
     /// The distinct subjects, byte for byte, in source order: the names a server sends when it asks for a client's
     /// certificate.
     pub fn ca_names(&self) -> impl ExactSizeIterator<Item = RawName<'_>> {
         let names = self.ca_names.get_or_init(|| {
-            let key = |record: u32| Some(self.view(record)?.raw_subject().as_bytes());
-            let mut heads: Vec<_> = match Index::build(self.count(), key) {
-                Ok(index) => index.heads().map(AnchorIndex).collect(),
-                Err(_) => Vec::new(),
-            };
+            let heads = self.raw_subject_index().map(|index| index.heads(|record| self.raw_subject_of(record)));
+            let mut heads: Vec<_> = heads.into_iter().flatten().map(AnchorIndex).collect();
             heads.sort_unstable();
             Box::new(heads.into_boxed_slice())
         });
@@ -159,24 +207,109 @@ impl RootStore {
     }
 
     pub(crate) fn der_buffer(&self) -> &[u8] {
-        &self.der
+        self.der.as_slice()
     }
 
     pub(crate) fn canonical_buffer(&self) -> &[u8] {
-        &self.canonical
+        self.canonical.as_slice()
+    }
+
+    pub(crate) fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    pub(crate) fn subject_index(&self) -> &Index {
+        &self.subjects
+    }
+
+    pub(crate) fn raw_subject_index(&self) -> Option<&Index> {
+        let key = |record: u32| self.raw_subject_of(record);
+        self.lazy(&self.raw_subjects, |written| &written.raw_subjects, key)
+    }
+
+    pub(crate) fn issuer_and_serial_index(&self) -> Option<&Index> {
+        let key = |record: u32| self.issuer_and_serial_of(record);
+        self.lazy(&self.issuers_and_serials, |written| &written.issuers_and_serials, key)
+    }
+
+    pub(crate) fn key_id_index(&self) -> Option<&Index> {
+        let key = |record: u32| self.key_id_of(record);
+        self.lazy(&self.key_ids, |written| &written.key_ids, key)
+    }
+
+    pub(crate) fn subject_hashes(&self) -> &[(SubjectHash, AnchorIndex)] {
+        self.subject_hashes.get_or_init(|| {
+            let read = |all: &Written| written::read_hashes(all.subject_hashes.as_slice(), self.count());
+            Box::new(self.written.as_deref().and_then(read).unwrap_or_else(|| {
+                let mut all: Vec<_> = self.anchors().map(|anchor| (anchor.subject_hash(), anchor.index())).collect();
+                all.sort_unstable();
+                all.into_boxed_slice()
+            }))
+        })
+    }
+
+    pub(crate) fn fingerprints(&self) -> Option<&Fingerprints> {
+        let read = |written: &Written| {
+            let all = written::read_fingerprints(written.fingerprints.as_slice(), self.count())?;
+            let index = Index::from_bytes(written.by_fingerprint.as_slice(), self.count())?;
+            Some(Fingerprints { all, index })
+        };
+        let make = || {
+            let all: Box<[[u8; 32]]> = self.anchors().map(|anchor| anchor.sha256_fingerprint()).collect();
+            let index = Index::build(self.count(), |record| Some(all.get(record as usize)?.as_slice()));
+            Some(Fingerprints { index: index.ok()?, all })
+        };
+        let fingerprints = || Box::new(self.written.as_deref().and_then(read).or_else(make));
+        self.fingerprints.get_or_init(fingerprints).as_ref()
+    }
+
+    /// An index that is read or made when it is first asked for; None if memory for it can't be had.
+    fn lazy<'s, K: Key>(
+        &'s self,
+        index: &'s OnceBox<Option<Index>>,
+        written: fn(&Written) -> &Bytes,
+        key: impl Fn(u32) -> Option<K>,
+    ) -> Option<&'s Index> {
+        let make = || {
+            let read = self.written.as_deref().and_then(|all| Index::from_bytes(written(all).as_slice(), self.count()));
+            Box::new(read.or_else(|| Index::build(self.count(), key).ok()))
+        };
+        index.get_or_init(make).as_ref()
+    }
+
+    fn canonical_of(&self, record: u32) -> Option<&[u8]> {
+        Some(self.records.get(record as usize)?.canonical.of(self.canonical_buffer()))
+    }
+
+    fn raw_subject_of(&self, record: u32) -> Option<&[u8]> {
+        Some(self.view(record)?.raw_subject().as_bytes())
+    }
+
+    fn issuer_and_serial_of(&self, record: u32) -> Option<(&[u8], &[u8])> {
+        self.view(record).map(|anchor| (anchor.raw_issuer().as_bytes(), anchor.serial()))
+    }
+
+    fn key_id_of(&self, record: u32) -> Option<&[u8]> {
+        self.view(record)?.subject_key_id()
     }
 
     fn view(&self, record: u32) -> Option<TrustAnchor<'_>> {
         Some(TrustAnchor::new(self, self.records.get(record as usize)?, AnchorIndex(record)))
     }
 
-    fn canonical_of(&self, record: u32) -> Option<&[u8]> {
-        Some(self.records.get(record as usize)?.canonical.of(&self.canonical))
-    }
-
     fn count(&self) -> u32 {
         self.records.len() as u32
     }
+}
+
+impl Fingerprints {
+    fn of(&self, record: u32) -> Option<&[u8]> {
+        Some(self.all.get(record as usize)?.as_slice())
+    }
+}
+
+fn anchors_of(records: &[u32]) -> impl Iterator<Item = AnchorIndex> + use<'_> {
+    records.iter().copied().map(AnchorIndex)
 }
 
 impl fmt::Debug for RootStore {

@@ -51,7 +51,7 @@ fn certificates() -> [Vec<u8>; 2] {
 
 fn cache() -> (TrustCache, &'static Stats) {
     let stats = Stats::private(&CACHE_LABELS);
-    (TrustCache::new(Config { max_age: MaxAge::Forever }, Some(stats)), stats)
+    (TrustCache::new(Config { max_age: MaxAge::Forever, ..Config::default() }, Some(stats)), stats)
 }
 
 fn assert_holds(store: &RootStore, pem: &[u8]) {

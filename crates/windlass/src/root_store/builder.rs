@@ -1,14 +1,11 @@
 //! From PEM files to a root store.
 
-use once_cell::race::OnceBox;
-
 use super::RootStore;
-use super::twins::Twins;
+use super::bytes::Bytes;
 use crate::anchor::Record;
 use crate::certificate;
 use crate::der::Span;
 use crate::error::Unsupported;
-use crate::index::Index;
 use crate::name::Canonicaliser;
 use crate::pem::Blocks;
 
@@ -68,25 +65,11 @@ impl Builder {
     }
 
     pub fn finish(self) -> Result<RootStore, Unsupported> {
-        if self.records.is_empty() {
-            return Err(Unsupported::NoCertificate);
-        }
-        let (der, canonical) = (self.der.into_boxed_slice(), self.canonical.into_boxed_slice());
+        let bytes = |mut buffer: Vec<u8>| {
+            buffer.shrink_to_fit();
+            Bytes::from(buffer)
+        };
         let records = self.records.into_boxed_slice();
-        let subjects =
-            Index::build(records.len() as u32, |record| Some(records.get(record as usize)?.canonical.of(&canonical)))?;
-        let twins = Twins::find(&subjects, |record| Some(records.get(record as usize)?.der.of(&der)))?;
-        Ok(RootStore {
-            der,
-            canonical,
-            records,
-            subjects,
-            twins,
-            source_bytes: self.source_bytes,
-            subject_hashes: OnceBox::new(),
-            key_ids: OnceBox::new(),
-            fingerprints: OnceBox::new(),
-            ca_names: OnceBox::new(),
-        })
+        RootStore::new(bytes(self.der), bytes(self.canonical), records, None, None, self.source_bytes)
     }
 }

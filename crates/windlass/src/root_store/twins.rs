@@ -14,25 +14,30 @@ pub(super) struct Twins {
 }
 
 impl Twins {
-    /// Only anchors that share a subject can be the same certificate, so only their DER is compared, and by a keyed
-    /// index: a file of many certificates with one subject costs no more than its size.
-    pub fn find<'k>(subjects: &Index, der: impl Fn(u32) -> Option<&'k [u8]>) -> Result<Twins, Unsupported> {
-        let heads = || subjects.heads().filter(|&head| subjects.next(head).is_some());
-        let crowded: Vec<u32> = heads().flat_map(|head| subjects.chain(Some(head))).collect();
+    /// Only anchors that share a subject can be the same certificate, so only their DER is compared, and by an index: a
+    /// file of many certificates with one subject costs no more than its size.
+    pub fn find<'k>(
+        subjects: &Index,
+        subject: impl Fn(u32) -> Option<&'k [u8]> + Copy,
+        der: impl Fn(u32) -> Option<&'k [u8]>,
+    ) -> Result<Twins, Unsupported> {
+        let groups = || subjects.groups(subject).filter(|group| group.len() > 1);
+        let crowded: Vec<u32> = groups().flatten().copied().collect();
         if crowded.is_empty() {
             return Ok(Twins::default());
         }
-        let same = Index::build(crowded.len() as u32, |place| der(*crowded.get(place as usize)?))?;
+        let key = |place: u32| der(*crowded.get(place as usize)?);
+        let same = Index::build(crowded.len() as u32, key)?;
         let mut is_first = filled(crowded.len(), false)?;
-        for place in same.heads() {
+        for place in same.heads(key) {
             if let Some(is_first) = is_first.get_mut(place as usize) {
                 *is_first = true;
             }
         }
         let mut all = crowded.iter().copied().map(AnchorIndex).zip(is_first);
         let (mut shared, mut duplicates) = (Vec::new(), Vec::new());
-        for head in heads() {
-            let group: Vec<_> = all.by_ref().take(subjects.chain(Some(head)).count()).collect();
+        for group in groups() {
+            let group: Vec<_> = all.by_ref().take(group.len()).collect();
             if group.iter().filter(|(_, is_first)| *is_first).count() > 1 {
                 shared.extend(group.iter().map(|(index, _)| *index));
             }

@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{Dir, Mode, OFlags};
 
 use super::system::System;
-use super::{Reading, State, cafile, failed, out_of_memory};
+use super::{Reading, Resolve, State, cafile, failed, out_of_memory};
 use crate::error::LoadError;
 use crate::identity::{Identity, is_directory};
 
@@ -19,8 +19,8 @@ const ATTEMPTS: usize = 5;
 /// `hhhhhhhh.N`, in the order in which they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HashName {
-    hash: u32,
-    number: u32,
+    pub hash: u32,
+    pub number: u32,
 }
 
 impl fmt::Display for HashName {
@@ -41,31 +41,32 @@ impl HashName {
 }
 
 /// Looks at the directory and at each of its files.
-pub(super) fn observe(path: &Path) -> Result<State, LoadError> {
-    let (directory, names) = list(path)?;
+pub(super) fn observe(path: &Path, resolve: Resolve<'_>) -> Result<State, LoadError> {
+    let (directory, names) = list(&resolve(path.to_owned())?)?;
     let mut files = Vec::new();
     files.try_reserve_exact(names.len()).map_err(|_| out_of_memory(path))?;
     for name in names {
-        files.push((name, cafile::observe(&path.join(name.to_string()))?));
+        files.push((name, cafile::observe(&resolve(path.join(name.to_string()))?)?));
     }
     Ok(State::Directory(directory, files.into_boxed_slice()))
 }
 
-pub(super) fn read(path: &Path, system: &dyn System) -> Result<Reading, LoadError> {
+pub(super) fn read(path: &Path, system: &dyn System, resolve: Resolve<'_>) -> Result<Reading, LoadError> {
     for _ in 0..ATTEMPTS {
         let now_ns = system.real_ns();
-        let (directory, names) = list(path)?;
-        let mut believed = !directory.is_racy(now_ns) && keeps_timestamps(path, system)?;
+        let resolved = resolve(path.to_owned())?;
+        let (directory, names) = list(&resolved)?;
+        let mut believed = !directory.is_racy(now_ns) && keeps_timestamps(&resolved, system)?;
         let (mut files, mut states) = (Vec::new(), Vec::new());
         for name in names {
-            let file = cafile::read(&path.join(name.to_string()), system)?;
+            let file = cafile::read(&resolve(path.join(name.to_string()))?, system)?;
             believed &= file.believed;
             states.push((name, file.identity));
             files.push(file.bytes);
         }
         let state = State::Directory(directory, states.into_boxed_slice());
         // A file that was read early may have changed while the others were read.
-        if observe(path)? == state {
+        if observe(path, resolve)? == state {
             return Ok(Reading { state, believed, files });
         }
     }

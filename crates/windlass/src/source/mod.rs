@@ -4,6 +4,8 @@ mod cafile;
 mod capath;
 pub(crate) mod system;
 
+pub(crate) use capath::HashName;
+
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -52,6 +54,21 @@ pub(crate) enum State {
     Directory(Identity, Box<[(capath::HashName, Identity)]>),
 }
 
+/// From a path of the source to the path that this process has to name.
+pub(crate) type Resolve<'a> = &'a dyn Fn(PathBuf) -> Result<PathBuf, LoadError>;
+
+impl State {
+    /// Whether a change right after `now` could leave it as it is.
+    pub fn is_racy(&self, now_ns: i128) -> bool {
+        match self {
+            State::File(identity) => identity.is_racy(now_ns),
+            State::Directory(directory, files) => {
+                directory.is_racy(now_ns) || files.iter().any(|(_, identity)| identity.is_racy(now_ns))
+            }
+        }
+    }
+}
+
 /// What was read.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -73,18 +90,31 @@ impl<'a> SourceRef<'a> {
     pub fn observe(self) -> Result<State, LoadError> {
         match self {
             SourceRef::Cafile(path) => cafile::observe(path).map(State::File),
-            SourceRef::Capath(path) => capath::observe(path),
+            SourceRef::Capath(path) => capath::observe(path, &Ok),
+        }
+    }
+
+    /// As [`SourceRef::observe`], with `resolve` told of each path before it is used.
+    pub fn observe_below(self, resolve: Resolve<'_>) -> Result<State, LoadError> {
+        match self {
+            SourceRef::Cafile(path) => cafile::observe(&resolve(path.to_owned())?).map(State::File),
+            SourceRef::Capath(path) => capath::observe(path, resolve),
         }
     }
 
     /// Reads the source in a state in which it stood still.
     pub fn read(self, system: &dyn System) -> Result<Reading, LoadError> {
+        self.read_below(system, &Ok)
+    }
+
+    /// As [`SourceRef::read`], with `resolve` told of each path before it is used.
+    pub fn read_below(self, system: &dyn System, resolve: Resolve<'_>) -> Result<Reading, LoadError> {
         match self {
             SourceRef::Cafile(path) => {
-                let file = cafile::read(path, system)?;
+                let file = cafile::read(&resolve(path.to_owned())?, system)?;
                 Ok(Reading { state: State::File(file.identity), believed: file.believed, files: vec![file.bytes] })
             }
-            SourceRef::Capath(path) => capath::read(path, system),
+            SourceRef::Capath(path) => capath::read(path, system, resolve),
         }
     }
 }
@@ -109,7 +139,7 @@ impl Reading {
 }
 
 /// The error of a call of the operating system.
-fn failed(path: &Path, action: &'static str, errno: Errno) -> LoadError {
+pub(crate) fn failed(path: &Path, action: &'static str, errno: Errno) -> LoadError {
     match errno {
         Errno::NOENT | Errno::NOTDIR => LoadError::Missing { path: path.to_owned() },
         errno => LoadError::Io { path: path.to_owned(), action, errno: errno.raw_os_error() },

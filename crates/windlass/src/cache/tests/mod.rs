@@ -94,7 +94,11 @@ impl Bench {
             opened: Mutex::default(),
         });
         let stats = Stats::private(&CACHE_LABELS);
-        let cache = TrustCache::with_system(Config { max_age }, Some(stats), Arc::clone(&world) as Arc<dyn System>);
+        let cache = TrustCache::with_system(
+            Config { max_age, ..Config::default() },
+            Some(stats),
+            Arc::clone(&world) as Arc<dyn System>,
+        );
         Bench { cache, stats, world, dir: tempfile::tempdir().unwrap() }
     }
 

@@ -1,0 +1,69 @@
+//! Where compiled stores are looked for.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The machine's own, which `windlass compile` fills when root runs it.
+pub const SYSTEM_DIRECTORY: &str = "/var/cache/windlass";
+
+/// Directories in which compiled stores are looked for, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directories(Vec<PathBuf>);
+
+impl Directories {
+    /// Nowhere: every source is read and indexed.
+    pub fn none() -> Directories {
+        Directories::default()
+    }
+
+    /// This one only.
+    pub fn only(directory: PathBuf) -> Directories {
+        Directories(vec![directory])
+    }
+
+    /// `WINDLASS_STORE` alone if it is set (nowhere if it is empty); else the machine's, then the user's:
+    /// `windlass` in `XDG_CACHE_HOME`, by default `.cache` in `HOME`. Relative paths count as not set, as the XDG
+    /// specification demands.
+    pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Directories {
+        let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+        if let Some(only) = variable("WINDLASS_STORE") {
+            return Directories(absolute(only).into_iter().collect());
+        }
+        let cache = variable("XDG_CACHE_HOME").and_then(absolute);
+        let cache = cache.or_else(|| Some(absolute(variable("HOME")?)?.join(".cache")));
+        let user = cache.map(|cache| cache.join("windlass"));
+        Directories([PathBuf::from(SYSTEM_DIRECTORY)].into_iter().chain(user).collect())
+    }
+
+    /// In the order in which they are looked at.
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(PathBuf::as_path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directories(variables: &[(&str, &str)]) -> Vec<PathBuf> {
+        let find = |name: &str| Some(variables.iter().find(|(other, _)| *other == name)?.1.into());
+        Directories::from_environment(find).iter().map(PathBuf::from).collect()
+    }
+
+    fn paths(all: &[&str]) -> Vec<PathBuf> {
+        all.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn order() {
+        assert_eq!(directories(&[]), paths(&[SYSTEM_DIRECTORY]));
+        assert_eq!(directories(&[("HOME", "/h")]), paths(&[SYSTEM_DIRECTORY, "/h/.cache/windlass"]));
+        let both = [("HOME", "/h"), ("XDG_CACHE_HOME", "/x")];
+        assert_eq!(directories(&both), paths(&[SYSTEM_DIRECTORY, "/x/windlass"]));
+        let relative = [("HOME", "/h"), ("XDG_CACHE_HOME", "x")];
+        assert_eq!(directories(&relative), paths(&[SYSTEM_DIRECTORY, "/h/.cache/windlass"]));
+        assert_eq!(directories(&[("HOME", "/h"), ("WINDLASS_STORE", "/s")]), paths(&["/s"]));
+        assert_eq!(directories(&[("HOME", "/h"), ("WINDLASS_STORE", "")]), paths(&[]));
+        assert_eq!(directories(&[("HOME", "/h"), ("WINDLASS_STORE", "s")]), paths(&[]));
+    }
+}

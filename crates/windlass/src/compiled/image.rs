@@ -1,0 +1,146 @@
+//! From a source to the bytes of its compiled store.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::format::{Encoder, Origin, Section};
+use super::root::Root;
+use crate::error::{LoadError, Unsupported};
+use crate::root_store::{RootStore, write_hashes};
+use crate::source::system::{Real, System};
+use crate::source::{Reading, Source, State};
+
+/// Whole seconds are what the coarsest file systems keep: two of them until a change would be seen.
+const PATIENCE: Duration = Duration::from_millis(2500);
+const STEP: Duration = Duration::from_millis(20);
+
+/// Why a source can't be compiled.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// It can't be loaded either.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Compiled stores are found by the source's path, which so has to be absolute.
+    #[error("{} is not an absolute path", path.display())]
+    Relative {
+        /// As it was given.
+        path: PathBuf,
+    },
+}
+
+/// A compiled store that is not written yet.
+#[derive(Debug)]
+pub struct Image {
+    source: Source,
+    store: RootStore,
+    bytes: Vec<u8>,
+    is_public: bool,
+    is_believed: bool,
+}
+
+/// Reads a source and compiles it. With a `root`, paths are those that a process has whose root directory that is.
+///
+/// Waits, for up to two and a half seconds, until a file that was changed just now has an age at which its identity can be
+/// believed.
+pub fn compile(source: &Source, root: Option<&Path>) -> Result<Image, CompileError> {
+    if !source.path().is_absolute() {
+        return Err(CompileError::Relative { path: source.path().to_owned() });
+    }
+    let root = Root(root);
+    let reading = settled(source, root)?;
+    let store = reading.index(source.borrow())?;
+    let is_public = is_public(source, &reading.state, root)?;
+    let origin = Origin {
+        source: source.clone(),
+        digests: reading.files.iter().map(|file| Sha256::digest(file).into()).collect(),
+        source_bytes: reading.bytes(),
+        believed: reading.believed,
+        state: reading.state,
+    };
+    let bytes = encode(&origin, &store)
+        .ok_or_else(|| LoadError::Unsupported { path: source.path().to_owned(), what: Unsupported::OutOfMemory })?;
+    Ok(Image { source: origin.source, store, bytes, is_public, is_believed: origin.believed })
+}
+
+impl Image {
+    /// What the file will hold: the same for the same state of the source.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The certificates in it.
+    pub fn store(&self) -> &RootStore {
+        &self.store
+    }
+
+    /// What it was made of.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Whether everybody may read all files of the source: then everybody may read the compiled store.
+    pub fn is_public(&self) -> bool {
+        self.is_public
+    }
+
+    /// Whether the source's identity will tell that nothing has changed. If not (a network file system, a timestamp in the
+    /// future), readers compare the content each time.
+    pub fn is_believed(&self) -> bool {
+        self.is_believed
+    }
+}
+
+fn settled(source: &Source, root: Root<'_>) -> Result<Reading, LoadError> {
+    let start = Instant::now();
+    loop {
+        let now_ns = Real.real_ns();
+        let reading = source.borrow().read_below(&Real, &|path| root.resolve(&path))?;
+        // If it is not its age that speaks against it, waiting does not help.
+        if reading.believed || !reading.state.is_racy(now_ns) || start.elapsed() > PATIENCE {
+            return Ok(reading);
+        }
+        std::thread::sleep(STEP);
+    }
+}
+
+fn is_public(source: &Source, state: &State, root: Root<'_>) -> Result<bool, LoadError> {
+    let readable = |path: &Path| {
+        let path = root.resolve(path)?;
+        let stat = rustix::fs::stat(&path).map_err(|errno| crate::source::failed(&path, "stat", errno))?;
+        Ok(stat.st_mode & 0o004 != 0)
+    };
+    match state {
+        State::File(_) => readable(source.path()),
+        State::Directory(_, files) => {
+            for (name, _) in files {
+                if !readable(&source.path().join(name.to_string()))? {
+                    return Ok(false);
+                }
+            }
+            readable(source.path())
+        }
+    }
+}
+
+/// None if memory for an index can't be had.
+fn encode(origin: &Origin, store: &RootStore) -> Option<Vec<u8>> {
+    let fingerprints = store.fingerprints()?;
+    let (raw_subjects, issuers_and_serials) = (store.raw_subject_index()?, store.issuer_and_serial_index()?);
+    let key_ids = store.key_id_index()?;
+    let mut encoder = Encoder::new(origin, store.len() as u32);
+    encoder.section(Section::Records, |out| store.records().iter().for_each(|record| record.write(out)));
+    encoder.section(Section::Subjects, |out| store.subject_index().write(out));
+    encoder.section(Section::RawSubjects, |out| raw_subjects.write(out));
+    encoder.section(Section::IssuersAndSerials, |out| issuers_and_serials.write(out));
+    encoder.section(Section::KeyIds, |out| key_ids.write(out));
+    encoder.section(Section::SubjectHashes, |out| write_hashes(store.subject_hashes(), out));
+    encoder.section(Section::Fingerprints, |out| out.extend(fingerprints.all.iter().flatten()));
+    encoder.section(Section::ByFingerprint, |out| fingerprints.index.write(out));
+    encoder.section(Section::Canonical, |out| out.extend_from_slice(store.canonical_buffer()));
+    encoder.section(Section::Der, |out| out.extend_from_slice(store.der_buffer()));
+    Some(encoder.finish())
+}

@@ -1,0 +1,56 @@
+//! Compiled stores: a source of trust, indexed once for the whole machine and written to a file.
+//!
+//! `docs/compiled-store.md` has the layout of the file. What keeps a compiled store from ever widening trust:
+//!
+//! - It is only a shortcut to what reading the source would give. It is used while every file of the source has the
+//!   identity that it had when it was compiled, or the content (by SHA-256); else it is ignored.
+//! - It is only believed if it, and the directory that it lies in, belong to root or to the effective user, and nobody
+//!   else may write to them.
+//! - It is read into memory, never mapped: what happens to the file later, a truncation or a read error, can't touch a
+//!   process that uses it. All of it is behind a checksum, and every offset is checked.
+//! - It is replaced by rename. A reader sees the old one or the new one.
+
+mod directories;
+mod format;
+mod image;
+mod inspect;
+mod reader;
+mod root;
+mod trusted;
+mod writer;
+
+use sha2::{Digest, Sha256};
+
+use crate::source::{Source, SourceRef};
+
+pub use directories::{Directories, SYSTEM_DIRECTORY};
+pub use format::{Malformed, VERSION};
+pub use image::{CompileError, Image, compile};
+pub use inspect::{Description, Freshness, Stale, all, inspect};
+pub(crate) use reader::{Candidate, Found, find};
+pub use trusted::{Distrust, ReadError};
+pub use writer::{Cleared, Overwrite, WriteError, Written, clear, write};
+
+/// The name of a source's compiled store within a directory: the first half of the SHA-256 of what the source is called, in
+/// hexadecimal. A source that has two names has two compiled stores.
+pub fn file_name(source: &Source) -> String {
+    name_of(source.borrow())
+}
+
+fn name_of(source: SourceRef<'_>) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut hash = Sha256::new();
+    hash.update([format::kind(source) as u8]);
+    hash.update(source.path().as_os_str().as_bytes());
+    let digest: [u8; 32] = hash.finalize().into();
+    let mut name = String::with_capacity(NAME_LEN);
+    for byte in digest.iter().take(16) {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name.push_str(SUFFIX);
+    name
+}
+
+const SUFFIX: &str = ".store";
+const NAME_LEN: usize = 32 + SUFFIX.len();

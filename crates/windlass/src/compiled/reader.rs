@@ -1,0 +1,179 @@
+//! From a file to a root store, or to nothing.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::directories::Directories;
+use super::format::{Layout, Malformed, Origin, Section};
+use super::name_of;
+use super::trusted::{self, ReadError};
+use crate::anchor::Record;
+use crate::der::Span;
+use crate::index::Index;
+use crate::root_store::{Bytes, RootStore, Written};
+use crate::source::{Reading, SourceRef, State};
+
+/// A compiled store in memory, whose checksum is right.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub layout: Layout,
+    pub origin: Origin,
+    pub bytes: Vec<u8>,
+}
+
+/// What there was for a source.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// The root store of the source as it is now.
+    Fresh(RootStore),
+    /// The compiled store of another state of the source. The content may still be the same.
+    Other(Candidate),
+    /// Only files that can't be used; the error is that of the first.
+    Unusable(ReadError),
+}
+
+/// A compiled store that may be fresh by content.
+#[derive(Debug)]
+pub(crate) struct Candidate(Compiled);
+
+/// Looks for the compiled store of a source that is in this state now.
+pub(crate) fn find(directories: &Directories, source: SourceRef<'_>, state: &State) -> Found {
+    if !source.path().is_absolute() {
+        return Found::Nothing;
+    }
+    let name = name_of(source);
+    let mut found = Found::Nothing;
+    for directory in directories.iter() {
+        match Compiled::read(directory, &name).and_then(|compiled| compiled.of(source, directory, &name)) {
+            Ok(compiled) if compiled.origin.believed && compiled.origin.state == *state => {
+                match compiled.into_store() {
+                    Ok((store, _)) => return Found::Fresh(store),
+                    Err(what) => found = found.or(Found::Unusable(malformed(directory, &name, what))),
+                }
+            }
+            // The machine's may be older than the user's.
+            Ok(compiled) => found = Found::Other(Candidate(compiled)),
+            Err(ReadError::Missing { .. }) => {}
+            Err(error) => found = found.or(Found::Unusable(error)),
+        }
+    }
+    found
+}
+
+impl Found {
+    fn or(self, other: Found) -> Found {
+        if matches!(self, Found::Nothing) { other } else { self }
+    }
+}
+
+impl Candidate {
+    /// The root store, if these are the files that it was made of, byte for byte.
+    pub fn into_store_of(self, reading: &Reading) -> Option<RootStore> {
+        (digests_are_quick() && self.0.origin.is_made_of(reading))
+            .then(|| self.0.into_store().ok())
+            .flatten()
+            .map(|(store, _)| store)
+    }
+}
+
+/// SHA-256 without help of the processor takes longer than the index that it would save.
+fn digests_are_quick() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("sha");
+    #[cfg(target_arch = "aarch64")]
+    return std::arch::is_aarch64_feature_detected!("sha2");
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    return false;
+}
+
+impl Origin {
+    /// Whether a source that was just read has the content that it had when it was compiled.
+    pub fn is_made_of(&self, reading: &Reading) -> bool {
+        let names = |state: &State| match state {
+            State::File(_) => Vec::new(),
+            State::Directory(_, files) => files.iter().map(|(name, _)| *name).collect(),
+        };
+        self.source_bytes == reading.bytes()
+            && self.digests.len() == reading.files.len()
+            && names(&self.state) == names(&reading.state)
+            && self
+                .digests
+                .iter()
+                .zip(&reading.files)
+                .all(|(digest, file)| *digest == <[u8; 32]>::from(Sha256::digest(file)))
+    }
+}
+
+impl Compiled {
+    /// Reads a file, and checks it as far as that goes without looking at the certificates.
+    pub fn read(directory: &Path, name: &str) -> Result<Compiled, ReadError> {
+        let bytes = trusted::read(directory, name)?;
+        let checked = Layout::check(&bytes).and_then(|layout| Ok((layout.origin(&bytes)?, layout)));
+        match checked {
+            Ok((origin, layout)) => Ok(Compiled { layout, origin, bytes }),
+            Err(what) => Err(malformed(directory, name, what)),
+        }
+    }
+
+    /// A file under the name of another source was put there by hand.
+    fn of(self, source: SourceRef<'_>, directory: &Path, name: &str) -> Result<Compiled, ReadError> {
+        let own = self.origin.source.borrow();
+        let same = own.path() == source.path() && super::format::kind(own) == super::format::kind(source);
+        if same { Ok(self) } else { Err(malformed(directory, name, self.layout.malformed(Section::Path))) }
+    }
+
+    /// The root store in it, and what it was made of. Every span is checked against what it points into.
+    pub fn into_store(self) -> Result<(RootStore, Origin), Malformed> {
+        let Compiled { layout, origin, bytes } = self;
+        let all = Bytes::from(bytes);
+        let part = |section| all.part(layout.range(section)).ok_or(layout.malformed(section));
+        let (der, canonical) = (part(Section::Der)?, part(Section::Canonical)?);
+        let records = records(part(Section::Records)?.as_slice(), &der, &canonical)
+            .filter(|records| records.len() == layout.anchors as usize)
+            .ok_or(layout.malformed(Section::Records))?;
+        let subjects = Index::from_bytes(part(Section::Subjects)?.as_slice(), layout.anchors)
+            .filter(|index| index.len() == records.len())
+            .ok_or(layout.malformed(Section::Subjects))?;
+        let written = Written {
+            raw_subjects: part(Section::RawSubjects)?,
+            issuers_and_serials: part(Section::IssuersAndSerials)?,
+            key_ids: part(Section::KeyIds)?,
+            subject_hashes: part(Section::SubjectHashes)?,
+            fingerprints: part(Section::Fingerprints)?,
+            by_fingerprint: part(Section::ByFingerprint)?,
+        };
+        RootStore::new(der, canonical, records, Some(subjects), Some(Box::new(written)), origin.source_bytes)
+            .map(|store| (store, origin))
+            .map_err(|_| layout.malformed(Section::Records))
+    }
+}
+
+/// None unless the certificates and the names lie one after the other, without gaps, and all else lies within its
+/// certificate.
+fn records(bytes: &[u8], der: &Bytes, canonical: &Bytes) -> Option<Box<[Record]>> {
+    let (written, rest) = bytes.as_chunks::<{ Record::WRITTEN }>();
+    let mut records = Vec::new();
+    records.try_reserve_exact(written.len()).ok()?;
+    let (mut der_end, mut canonical_end) = (0, 0);
+    for record in written {
+        let record = Record::from_bytes(record);
+        let within = |span: Span| span.start.checked_add(span.len).is_some_and(|end| end <= record.der.len);
+        let parts = [record.subject, record.issuer, record.serial, record.spki, record.subject_key_id];
+        let follows = record.der.start == der_end && record.canonical.start == canonical_end;
+        if !follows || record.der.len == 0 || !parts.into_iter().all(within) {
+            return None;
+        }
+        der_end = der_end.checked_add(record.der.len)?;
+        canonical_end = canonical_end.checked_add(record.canonical.len)?;
+        records.push(record);
+    }
+    let whole = der_end as usize == der.as_slice().len() && canonical_end as usize == canonical.as_slice().len();
+    (whole && rest.is_empty()).then(|| records.into_boxed_slice())
+}
+
+pub(super) fn malformed(directory: &Path, name: &str, what: Malformed) -> ReadError {
+    ReadError::Malformed { path: directory.join(name), what }
+}

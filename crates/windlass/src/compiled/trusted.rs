@@ -1,0 +1,144 @@
+//! Which files may be believed: those that root or the effective user wrote, and nobody else can have changed.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use thiserror::Error;
+
+use super::format::Malformed;
+use crate::identity::{is_directory, is_regular};
+
+/// 100,000 roots have 160 MB.
+const MAX_STORE: u64 = 2 << 30;
+
+/// Why a compiled store can't be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// There is none.
+    #[error("{}: no such compiled store", path.display())]
+    Missing {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// Somebody else could have written it.
+    #[error("{}: {why}", path.display())]
+    Distrusted {
+        /// The file, or the directory that it lies in.
+        path: PathBuf,
+        /// What speaks against it.
+        why: Distrust,
+    },
+    /// It is not a compiled store, or a damaged one.
+    #[error("{}: {what}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: Malformed,
+    },
+    /// The operating system refused.
+    #[error("{}: cannot {action}: {error}", path.display())]
+    Io {
+        /// The file, or the directory that it lies in.
+        path: PathBuf,
+        /// What was tried: a verb.
+        action: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// What speaks against a file or a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Distrust {
+    /// It belongs to neither root nor the effective user, but to the user of this number.
+    Owner(u32),
+    /// Its group or others may write to it: the mode.
+    Mode(u32),
+    /// Not a regular file (not a directory, for the directory), or a symbolic link.
+    Kind,
+    /// Larger than any compiled store.
+    Size(u64),
+}
+
+impl fmt::Display for Distrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Distrust::Owner(uid) => write!(f, "belongs to user {uid}, not to root or to the user of this process"),
+            Distrust::Mode(mode) => write!(f, "others may write to it (mode {:04o})", mode & 0o7777),
+            Distrust::Kind => f.write_str("not a regular file"),
+            Distrust::Size(size) => write!(f, "{size} bytes: too large"),
+        }
+    }
+}
+
+/// A directory that may be believed. The descriptor can only be used to reach what is in it.
+pub(super) fn directory(path: &Path) -> Result<OwnedFd, ReadError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(CWD, path, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
+    let stat = fstat(&directory).map_err(|errno| failed(path, "stat", errno))?;
+    let why = if is_directory(&stat) { distrust(&stat) } else { Some(Distrust::Kind) };
+    match why {
+        Some(why) => Err(ReadError::Distrusted { path: path.to_owned(), why }),
+        None => Ok(directory),
+    }
+}
+
+/// The content of a file in a directory that may be believed, if the file may be, too.
+pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
+    let within = self::directory(directory)?;
+    let path = || directory.join(name);
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = openat(&within, name, flags, Mode::empty()).map_err(|errno| match errno {
+        Errno::LOOP => ReadError::Distrusted { path: path(), why: Distrust::Kind },
+        errno => failed(&path(), "open", errno),
+    })?;
+    let stat = fstat(&file).map_err(|errno| failed(&path(), "stat", errno))?;
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let why = match distrust(&stat) {
+        _ if !is_regular(&stat) => Some(Distrust::Kind),
+        None if size > MAX_STORE => Some(Distrust::Size(size)),
+        why => why,
+    };
+    if let Some(why) = why {
+        return Err(ReadError::Distrusted { path: path(), why });
+    }
+    contents(&file, size as usize).map_err(|errno| failed(&path(), "read", errno))
+}
+
+/// One byte more is asked for than the file should have: the end is seen without another call, and a file that grew is
+/// longer than it says.
+fn contents(file: impl AsFd, size: usize) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size + 1).map_err(|_| Errno::NOMEM)?;
+    while bytes.len() <= size {
+        match rustix::io::read(&file, spare_capacity(&mut bytes)) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(bytes)
+}
+
+fn distrust(stat: &Stat) -> Option<Distrust> {
+    if stat.st_uid != 0 && stat.st_uid != geteuid().as_raw() {
+        return Some(Distrust::Owner(stat.st_uid));
+    }
+    (stat.st_mode & 0o022 != 0).then_some(Distrust::Mode(stat.st_mode))
+}
+
+fn failed(path: &Path, action: &'static str, errno: Errno) -> ReadError {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => ReadError::Missing { path: path.to_owned() },
+        errno => ReadError::Io { path: path.to_owned(), action, error: errno.into() },
+    }
+}

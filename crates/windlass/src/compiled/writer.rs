@@ -1,0 +1,196 @@
+//! Writes compiled stores: whole or not at all, and one writer at a time.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use super::image::Image;
+use super::reader::Compiled;
+use super::trusted::{self, ReadError};
+use super::{SUFFIX, file_name};
+
+const LOCK: &str = ".lock";
+const TEMPORARY: &str = ".new-";
+/// How long another writer may take. One that compiles 100,000 roots holds the lock for a second.
+const PATIENCE: Duration = Duration::from_secs(20);
+const STEP: Duration = Duration::from_millis(20);
+
+/// Whether a store may lose most of what it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// A source that lost more than half of its anchors is more likely broken than meant so.
+    Guarded,
+    /// Whatever was there before.
+    Forced,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub struct Written {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether just these bytes were there before, so that nothing was written.
+    pub unchanged: bool,
+}
+
+/// What [`clear`] took away.
+#[derive(Debug, Default)]
+pub struct Cleared {
+    /// Compiled stores.
+    pub stores: Vec<PathBuf>,
+    /// Files that writers left behind which were killed.
+    pub leftovers: Vec<PathBuf>,
+}
+
+/// Why nothing was written. What was there before is still there.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// Another writer holds the lock.
+    #[error("{} is locked by another writer", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The source has lost more than half of its anchors since it was compiled last.
+    #[error("{} holds {before} anchors, and only {after} would be left", path.display())]
+    Shrinks {
+        /// The compiled store that is there.
+        path: PathBuf,
+        /// Anchors in it.
+        before: usize,
+        /// Anchors in the new one.
+        after: usize,
+    },
+    /// No reader would believe what is in this directory.
+    #[error("nobody would believe what is written there: {0}")]
+    Distrusted(ReadError),
+    /// The operating system refused.
+    #[error("cannot {action} {}: {error}", path.display())]
+    Io {
+        /// The file or the directory.
+        path: PathBuf,
+        /// What was tried: a verb.
+        action: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// Writes a compiled store into a directory, which is made if it is not there.
+///
+/// The bytes go to a temporary file, which is synchronised, given its mode (readable by everybody if the source is) and
+/// renamed; then the directory is synchronised. What writers left behind that were killed is removed.
+pub fn write(directory: &Path, image: &Image, how: Overwrite) -> Result<Written, WriteError> {
+    create(directory)?;
+    let lock = Lock::take(directory)?;
+    lock.remove_leftovers()?;
+    let name = file_name(image.source());
+    let path = directory.join(&name);
+    let bytes = image.bytes().len() as u64;
+    match Compiled::read(directory, &name) {
+        Ok(before) if before.bytes == image.bytes() => return Ok(Written { path, bytes, unchanged: true }),
+        Ok(before) => {
+            let (before, after) = (before.layout.anchors as usize, image.store().len());
+            if how == Overwrite::Guarded && after < before.div_ceil(2) {
+                return Err(WriteError::Shrinks { path, before, after });
+            }
+        }
+        // What can't be read is replaced.
+        Err(_) => {}
+    }
+    let temporary = directory.join(format!("{TEMPORARY}{}", std::process::id()));
+    let written = replace(directory, &temporary, &path, image);
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map(|()| Written { path, bytes, unchanged: false })
+}
+
+/// Removes all compiled stores of a directory, and what writers left behind. A directory that does not exist is clear.
+pub fn clear(directory: &Path) -> Result<Cleared, WriteError> {
+    if !directory.exists() {
+        return Ok(Cleared::default());
+    }
+    let lock = Lock::take(directory)?;
+    let leftovers = lock.remove_leftovers()?;
+    let stores = lock.remove(|name| name.ends_with(SUFFIX))?;
+    Ok(Cleared { stores, leftovers })
+}
+
+fn create(directory: &Path) -> Result<(), WriteError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o755).create(directory).map_err(|error| failed(directory, "create", error))
+}
+
+fn replace(directory: &Path, temporary: &Path, path: &Path, image: &Image) -> Result<(), WriteError> {
+    let mut file = File::create_new(temporary).map_err(|error| failed(temporary, "create", error))?;
+    file.write_all(image.bytes()).map_err(|error| failed(temporary, "write", error))?;
+    let mode = Permissions::from_mode(if image.is_public() { 0o644 } else { 0o600 });
+    file.set_permissions(mode).map_err(|error| failed(temporary, "change the mode of", error))?;
+    file.sync_all().map_err(|error| failed(temporary, "synchronise", error))?;
+    std::fs::rename(temporary, path).map_err(|error| failed(path, "replace", error))?;
+    let directory_file = File::open(directory).map_err(|error| failed(directory, "open", error))?;
+    directory_file.sync_all().map_err(|error| failed(directory, "synchronise", error))
+}
+
+/// The right to change a directory. The kernel takes it back from a process that ends, however it ends.
+struct Lock<'a> {
+    directory: &'a Path,
+    _file: std::os::fd::OwnedFd,
+}
+
+impl Lock<'_> {
+    fn take(directory: &Path) -> Result<Lock<'_>, WriteError> {
+        let within = trusted::directory(directory).map_err(|error| match error {
+            ReadError::Io { path, action, error } => WriteError::Io { path, action, error },
+            error => WriteError::Distrusted(error),
+        })?;
+        let path = directory.join(LOCK);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = openat(&within, LOCK, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|errno| failed(&path, "open", errno.into()))?;
+        let start = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Lock { directory, _file: file }),
+                Err(Errno::WOULDBLOCK) if start.elapsed() < PATIENCE => std::thread::sleep(STEP),
+                Err(Errno::WOULDBLOCK) => return Err(WriteError::Locked { path }),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(failed(&path, "lock", errno.into())),
+            }
+        }
+    }
+
+    /// Nobody else writes, so whoever made these is no more.
+    fn remove_leftovers(&self) -> Result<Vec<PathBuf>, WriteError> {
+        self.remove(|name| name.starts_with(TEMPORARY))
+    }
+
+    fn remove(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, WriteError> {
+        let list = || -> io::Result<Vec<PathBuf>> {
+            let entries = std::fs::read_dir(self.directory)?.collect::<io::Result<Vec<_>>>()?;
+            let mut paths: Vec<_> =
+                entries.iter().filter(|entry| is_wanted(&entry.file_name().to_string_lossy())).collect();
+            paths.sort_unstable_by_key(|entry| entry.file_name());
+            Ok(paths.iter().map(|entry| entry.path()).collect())
+        };
+        let paths = list().map_err(|error| failed(self.directory, "list", error))?;
+        for path in &paths {
+            std::fs::remove_file(path).map_err(|error| failed(path, "remove", error))?;
+        }
+        Ok(paths)
+    }
+}
+
+fn failed(path: &Path, action: &'static str, error: io::Error) -> WriteError {
+    WriteError::Io { path: path.to_owned(), action, error }
+}

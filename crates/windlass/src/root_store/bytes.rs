@@ -1,0 +1,31 @@
+//! Bytes that several parts of a root store lie in.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A part of a buffer that is shared and never changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Bytes {
+    buffer: Arc<Vec<u8>>,
+    part: Range<usize>,
+}
+
+impl Bytes {
+    /// A part of these bytes; None if it does not lie within.
+    pub fn part(&self, part: Range<usize>) -> Option<Bytes> {
+        let part = self.part.start.checked_add(part.start)?..self.part.start.checked_add(part.end)?;
+        let inside = part.start <= part.end && part.end <= self.part.end;
+        inside.then(|| Bytes { buffer: Arc::clone(&self.buffer), part })
+    }
+
+    pub fn as_slice(&self) -> &[u8] {
+        self.buffer.get(self.part.clone()).unwrap_or(&[])
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(buffer: Vec<u8>) -> Bytes {
+        let part = 0..buffer.len();
+        Bytes { buffer: Arc::new(buffer), part }
+    }
+}
