@@ -53,6 +53,8 @@ labels! {
         LoadCertFile = "X509_load_cert_file",
         /// `X509_load_cert_crl_file`, `_ex`.
         LoadCertCrlFile = "X509_load_cert_crl_file",
+        /// A file of a hashed directory, loaded by libcrypto's own lookup.
+        DirectoryFile = "hashed-directory-file",
         /// `SSL_load_client_CA_file`, `SSL_add_file_cert_subjects_to_stack`, `SSL_add_dir_cert_subjects_to_stack`: files.
         CaNames = "ca-name-list",
     }

@@ -5,11 +5,10 @@
 //! ask. It then serves what the process could read when it was loaded.
 
 mod slot;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
@@ -22,6 +21,7 @@ use crate::source::system::{Real, System};
 use crate::source::{Reading, Source, SourceRef, State};
 use crate::stats::Stats;
 use slot::{Entry, Outcome, Slot, Turn};
+use table::Slots;
 
 /// The counters that a cache adds to, as the first labels of the [`Stats`] it is given:
 /// sources indexed; calls served without reading; sources read again and found unchanged; calls that waited for
@@ -49,9 +49,6 @@ const COMPILED_BY_CONTENT: usize = 6;
 const COMPILED_STALE: usize = 7;
 const COMPILED_DISTRUSTED: usize = 8;
 const COMPILED_MALFORMED: usize = 9;
-
-/// A program that makes a file for each connection must not fill memory with its stores.
-const MAX_SOURCES: usize = 64;
 
 /// How long a store may be used although its source has not changed. As `CURLOPT_CA_CACHE_TIMEOUT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,12 +100,6 @@ pub struct TrustCache {
     loads: AtomicU64,
 }
 
-#[derive(Default)]
-struct Slots {
-    cafiles: HashMap<OsString, Arc<Slot>>,
-    capaths: HashMap<OsString, Arc<Slot>>,
-}
-
 impl TrustCache {
     /// An empty cache.
     pub fn new(config: Config, stats: Option<&'static Stats>) -> TrustCache {
@@ -150,13 +141,7 @@ impl TrustCache {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return new,
         };
-        let adopted = |slots: &HashMap<OsString, Arc<Slot>>| {
-            slots
-                .iter()
-                .filter_map(|(path, slot)| Some((path.clone(), Arc::new(Slot::with_entry(slot.try_entry()?)))))
-                .collect()
-        };
-        let slots = Slots { cafiles: adopted(&guard.cafiles), capaths: adopted(&guard.capaths) };
+        let slots = guard.adopt();
         TrustCache { slots: RwLock::new(slots), ..new }
     }
 
@@ -217,7 +202,11 @@ impl TrustCache {
         if previous.as_ref().is_some_and(|entry| self.is_too_old(entry)) {
             return self.read_now(source, previous, None);
         }
-        match compiled::find(&self.config.stores, source, &state) {
+        let refuse = |error: &ReadError| {
+            let malformed = matches!(error, ReadError::Malformed { .. });
+            self.count(if malformed { COMPILED_MALFORMED } else { COMPILED_DISTRUSTED }, 1);
+        };
+        match compiled::find(&self.config.stores, source, &state, refuse) {
             Found::Fresh(store) => {
                 self.count(COMPILED, 1);
                 self.loads.fetch_add(1, Ordering::Relaxed);
@@ -225,11 +214,6 @@ impl TrustCache {
                 Ok(Entry { store, state, believed: true, since: self.system.monotonic(), files: None })
             }
             Found::Other(candidate) => self.read_now(source, previous, Some(candidate)),
-            Found::Unusable(error) => {
-                let malformed = matches!(error, ReadError::Malformed { .. });
-                self.count(if malformed { COMPILED_MALFORMED } else { COMPILED_DISTRUSTED }, 1);
-                self.read_now(source, previous, None)
-            }
             Found::Nothing => self.read_now(source, previous, None),
         }
     }
@@ -283,7 +267,7 @@ impl TrustCache {
     fn slot(&self, source: SourceRef<'_>) -> Arc<Slot> {
         let path = source.path().as_os_str();
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = slots.of(source).get(path) {
+        if let Some(slot) = slots.of(source).slots.get(path) {
             return Arc::clone(slot);
         }
         drop(slots);
@@ -302,30 +286,4 @@ impl TrustCache {
 fn same_or_new(previous: Option<Entry>, store: RootStore) -> Arc<RootStore> {
     let same = previous.map(|entry| entry.store).filter(|before| before.has_same_certificates(&store));
     same.unwrap_or_else(|| Arc::new(store))
-}
-
-impl Slots {
-    fn of(&self, source: SourceRef<'_>) -> &HashMap<OsString, Arc<Slot>> {
-        match source {
-            SourceRef::Cafile(_) => &self.cafiles,
-            SourceRef::Capath(_) => &self.capaths,
-        }
-    }
-
-    fn insert(&mut self, source: SourceRef<'_>, path: &OsStr, loads: u64) -> Arc<Slot> {
-        let slots = match source {
-            SourceRef::Cafile(_) => &mut self.cafiles,
-            SourceRef::Capath(_) => &mut self.capaths,
-        };
-        if slots.len() >= MAX_SOURCES && !slots.contains_key(path) {
-            // A thread that is at work on the slot goes on with it; only the next call starts anew.
-            let oldest = slots.iter().min_by_key(|(_, slot)| slot.last_used.load(Ordering::Relaxed));
-            if let Some(path) = oldest.map(|(path, _)| path.clone()) {
-                slots.remove(&path);
-            }
-        }
-        let slot = slots.entry(path.to_owned()).or_default();
-        slot.touch(loads);
-        Arc::clone(slot)
-    }
 }

@@ -8,7 +8,7 @@ from sides import environment
 WARNINGS = ("-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations")
 COMMANDS = {
     "client.cr": lambda source, out: ["crystal", "build", "--no-color", "-o", out, source],
-    "stores.c": lambda source, out: ["cc", *WARNINGS, "-o", out, source, "-lssl", "-lcrypto"],
+    "stores.c": lambda source, out: ["cc", *WARNINGS, "-pthread", "-o", out, source, "-lssl", "-lcrypto"],
     "reach.c": lambda source, out: ["cc", *WARNINGS, "-pthread", "-o", out, source, "-lssl", "-lcrypto"],
     "guest.c": lambda source, out: ["cc", *WARNINGS, "-pthread", "-o", out, source, "-lssl", "-lcrypto"],
     "local.c": lambda source, out: ["cc", *WARNINGS, "-o", out, source, "-ldl"],

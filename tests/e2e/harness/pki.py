@@ -44,6 +44,11 @@ class Pki:
         self.capath.mkdir()
         (self.capath / "root.pem").write_bytes(root)
         openssl("rehash", self.capath)
+        self.twins = self.path("twins.pem")
+        # All but the last are of another key than the chains need: adding them one by one takes a moment.
+        twin = ("x509", "-req", "-in", self.path("twin.csr"), "-signkey", self.path("twin.key"), "-days", "30", "-sha256",
+                "-extfile", self.path("twin.ext"))
+        self.twins.write_bytes(b"".join(openssl(*twin) for _ in range(40)) + root)
         self.broken = self.path("broken.pem")
         self.broken.write_bytes(SYSTEM_BUNDLE.read_bytes()[:60_000] + b"\n" + root)
         self.trusted_certificate = self.path("trusted-certificate.pem")

@@ -1,5 +1,6 @@
 /* stores WHAT: what programs do with a store's lock, its live objects and lookup methods of their own. */
 #include "reach.h"
+#include <pthread.h>
 
 /* Deleting a certificate from the live stack is how programs distrust a root. */
 static void deleted_root(void) {
@@ -66,12 +67,50 @@ static void own_method(void) {
     X509_LOOKUP_meth_free(method);
 }
 
+enum { VERIFIERS = 8, STORES = 400 };
+
+static struct {
+    X509_STORE *store;
+    pthread_barrier_t start, end;
+    int good[VERIFIERS];
+} first;
+
+static void *verifier(void *number) {
+    for (int i = 0; i < STORES; i++) {
+        pthread_barrier_wait(&first.start);
+        first.good[(size_t)number] += verify(first.store, 0) == 1;
+        pthread_barrier_wait(&first.end);
+    }
+    return NULL;
+}
+
+/* The first verifications with a store, all at once, need the second of two roots with one name: nobody may see the
+ * first of them alone. */
+static void first_verifications(void) {
+    pthread_t threads[VERIFIERS];
+    pthread_barrier_init(&first.start, NULL, VERIFIERS + 1);
+    pthread_barrier_init(&first.end, NULL, VERIFIERS + 1);
+    for (size_t i = 0; i < VERIFIERS; i++) pthread_create(&threads[i], NULL, verifier, (void *)i);
+    for (int i = 0; i < STORES; i++) {
+        first.store = loaded("TWINS");
+        pthread_barrier_wait(&first.start);
+        pthread_barrier_wait(&first.end);
+        X509_STORE_free(first.store);
+    }
+    int good = 0;
+    for (size_t i = 0; i < VERIFIERS; i++) {
+        pthread_join(threads[i], NULL);
+        good += first.good[i];
+    }
+    printf("first verifications: %d of %d\n", good, VERIFIERS * STORES);
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
     } parts[] = {{"deleted_root", deleted_root}, {"live_stack", live_stack}, {"two_locks", two_locks},
-                 {"own_method", own_method}};
+                 {"own_method", own_method}, {"first_verifications", first_verifications}};
     for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++) {
         if (strcmp(argv[1], parts[i].name) == 0) {
             parts[i].run();

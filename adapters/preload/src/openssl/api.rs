@@ -165,6 +165,7 @@ functions! {
         X509_load_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
         X509_load_cert_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
         X509_load_cert_crl_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_STORE_CTX_init: fn(*mut X509_STORE_CTX, *mut X509_STORE, *mut X509, *mut OPENSSL_STACK) -> c_int;
         X509_STORE_get0_objects: fn(*const X509_STORE) -> *mut OPENSSL_STACK;
         X509_STORE_get1_objects: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;
         X509_STORE_get1_all_certs: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;

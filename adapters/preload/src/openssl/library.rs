@@ -25,6 +25,8 @@ pub struct Libcrypto {
     object: Object,
     /// Its own additions to stores pass our hooks (Debian). With `-Bsymbolic` they don't.
     pub shows_additions: bool,
+    /// The same of the beginning of its own verifications (CMS, OCSP, …).
+    pub shows_verifications: bool,
     /// The originals of what is hooked.
     pub originals: Originals,
     /// Everything that serving needs; `None`: every call is left to the originals.
@@ -109,10 +111,10 @@ impl Libcrypto {
         let served = unsafe { Required::load(find) }.and_then(|api| Served::new(api, &originals));
         // SAFETY: `handle` keeps the object loaded for good.
         let image = unsafe { Image::of_object(&object) };
-        let shows_additions = image.is_some_and(|image| {
-            image.calls_through_plt(c"X509_STORE_add_cert") && image.calls_through_plt(c"X509_STORE_add_crl")
-        });
-        Some(Libcrypto { object, shows_additions, originals, served })
+        let shows = |name: &CStr| image.as_ref().is_some_and(|image| image.calls_through_plt(name));
+        let shows_additions = shows(c"X509_STORE_add_cert") && shows(c"X509_STORE_add_crl");
+        let shows_verifications = shows(c"X509_STORE_CTX_init");
+        Some(Libcrypto { object, shows_additions, shows_verifications, originals, served })
     }
 }
 

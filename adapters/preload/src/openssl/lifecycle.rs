@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
 use crate::openssl::enumerate;
-use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::library::{Libcrypto, Served, original, transparent};
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::order::{self, Held};
 use crate::openssl::store::{LookupKind, StoreState, tracked, tracked_lookup};
@@ -55,29 +55,38 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
             if certificate.is_null() || enumerate::holds_store_lock(store) {
                 return None;
             }
-            let served = state.served()?;
-            let _guard = state.lock();
-            if state.registrations.iter().next().is_some() {
-                let _marked = Marked::new(served);
-                // SAFETY: the program passes a valid certificate of this libcrypto.
-                let subject = unsafe { (served.api.X509_get_subject_name)(certificate) };
-                match materialise::canonical(&served.api, subject) {
-                    // Among several of one subject some versions do not recognise one that is already there.
-                    Some(subject) if materialise::is_shared(state, &subject) => order::settle(state, served),
-                    Some(subject) => drop(materialise::subject(state, served, &subject)),
-                    None => order::settle(state, served),
-                }
-            }
-            state.touched.store(true, Ordering::Release);
-            // SAFETY: as above.
-            order::note_added(state, served, unsafe { Held::new(&served.api, certificate) });
-            // SAFETY: the program's own arguments; the function takes the store's lock, not ours.
-            let added = unsafe { (served.api.X509_STORE_add_cert)(store, certificate) };
-            order::remember_sortedness(state, served);
-            Some(added)
+            // SAFETY: the program passes a valid certificate of this libcrypto.
+            Some(unsafe { add_beside(state, state.served()?, certificate) })
         })
     });
     added.unwrap_or_else(|| original!(library, caller, X509_STORE_add_cert(store, certificate), or 0))
+}
+
+/// Adds a certificate that does not come from a registered source to a store that may have some, and returns what
+/// libcrypto says.
+///
+/// # Safety
+/// `certificate` is a valid certificate of the libcrypto of `served`, and this thread has not locked the store.
+pub unsafe fn add_beside(state: &StoreState, served: &Served, certificate: *mut X509) -> c_int {
+    let _guard = state.lock();
+    if state.registrations.iter().next().is_some() {
+        let _marked = Marked::new(served);
+        // SAFETY: as the caller states.
+        let subject = unsafe { (served.api.X509_get_subject_name)(certificate) };
+        match materialise::canonical(&served.api, subject) {
+            // Among several of one subject some versions do not recognise one that is already there.
+            Some(subject) if materialise::is_shared(state, &subject) => order::settle(state, served),
+            Some(subject) => drop(materialise::subject(state, served, &subject)),
+            None => order::settle(state, served),
+        }
+    }
+    state.touched.store(true, Ordering::Release);
+    // SAFETY: as the caller states.
+    order::note_added(state, served, unsafe { Held::new(&served.api, certificate) });
+    // SAFETY: as the caller states; the function takes the store's lock, not ours.
+    let added = unsafe { (served.api.X509_STORE_add_cert)(state.store, certificate) };
+    order::remember_sortedness(state, served);
+    added
 }
 
 /// `X509_STORE_add_crl`: where a CRL comes to lie among the certificates decides what later searches see first, so the

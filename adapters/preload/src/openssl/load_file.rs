@@ -8,7 +8,7 @@ use crate::labels::{Bypass, Label, Served as Entry};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_PEM, X509_LOOKUP, X509_STORE};
 use crate::openssl::library::{Libcrypto, original, transparent};
 use crate::openssl::store::{LookupKind, StoreState, tracked, tracked_lookup};
-use crate::openssl::{enumerate, materialise};
+use crate::openssl::{directory_file, enumerate, materialise};
 use crate::process;
 
 /// `X509_STORE_load_file`.
@@ -44,7 +44,9 @@ pub extern "C-unwind" fn load_cert_file(
 ) -> c_int {
     let state = tracked_lookup(lookup);
     if let Some(library) = internal(state, caller) {
-        return transparent!(Some(library), caller, X509_load_cert_file(lookup, file, kind), or 0);
+        let served = directory_file::serve(state, file, kind, ptr::null_mut(), ptr::null());
+        return served
+            .unwrap_or_else(|| transparent!(Some(library), caller, X509_load_cert_file(lookup, file, kind), or 0));
     }
     let served = load_through(state, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertFile);
     served.unwrap_or_else(
@@ -63,7 +65,9 @@ pub extern "C-unwind" fn load_cert_file_ex(
 ) -> c_int {
     let state = tracked_lookup(lookup);
     if let Some(library) = internal(state, caller) {
-        return transparent!(Some(library), caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0);
+        return directory_file::serve(state, file, kind, context, properties).unwrap_or_else(|| {
+            transparent!(Some(library), caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0)
+        });
     }
     let served = load_through(state, caller, file, kind, context, properties, Entry::LoadCertFile);
     served.unwrap_or_else(|| {

@@ -14,6 +14,7 @@ use crate::openssl::library::Libcrypto;
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::order;
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
+use crate::openssl::verification;
 use crate::process;
 
 /// Makes the method for one libcrypto.
@@ -107,6 +108,10 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
         materialise::everything(state);
         return None;
     };
+    // The context of this search was not seen to begin: its code came to the function by `dlsym`.
+    if !state.verifies.load(Ordering::Acquire) {
+        verification::expect_verification(state, served);
+    }
     let registered = {
         let _guard = state.lock();
         let registered = materialise::subject(state, served, &name);

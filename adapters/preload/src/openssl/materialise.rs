@@ -14,7 +14,7 @@ use crate::openssl::library::Served;
 use crate::openssl::order;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{Registration, StoreState};
-use crate::openssl::users;
+use crate::openssl::{users, verification};
 use crate::process;
 
 /// Registers a PEM file with a store in place of loading it. The result is the number of certificates that a load
@@ -178,15 +178,8 @@ fn register(state: &StoreState, served: &Served, snapshot: Arc<Snapshot>) -> Res
         order::settle(state, served);
         return Ok(());
     }
-    // Other threads may verify while a lookup adds one certificate after the other: a subject that several certificates
-    // share must never be seen with only some of them. It goes in now, before the program has its store back.
-    let roots = &registration.snapshot.roots;
-    let mut now: Vec<CanonicalName> =
-        roots.shared_subjects().iter().filter_map(|&index| canonical_subject(&registration.snapshot, index)).collect();
-    now.sort_unstable();
-    now.dedup();
-    for name in &now {
-        subject(state, served, name);
+    if state.verifies.load(Ordering::Acquire) {
+        verification::add_shared_subjects(state, served, &registration);
     }
     order::remember_sortedness(state, served);
     Ok(())

@@ -7,6 +7,7 @@
 //! | `users` | who uses a libcrypto, and whether its certificates may be shared |
 //! | `snapshot` | the parsed certificates of one root store |
 //! | `store` | what is known of one `X509_STORE` |
+//! | `verification` | what has to be in a store's memory before anything is verified with it |
 //! | `materialise` | putting certificates into a store, in the order of an eager load |
 //! | `order` | the order in which an eager load would have left them |
 //! | `lookup` | the lookup method that answers when a verification asks |
@@ -19,6 +20,7 @@ pub mod ca_names;
 pub mod capath;
 pub mod default_paths;
 pub mod default_store;
+pub mod directory_file;
 pub mod enumerate;
 pub mod library;
 pub mod lifecycle;
@@ -31,12 +33,14 @@ pub mod order;
 pub mod snapshot;
 pub mod store;
 pub mod users;
+pub mod verification;
 
 hook! {
     0 X509_STORE_new => lifecycle::new;
     2 X509_STORE_add_lookup => lifecycle::add_lookup;
     2 X509_STORE_add_cert => lifecycle::add_cert;
     2 X509_STORE_add_crl => lifecycle::add_crl;
+    4 X509_STORE_CTX_init => verification::begin;
 
     1 X509_STORE_set_default_paths => default_paths::plain;
     3 X509_STORE_set_default_paths_ex => default_paths::extended;

@@ -19,7 +19,8 @@ use crate::ptr_table::PtrTable;
 /// The state that goes with a store from its `X509_STORE_new` to its end.
 ///
 /// Invariant, held whenever `lock` is free: for each subject of each registered snapshot, either all its anchors are in
-/// the store's memory, in the order of an eager load, or none of them and no other certificate of that subject is.
+/// the store's memory, in the order of an eager load, or none of them and no other certificate of that subject is. Once
+/// `verifies` is set, the former holds for all subjects that several anchors share.
 pub struct StoreState {
     /// Whose store it is.
     pub library: &'static Libcrypto,
@@ -52,6 +53,9 @@ pub struct StoreState {
     pub eager: AtomicBool,
     /// The program has had the live stack of objects.
     pub exposed: AtomicBool,
+    /// A verification has begun, or may begin where no hook sees it: shared subjects are in memory, and go there as soon as
+    /// they are registered.
+    pub verifies: AtomicBool,
     /// OpenSSL 3.0 to 3.3: the default directory as an OSSL_STORE.
     pub default_store: DefaultStore,
     lookups: AppendList<usize>,
@@ -152,6 +156,7 @@ impl StoreState {
             touched: AtomicBool::new(false),
             eager: AtomicBool::new(false),
             exposed: AtomicBool::new(false),
+            verifies: AtomicBool::new(!library.shows_verifications),
             default_store: DefaultStore::default(),
             lookups: AppendList::new(),
         }));

@@ -71,6 +71,19 @@ impl Slot {
         }
     }
 
+    /// Whether there is something that serves a source in the state that `is_so` confirms, or that may come to.
+    pub fn may_serve(&self, is_so: impl FnOnce(&State) -> bool) -> bool {
+        match self.inner.try_lock() {
+            Ok(inner) => inner.flight.is_some() || inner.entry.as_ref().is_some_and(|entry| is_so(&entry.state)),
+            Err(_) => true,
+        }
+    }
+
+    /// Bytes of what it was made of; 0 if that can't be had without waiting.
+    pub fn source_bytes(&self) -> u64 {
+        self.try_entry().map_or(0, |entry| entry.store.source_bytes())
+    }
+
     pub fn touch(&self, loads: u64) {
         // A store only when it changes something keeps the cache line shared between threads.
         if self.last_used.load(Ordering::Relaxed) != loads {

@@ -7,7 +7,8 @@ def cases(world):
     pki, program = world.pki, world.built["reach.c"]
     paths = {"bundle": pki.bundle, "capath": pki.capath, "leaf": pki.path("good.crt"), "chain": pki.path("good.pem"),
              "key": pki.path("good.key"), "root": pki.path("root.crt"), "twin": pki.path("twin.crt"),
-             "intermediate": pki.path("intermediate.crt"), "broken": pki.broken, "empty": pki.empty}
+             "intermediate": pki.path("intermediate.crt"), "broken": pki.broken, "empty": pki.empty,
+             "twins": pki.twins}
     env = {"REACH_" + name.upper(): path for name, path in paths.items()}
     env["SSL_CERT_FILE"] = pki.bundle
 
@@ -33,6 +34,7 @@ def cases(world):
     yield stores("live_stack", f"seen later: {pki.count}")
     yield stores("two_locks", r"root beside its twin: verdict 1", f"both locked: {pki.count} objects")
     yield stores("own_method", r"root beside its twin: verdict 1")
+    yield stores("first_verifications", r"first verifications: 3200 of 3200")
     # What such a program calls through pointers can't be seen, so everything is left to libcrypto there.
     yield Case("C: libssl by dlopen(RTLD_LOCAL) and dlsym", lambda side: side.run([world.built["local.c"]]), served=None,
                bypassed="used-by-dlsym",

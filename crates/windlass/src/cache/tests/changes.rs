@@ -67,7 +67,7 @@ fn a_young_file_is_read_again_until_it_is_older() {
     // A change that no timestamp shows, as within one tick of the kernel's clock.
     let seen = bench.cache.slot(SourceRef::Cafile(&path)).try_entry().unwrap();
     fs::write(&path, &second).unwrap();
-    bench.cache.slots.write().unwrap().cafiles.insert(
+    bench.cache.slots.write().unwrap().cafiles.slots.insert(
         path.clone().into_os_string(),
         Arc::new(Slot::with_entry(Entry { state: State::File(identity(&path)), ..seen })),
     );

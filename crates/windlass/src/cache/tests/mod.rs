@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 use tempfile::TempDir;
 
+use super::table::FEW_SOURCES;
 use super::*;
 use crate::identity::Identity;
 
@@ -222,20 +223,46 @@ fn for_ever_and_never() {
     assert_eq!(bench.counts(), [2, 0, 0, 0]);
 }
 
+fn slots(bench: &Bench) -> usize {
+    bench.cache.slots.read().unwrap().cafiles.slots.len()
+}
+
 #[test]
-fn many_sources_do_not_fill_memory() {
+fn sources_that_are_no_more_do_not_fill_memory() {
     let bench = Bench::new(MaxAge::default());
     let main = bench.write("main.pem", &certificate(0));
     bench.expect(&main, &[0]);
-    for n in 0..3 * MAX_SOURCES {
+    for n in 0..3 * FEW_SOURCES {
         let path = bench.write(&format!("{n}.pem"), &certificate(1));
         bench.expect(&path, &[1]);
-        // Used again and again, so it is not the one to go.
+        fs::remove_file(path).unwrap();
         bench.expect(&main, &[0]);
     }
-    assert_eq!(bench.cache.slots.read().unwrap().cafiles.len(), MAX_SOURCES);
-    let loads = 1 + 3 * MAX_SOURCES as u64;
+    assert!(slots(&bench) <= FEW_SOURCES);
+    let loads = 1 + 3 * FEW_SOURCES as u64;
     assert_eq!(bench.counts(), [loads, loads - 1, 0, 0]);
+}
+
+#[test]
+fn many_sources_are_kept_as_long_as_they_are_small() {
+    let bench = Bench::new(MaxAge::default());
+    let paths: Vec<_> = (0..5 * FEW_SOURCES).map(|n| bench.write(&format!("{n}.pem"), &certificate(0))).collect();
+    for _ in 0..2 {
+        paths.iter().for_each(|path| drop(bench.expect(path, &[0])));
+    }
+    assert_eq!(bench.counts()[..2], [paths.len() as u64; 2]);
+
+    // What they may take together, all have by now: those go that were used longest ago.
+    bench.cache.slots.write().unwrap().cafiles.most_bytes = 1000 * certificate(0).len() as u64 / 10;
+    let main = &paths[0];
+    for n in 0..10 * FEW_SOURCES {
+        bench.expect(&bench.write(&format!("more-{n}.pem"), &certificate(1)), &[1]);
+        bench.expect(main, &[0]);
+    }
+    assert!(slots(&bench) <= 4 * FEW_SOURCES, "{}", slots(&bench));
+    let hits = bench.counts()[1];
+    bench.expect(main, &[0]);
+    assert_eq!(bench.counts()[1], hits + 1);
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! The beginning of a verification.
+//!
+//! Other threads may verify while a lookup adds one certificate after the other, and libcrypto asks no lookup for a subject
+//! of which it has one certificate: a subject that several certificates share must never be seen with only some of them.
+//! So these go into a store before the first verification with it begins. Not sooner: parsing them is most of what a
+//! first context would cost, and many contexts verify nothing.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use windlass::CanonicalName;
+
+use crate::hook::{Caller, guarded};
+use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
+use crate::openssl::enumerate;
+use crate::openssl::library::{Libcrypto, Served, transparent};
+use crate::openssl::materialise::{self, Marked};
+use crate::openssl::order;
+use crate::openssl::store::{Registration, StoreState, tracked};
+
+/// `X509_STORE_CTX_init`: nothing can be verified with a store without it.
+pub extern "C-unwind" fn begin(
+    context: *mut X509_STORE_CTX,
+    store: *mut X509_STORE,
+    certificate: *mut X509,
+    chain: *mut OPENSSL_STACK,
+    caller: Caller,
+) -> c_int {
+    let state = tracked(store);
+    if let Some(state) = state.filter(|state| !state.verifies.load(Ordering::Acquire)) {
+        guarded(|| {
+            if !enumerate::holds_store_lock(store) {
+                expect_verification(state, state.served()?);
+            }
+            Some(())
+        });
+    }
+    let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
+    transparent!(library, caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
+}
+
+/// Makes the store ready for verifications, now and from now on.
+pub fn expect_verification(state: &StoreState, served: &Served) {
+    let _guard = state.lock();
+    if state.verifies.load(Ordering::Acquire) {
+        return;
+    }
+    let _marked = Marked::new(served);
+    for registration in state.registrations.iter() {
+        add_shared_subjects(state, served, registration);
+    }
+    order::remember_sortedness(state, served);
+    // Only now: a thread that sees this goes on without the lock.
+    state.verifies.store(true, Ordering::Release);
+}
+
+/// Adds the certificates of those subjects that several of them share. The state's lock is held.
+pub fn add_shared_subjects(state: &StoreState, served: &Served, registration: &Registration) {
+    let snapshot = &registration.snapshot;
+    let shared = snapshot.roots.shared_subjects().iter();
+    let mut names: Vec<CanonicalName> =
+        shared.filter_map(|&index| materialise::canonical_subject(snapshot, index)).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in &names {
+        materialise::subject(state, served, name);
+    }
+}
