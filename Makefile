@@ -10,11 +10,14 @@ PYTHON = env -u LD_PRELOAD -u SSL_CERT_FILE -u SSL_CERT_DIR /usr/bin/python3 -B
 DIFFERENTIAL = $(PYTHON) tests/differential/run.py --library $(LIBRARY)
 PROCESS = $(PYTHON) tests/differential/process.py --library $(LIBRARY) --sabotaged $(SABOTAGED)
 MEMORY = $(PYTHON) tests/differential/memory.py
+BROKEN = $(PYTHON) tests/differential/run.py --library $(SABOTAGED) --suites verdicts
+COMPILED = --compiled --windlass $(CARGO_TARGET_DIR)/release/windlass
+STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test bench lint setup build build-sabotage openssl test-unit test-differential \
-	test-broken test-process test-e2e test-memory test-matrix soak fuzz asan valgrind
+	test-broken test-compiled test-process test-e2e test-memory test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -23,7 +26,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 	bench/demo.sh
 
 # The order is from quick to slow.
-test: setup build build-sabotage test-unit test-differential test-broken test-process test-memory test-e2e ## installs what the tests need and runs them all
+test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-e2e test-packaging ## installs what the tests need and runs them all
 
 bench: build ## measures against the stock libraries, keeps the raw samples
 	bench/run.sh
@@ -54,9 +57,15 @@ test-differential: build openssl ## the same scripts with and without the librar
 test-broken: build-sabotage openssl ## broken libraries must be noticed by the differential tests
 	$(PYTHON) tests/differential/run.py --stand-in --suites verdicts --cases 'universe-00*'
 	for how in first last reversed; do \
-	    $(PYTHON) tests/differential/run.py --library $(SABOTAGED) --sabotage $$how \
-	        --suites verdicts --cases 'universe-0[0-2]*' || exit 1; \
+	    $(BROKEN) --sabotage $$how --cases 'universe-0[0-2]*' || exit 1; \
 	done
+
+test-compiled: build build-sabotage openssl ## a sample of the scripts with compiled stores, and what can go wrong with them (as root)
+	$(DIFFERENTIAL) $(COMPILED) --sample 8
+	for how in first last reversed lie; do \
+	    $(BROKEN) $(COMPILED) --sabotage $$how --cases 'universe-00[0-2]' || exit 1; \
+	done
+	$(STORE_FAULTS)
 
 test-process: build build-sabotage openssl ## threads, fork, several libcryptos, secure execution
 	$(PROCESS)
@@ -68,15 +77,29 @@ test-memory: build openssl ## a subset of the scripts under valgrind and Address
 test-e2e: build ## real programs against local servers
 	tests/e2e/run.sh
 
+test-packaging: build ## the Debian package and `windlass install` in a minimal system, and piuparts
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/piuparts.sh
+
+deb: build ## target/debian/windlass_VERSION_ARCHITECTURE.deb
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) packaging/debian/build.sh
+
+test-packaging-broken: build ## packages that are broken on purpose must be noticed
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh --prove
+
 test-matrix: build openssl ## the differential tests with every mode of every case, and their self-check
 	$(PYTHON) tests/differential/run.py --stock
 	$(DIFFERENTIAL) --all-modes
+	$(DIFFERENTIAL) $(COMPILED)
 
 soak: build build-sabotage openssl ## the process tests with forty times the rounds
 	$(PROCESS) --only threads,fork,pinned --rounds 40
 
 fuzz: build openssl ## mutated sources until ten thousand agree (SEED=1 ROUNDS=10)
 	$(PYTHON) tests/differential/fuzz.py --library $(LIBRARY) --seed $(or $(SEED),1) --rounds $(or $(ROUNDS),10)
+
+fuzz-store: ## fuzzes the reader and the writer of compiled stores (SECONDS=600)
+	CARGO='$(CARGO)' fuzz/run.sh $(or $(SECONDS),600)
 
 asan: build openssl ## every differential script with an AddressSanitizer driver
 	$(MEMORY) asan --library $(LIBRARY) --all

@@ -18,7 +18,8 @@ ROOT = HERE.parent
 CC = ("cc", "-O2", "-pthread")
 OPENSSL = ("-lssl", "-lcrypto")
 BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, OPENSSL), "coldload.c": (CC, OPENSSL),
-         "lookup.c": (CC, OPENSSL), "empty.c": (("cc", "-shared", "-fPIC"), ()),
+         "lookup.c": (CC, OPENSSL), "warm.c": (CC, OPENSSL), "directory.c": (CC, OPENSSL),
+         "empty.c": (("cc", "-shared", "-fPIC"), ()),
          "request.cr": (("crystal", "build", "--release", "--no-color"), ())}
 
 

@@ -115,3 +115,29 @@ def instructions(argv, env, folder):
         if line.startswith(("summary:", "totals:")):
             return int(line.split()[1])
     raise SystemExit("callgrind wrote no totals")
+
+
+def system_calls(argv, env, folder, below):
+    """How often a program and its threads opened and looked at files below a directory, after its own mark."""
+    out = pathlib.Path(folder) / "strace.out"
+    run(["strace", "-f", "-s", "4096", "-e", "trace=open,openat,stat,lstat,newfstatat,statx", "-o", out, *argv], env)
+    counts, marked = {"open": 0, "stat": 0}, False
+    for line in out.read_text().splitlines():
+        if "/windlass-bench-begin" in line:
+            marked = True
+        elif marked and f'"{below}' in line:
+            counts["open" if " open" in line else "stat"] += 1
+    return counts
+
+
+def cost(argv):
+    """Milliseconds and peak resident KiB of a whole command."""
+    begin = time.perf_counter_ns()
+    process = subprocess.Popen([str(word) for word in argv], env=environment(), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    taken = time.perf_counter_ns() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{argv}: status {process.returncode}")
+    return taken / 1e6, used.ru_maxrss

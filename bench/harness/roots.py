@@ -12,9 +12,24 @@ def write_bundle(path, count, folder):
     """`count` self-signed P-256 roots with subjects, serial numbers and key identifiers of their own."""
     with open(path, "wb") as bundle:
         for der in roots(template(folder), count):
-            text = base64.b64encode(der)
-            lines = b"\n".join(text[at:at + 64] for at in range(0, len(text), 64))
-            bundle.write(b"-----BEGIN CERTIFICATE-----\n" + lines + b"\n-----END CERTIFICATE-----\n")
+            bundle.write(pem(der))
+
+
+def pem(der):
+    text = base64.b64encode(der)
+    lines = b"\n".join(text[at:at + 64] for at in range(0, len(text), 64))
+    return b"-----BEGIN CERTIFICATE-----\n" + lines + b"\n-----END CERTIFICATE-----\n"
+
+
+def write_directory(path, leaves, count, leaf_count, folder):
+    """A hashed directory of `count` roots, a file each; and a file of some of them, evenly chosen, to be verified."""
+    path.mkdir()
+    texts = []
+    for number, der in enumerate(roots(template(folder), count)):
+        texts.append(pem(der))
+        (path / f"root-{number}.pem").write_bytes(texts[-1])
+    run("rehash", path)
+    leaves.write_bytes(b"".join(texts[::count // leaf_count][:leaf_count]))
 
 
 def template(folder):

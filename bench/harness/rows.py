@@ -3,7 +3,7 @@
 import json
 
 import roots as made
-from measure import Row, alternate, instructions, joined, median, ratio, run, run_json, wall_ms
+from measure import Row, alternate, cost, instructions, joined, median, ratio, run, run_json, system_calls, wall_ms
 from server import Server
 
 PYTHON = "/usr/bin/python3"
@@ -144,5 +144,70 @@ def unknown_issuer(world):
                 "looking up a subject that no root has, default paths: Windlass / stock")]
 
 
+def warm_start(world):
+    """The first context of a process from a fresh compiled store / an unverified one in its place."""
+    stores = world.folder / "stores"
+    run([world.windlass, "compile", "--store", stores])
+    ours, bare = {**preload(world), "WINDLASS_STORE": stores}, {**preload(world), "WINDLASS_STORE": ""}
+
+    def warm(earlier, kind, env=None):
+        return lambda: run_json([world.built["warm.c"], earlier, kind], env)
+
+    stock, limit, first, without, stock_later, later = alternate(
+        world.count(60), warm(0, "verifying"), warm(0, "unverified"), warm(0, "verifying", ours),
+        warm(0, "verifying", bare), warm(1, "verifying"), warm(1, "verifying", ours))
+
+    def firsts(results):
+        return [result["first"] / 1000 for result in results]
+
+    unverified = joined(later, "unverified")
+    return [Row("warm start", "us", firsts(stock), firsts(limit), firsts(first), ratio(firsts(first), firsts(limit)), 1.5,
+                "first context of a process, from a compiled store / its first unverified one, without Windlass",
+                extra={"without a compiled store": firsts(without)}),
+            Row("warm start, OpenSSL initialised", "us", firsts(stock_later), unverified, firsts(later),
+                ratio(firsts(later), unverified), None,
+                "the same in a process that has made an unverified context before / its later unverified ones")]
+
+
+def directory(world):
+    """20 threads, each with fresh contexts over a hashed directory of 2,103 files."""
+    folder, leaves = world.folder / "directory", world.folder / "leaves.pem"
+    made.write_directory(folder, leaves, 2103, 40, world.folder)
+    made.let_age()
+    argv = [world.built["directory.c"], folder, leaves]
+    stock, ours = alternate(world.count(5), lambda: run_json([*argv, 20, 50]),
+                            lambda: run_json([*argv, 20, 50], preload(world)))
+    stock, ours = ([value / 1000 for samples in side for value in samples] for side in (stock, ours))
+    contexts = 20 * 10
+    calls = [system_calls([*argv, 20, 10], env, world.folder, folder) for env in (None, preload(world))]
+    opened, looked = ([[side[kind] / contexts] for side in calls] for kind in ("open", "stat"))
+    return [Row("C files opened", "a context", opened[0], [], opened[1], opened[1][0], 0.0,
+                "files of a directory of 2,103 opened by a fresh context that verifies, after the first; 20 threads"),
+            Row("C stat", "a context", looked[0], [], looked[1], looked[1][0], 2.0, "the same, stat calls"),
+            Row("C directory", "us", stock, [], ours, ratio(ours, stock), None,
+                "the same, time of a context with its verification: Windlass / stock")]
+
+
+def compile_roots(world):
+    """`windlass compile` at four sizes."""
+    sizes = (1_000, 10_000, 30_000, 100_000)
+    paths = [world.folder / f"compile-{size}.pem" for size in sizes]
+    for path, size in zip(paths, sizes):
+        made.write_bundle(path, size, world.folder)
+    made.let_age()
+    costs = [[cost([world.windlass, "compile", "--force", "--store", world.folder / f"compiled-{turn}", path])
+              for turn in range(world.count(3))] for path in paths]
+    per_root = [[ms * 1000 / size for ms, _ in side] for side, size in zip(costs, sizes)]
+    small = world.folder / "compile-4000.pem"
+    made.write_bundle(small, 4_000, world.folder)
+    stock = [run_json([world.built["coldload.c"], small])["first"] / 1000 / 4_000 for _ in range(world.count(3))]
+    extra = {f"{size}, {what}": [side[number] for side in taken] for size, taken in zip(sizes, costs)
+             for number, what in enumerate(("ms", "KiB"))}
+    return [Row("compile", "us a root", stock, per_root[1], per_root[3], ratio(per_root[3], per_root[1]), None,
+                "windlass compile of 100,000 roots, libcrypto's check included / of 10,000 (stock: loading 4,000)",
+                extra=extra)]
+
+
 ROWS = {"context": context, "command": command, "request": request, "memory": memory, "roots": many_roots,
-        "cold-index": cold_index, "preload-tax": preload_tax, "threads": threads, "unknown-issuer": unknown_issuer}
+        "cold-index": cold_index, "preload-tax": preload_tax, "threads": threads, "unknown-issuer": unknown_issuer, "warm-start": warm_start,
+        "directory": directory, "compile": compile_roots}

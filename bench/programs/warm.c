@@ -1,5 +1,5 @@
-/* warm [COUNT]: ns of unverified contexts, of the first verifying context of this process, and of those that follow it. The very
- * first context, which also initialises OpenSSL, is an unverified one and is not counted. */
+/* warm EARLIER KIND: ns of one context, "verifying" or "unverified", of a process that has made EARLIER unverified ones before,
+ * and of 20 unverified ones after it. The first context of a process also initialises OpenSSL. */
 #include "bench.h"
 
 static long long life(int verifying) {
@@ -10,18 +10,11 @@ static long long life(int verifying) {
     return taken;
 }
 
-static void list(const char *name, int verifying, int count, const char *end) {
-    printf("\"%s\": [", name);
-    for (int i = 0; i < count; i++) printf("%s%lld", i ? ", " : "", life(verifying));
-    printf("]%s", end);
-}
-
 int main(int argc, char **argv) {
-    int count = argc > 1 ? atoi(argv[1]) : 20;
-    life(0);
-    printf("{");
-    list("unverified", 0, count, ", ");
-    list("first", 1, 1, ", ");
-    list("following", 1, count, "}\n");
+    must(argc == 3, "reading EARLIER and KIND");
+    for (int i = atoi(argv[1]); i > 0; i--) life(0);
+    printf("{\"first\": %lld, \"unverified\": [", life(strcmp(argv[2], "verifying") == 0));
+    for (int i = 0; i < 20; i++) printf("%s%lld", i ? ", " : "", life(0));
+    printf("]}\n");
     return 0;
 }

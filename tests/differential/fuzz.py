@@ -49,7 +49,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     options = parser.parse_args()
-    options.library, options.env, options.sabotage = options.library.resolve(), {}, None
+    options.library, options.env = options.library.resolve(), {}
+    options.sabotage = options.stores = None
     signer = Signer(str(builds.signer()))
     pki = Pki(signer)
     passed = failed = 0

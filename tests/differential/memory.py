@@ -19,7 +19,7 @@ import tempfile
 import builds
 import corpus
 
-CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "WINDLASS_STORE": ""}
 SUBSET = (
     "verdicts/universe-000", "verdicts/universe-007", "loads/single-000", "loads/single-005",
     "loads/longer-003", "contexts/changed-certificates", "contexts/shared-stores",

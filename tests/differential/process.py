@@ -21,7 +21,7 @@ from generate.forge import Signer
 from generate.pki import Pki
 
 HERE = pathlib.Path(__file__).resolve().parent
-CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "WINDLASS_STORE": ""}
 NOBODY = 65534
 
 

@@ -5,16 +5,20 @@ compares, line by line, everything a program could see.
     run.py --library target/release/libwindlass_preload.so
     run.py --library L --builds system,3.5.5 --suites loads --cases 'order-*'
     run.py --library L --sabotage first        succeeds if verdicts change on every build
+    run.py --library L --compiled              every source has a compiled store
+    run.py --library L --compiled --sabotage lie   compiled stores of other files
     run.py --stock                             stock against stock
     run.py --stand-in                          the harness must catch a broken library
 
 Each script runs three times: stock, with the library, and with the library and
-WINDLASS_DISABLE=1. Exit status 0 if all agree.
+WINDLASS_DISABLE=1. Exit status 0 if all agree. With --compiled, a run in which
+the library did not serve from compiled stores fails.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import fnmatch
 import os
@@ -26,39 +30,44 @@ import sys
 import zlib
 
 import builds
+import compiled
 import corpus
 
 KNOWN = pathlib.Path(__file__).resolve().parent / "known-differences.txt"
 SHOWN = 12  # differing lines printed for a case
 
 
-def run_driver(build, case, mode, library, extra_env):
+def run_driver(build, case, mode, library, extra_env, stores=None, lie=False):
     """The driver's output as lines, ending in its standard error and exit status."""
     here = builds.WORK / "scratch" / build / case.suite / case.name
-    if case.writes and here.exists():
+    private = case.writes or stores is not None and stores.lie
+    if private and here.exists():
         shutil.rmtree(here, ignore_errors=True)
-    if case.writes:
+    if private:
         here.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(case.folder, here, symlinks=True)
-    folder = here if case.writes else case.folder
+    folder = here if private else case.folder
     script = case.script_for(folder)
-    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    # No compiled store that this machine has.
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "WINDLASS_STORE": ""}
     if mode != "stock":
         env["LD_PRELOAD"] = str(library)
         env.update(extra_env)
     if mode == "disabled":
         env["WINDLASS_DISABLE"] = "1"
+    served = stores is not None and mode == "preload"
     try:
-        done = subprocess.run(
-            [str(builds.driver(build)), "/dev/stdin"], input=script, cwd=folder, env=env,
-            capture_output=True, timeout=600,
-        )
+        with stores.serving(build, case, folder, lie) if served else contextlib.nullcontext({}) as more:
+            done = subprocess.run(
+                [str(builds.driver(build)), "/dev/stdin"], input=script, cwd=folder, env=env | more,
+                capture_output=True, timeout=600,
+            )
         out = done.stdout.decode("utf-8", "backslashreplace").splitlines()
         out += ["stderr " + s for s in done.stderr.decode("utf-8", "replace").splitlines()]
         out.append(f"exit {done.returncode}")
     except subprocess.TimeoutExpired:
         out = ["exit: still running after ten minutes"]
-    if case.writes:
+    if private:
         shutil.rmtree(here, ignore_errors=True)
     return out
 
@@ -76,12 +85,15 @@ def differences(stock, other):
 class Known:
     """known-differences.txt: each entry has a reason, and must still be needed."""
 
-    def __init__(self):
+    def __init__(self, in_compiled):
         self.entries, self.used = [], set()
         for text in KNOWN.read_text().splitlines() if KNOWN.exists() else []:
             if text.strip() and not text.startswith("#"):
                 build, case, pattern, reason = (p.strip() for p in text.split("|", 3))
                 assert reason, f"no reason in {KNOWN.name}: {text}"
+                if build.startswith("compiled ") and not in_compiled:
+                    continue
+                build = build.removeprefix("compiled ")
                 self.entries.append((build, case, re.compile(pattern)))
 
     def allows(self, build, case, pair):
@@ -106,9 +118,10 @@ def is_verdict(case, pair):
 
 
 def one_case(build, case, options, modes):
+    stores = options.stores
     if options.sabotage:
         # Against the same library unsabotaged: no other difference can stand in for this one.
-        stock = run_driver(build, case, "preload", options.library, {})
+        stock = run_driver(build, case, "preload", options.library, {}, stores)
     else:
         stock = run_driver(build, case, "stock", None, {})
     found = []
@@ -119,7 +132,7 @@ def one_case(build, case, options, modes):
             continue  # a switched-off library needs no more than a sample
         library = None if mode == "again" else options.library
         other = run_driver(build, case, "stock" if mode == "again" else mode, library,
-                           options.env)
+                           options.env, stores, options.sabotage == "lie")
         if other != stock:
             found.append((mode, differences(stock, other) or [(stock, other)]))
     return build, case, len(stock), found
@@ -159,7 +172,13 @@ def parse_arguments():
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     parser.add_argument("--suites", default=",".join(corpus.SUITES))
     parser.add_argument("--cases", default="*", help="glob over case names")
-    parser.add_argument("--sabotage", choices=("first", "last", "reversed"))
+    parser.add_argument("--sabotage", choices=("first", "last", "reversed", "lie"))
+    parser.add_argument("--compiled", action="store_true",
+                        help="with a compiled store of every source")
+    parser.add_argument("--windlass", type=pathlib.Path,
+                        help="the command that compiles (default: beside the library)")
+    parser.add_argument("--sample", type=int, default=1, metavar="N",
+                        help="every Nth case, and all in which files change")
     parser.add_argument("--stock", action="store_true", help="compare stock with stock")
     parser.add_argument("--stand-in", action="store_true", help="use the broken stand-in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -173,7 +192,13 @@ def parse_arguments():
     if not options.stock and (options.library is None or not options.library.is_file()):
         parser.error(f"no library {options.library}: build it with cargo build --release")
     options.library = options.library and options.library.resolve()
-    options.env = {"WINDLASS_SABOTAGE": options.sabotage} if options.sabotage else {}
+    options.env = {"WINDLASS_SABOTAGE": options.sabotage} if options.sabotage not in (None, "lie") else {}
+    options.stores = None
+    if options.compiled:
+        windlass = options.windlass or options.library.with_name("windlass")
+        options.stores = compiled.Stores(windlass.resolve(strict=True), options.sabotage == "lie")
+    elif options.sabotage == "lie":
+        parser.error("--sabotage lie needs --compiled")
     return options
 
 
@@ -181,14 +206,17 @@ def main():
     options = parse_arguments()
     must_differ = bool(options.sabotage or options.stand_in)
     modes = ["again"] if options.stock else ["preload"]
-    if not options.stock and not must_differ and not options.no_disabled:
+    if not (options.stock or must_differ or options.no_disabled or options.compiled):
         modes.append("disabled")
     chosen = options.builds.split(",")
     for build in chosen:
         builds.driver(build)
     cases = [c for c in corpus.cases(options.suites.split(","))
-             if fnmatch.fnmatch(c.name, options.cases)]
-    known, passed, failed, lines = Known(), 0, 0, 0
+             if fnmatch.fnmatch(c.name, options.cases)
+             and (c.writes or zlib.crc32(c.name.encode()) % options.sample == 0)]
+    if options.compiled:
+        cases = [compiled.with_absolute_paths(c) for c in cases]
+    known, passed, failed, lines = Known(options.compiled), 0, 0, 0
     for build in not_served(chosen, options) if not (options.stock or must_differ) else []:
         print(f"{build}: a second load of the same file is not served; is {options.library} active?")
         failed += 1
@@ -217,13 +245,14 @@ def main():
         print(f"differential, broken library: {len(chosen) - len(missed)} passed, "
               f"{len(missed)} failed")
         return 1 if missed else 0
-    whole = options.cases == "*" and set(chosen) == set(builds.BUILDS) \
+    failed += options.stores.report(chosen) if options.compiled else 0
+    whole = options.cases == "*" and options.sample == 1 and set(chosen) == set(builds.BUILDS) \
         and set(options.suites.split(",")) == set(corpus.SUITES) and not options.stock
     for entry in known.unneeded() if whole else []:
         print(f"{KNOWN.name}: no longer needed: {entry[0]} | {entry[1]} | {entry[2].pattern}")
         failed += 1
     print(f"compared {lines} lines of output in each of {len(modes) + 1} runs")
-    print(f"differential: {passed} passed, {failed} failed")
+    print(f"differential{', compiled' if options.compiled else ''}: {passed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -1,5 +1,9 @@
 //! The one definition of the command line; help, man pages and completions all come from it.
 
+pub mod cache;
+pub mod compile;
+pub mod install;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -16,6 +20,7 @@ Examples:
   windlass run --stats -- ./nightly.sh   the same, and at the end what was served and saved
   windlass ls                            the roots that OpenSSL trusts on this machine
   windlass ls --json corporate.pem       all about the certificates of a file, as JSON
+  windlass compile                       compiles the machine's roots for all later programs
 ";
 
 const RUN_ABOUT: &str = "\
@@ -113,6 +118,16 @@ pub enum Command {
     /// List the trust anchors of a file or a hashed directory
     #[command(long_about = LS_ABOUT, after_long_help = format!("{LS_HELP}\n{}", Exit::help()))]
     Ls(LsArgs),
+    /// Compile sources of trust, so that programs need not read and index them
+    #[command(long_about = compile::ABOUT, after_long_help = format!("{}\n{}", compile::HELP, Exit::help()))]
+    Compile(compile::CompileArgs),
+    /// Show or remove compiled stores
+    #[command(after_long_help = cache::HELP, disable_help_subcommand = true)]
+    Cache(cache::CacheArgs),
+    /// Keep compiled stores fresh, and make programs load the library
+    Install(install::InstallArgs),
+    /// Undo what install did
+    Uninstall(install::UninstallArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -185,7 +200,7 @@ pub struct CompletionsArgs {
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// The subcommand; without it, the page of windlass itself
-    #[arg(value_parser = ["run", "ls", "completions", "man"])]
+    #[arg(value_parser = ["run", "ls", "compile", "cache", "cache-status", "cache-clear", "install", "uninstall", "completions", "man"])]
     pub subcommand: Option<String>,
 }
 

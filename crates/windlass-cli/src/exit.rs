@@ -15,6 +15,10 @@ pub enum Exit {
     SourceUnreadable,
     /// A source of trust was read, but holds something that Windlass does not accept.
     SourceUnsupported,
+    /// `compile --check` found a compiled store that is stale, or none.
+    StoreStale,
+    /// A source lost so many anchors that `compile` did not believe it.
+    StoreShrinks,
     /// `run` failed before it came to the program. 125 to 127 are those of env(1) and timeout(1).
     RunFailed,
     /// `run` found the program, but could not execute it.
@@ -25,12 +29,14 @@ pub enum Exit {
 
 impl Exit {
     /// All of them, in the order in which the help text lists them.
-    pub const ALL: [Exit; 8] = [
+    pub const ALL: [Exit; 10] = [
         Exit::Success,
         Exit::Failure,
         Exit::Usage,
         Exit::SourceUnreadable,
         Exit::SourceUnsupported,
+        Exit::StoreStale,
+        Exit::StoreShrinks,
         Exit::RunFailed,
         Exit::NotExecutable,
         Exit::NotFound,
@@ -44,6 +50,8 @@ impl Exit {
             Exit::Usage => 2,
             Exit::SourceUnreadable => 3,
             Exit::SourceUnsupported => 4,
+            Exit::StoreStale => 5,
+            Exit::StoreShrinks => 6,
             Exit::RunFailed => 125,
             Exit::NotExecutable => 126,
             Exit::NotFound => 127,
@@ -55,8 +63,10 @@ impl Exit {
             Exit::Success => "success",
             Exit::Failure => "another failure, such as output that can't be written",
             Exit::Usage => "the command line was not understood",
-            Exit::SourceUnreadable => "ls: the source is missing or can't be read",
-            Exit::SourceUnsupported => "ls: the source holds something that Windlass does not accept",
+            Exit::SourceUnreadable => "ls, compile: the source is missing or can't be read",
+            Exit::SourceUnsupported => "ls, compile: the source holds something that Windlass does not accept",
+            Exit::StoreStale => "compile --check: a compiled store is stale or missing",
+            Exit::StoreShrinks => "compile: the source lost more than half of its anchors",
             Exit::RunFailed => "run: the preload library or the counters can't be used",
             Exit::NotExecutable => "run: PROGRAM was found, but can't be executed",
             Exit::NotFound => "run: PROGRAM was not found",

@@ -5,9 +5,11 @@
 mod anchors;
 mod cli;
 mod cmd;
+mod compile;
 mod exit;
 mod failure;
 mod inherited;
+mod install;
 mod output;
 mod run;
 
@@ -22,6 +24,10 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(arguments) => cmd::run::run(&arguments),
         Command::Ls(arguments) => cmd::ls::run(&arguments),
+        Command::Compile(arguments) => cmd::compile::run(&arguments),
+        Command::Cache(arguments) => cmd::cache::run(&arguments),
+        Command::Install(arguments) => cmd::install::run(&arguments),
+        Command::Uninstall(arguments) => cmd::uninstall::run(&arguments),
         Command::Completions(arguments) => cmd::completions::run(&arguments),
         Command::Man(arguments) => cmd::man::run(&arguments),
     };

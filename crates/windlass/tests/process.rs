@@ -1,20 +1,19 @@
 //! What belongs to a whole process: its working directory, its root directory, its privileges, its children. Each test
 //! runs in a child of its own, as these can't be changed for one thread.
 
+mod support;
+
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chroot};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use support::child::{NOBODY, in_child};
 use windlass::{CACHE_LABELS, Config, LoadError, MaxAge, RootStore, Stats, TrustCache};
 
 unsafe extern "C" {
-    fn fork() -> c_int;
-    fn _exit(status: c_int) -> !;
-    fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn geteuid() -> c_uint;
     fn seteuid(user: c_uint) -> c_int;
     fn unshare(flags: c_int) -> c_int;
@@ -22,24 +21,6 @@ unsafe extern "C" {
 }
 
 const CLONE_NEWUSER: c_int = 0x1000_0000;
-const NOBODY: c_uint = 65_534;
-
-/// Runs this in a forked process, and fails if it fails there.
-fn in_child(work: impl FnOnce()) {
-    // SAFETY: the child runs `work` and ends; it touches no lock that a thread of the test harness may hold, besides
-    // those of the allocator, which the C library sets free in the child.
-    let process = unsafe { fork() };
-    if process == 0 {
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        // SAFETY: nothing is to be cleaned up in the child.
-        unsafe { _exit(c_int::from(outcome.is_err())) };
-    }
-    assert!(process > 0);
-    let mut status = -1;
-    // SAFETY: the process is our child, and the status a valid place.
-    assert_eq!(unsafe { waitpid(process, &mut status, 0) }, process);
-    assert_eq!(status, 0, "the child failed");
-}
 
 fn certificates() -> [Vec<u8>; 2] {
     let bundle = fs::read("/etc/ssl/certs/ca-certificates.crt").expect("package ca-certificates");

@@ -1,5 +1,8 @@
 """Sources that change between a program's calls, and names that mean another
-file after a change of directory, link or identity."""
+file after a change of directory, link or identity.
+
+The `compile` lines do something in run.py --compiled only: what changes then
+has a compiled store that was fresh until it changed."""
 
 from .forge import crl_pem
 
@@ -47,6 +50,7 @@ def cases(pki):
             lines += ["cp swap-a.pem live.pem"]
             # An old file is believed by its times, a young one is not.
             lines += ["times live.pem 1700000000 5"] if settled else []
+            lines += ["compile live.pem"]
             lines += load(0) + judge + load(1) + on(1, judge) + how
             lines += ["times live.pem 1700000000 5"] if settled else []
             lines += load(2) + on(2, judge) + judge + load(3) + ["objects 3", "objects 0", "objects 1"]
@@ -61,15 +65,16 @@ def cases(pki):
     lines = []
     for n in range(12):
         a, b = (("swap-a.pem", "r5.pem"), ("r0.pem", "r2.pem"))[n % 2]
-        lines += [f"cp {a} live.pem", "times live.pem 1700000000 0", *load(0), *judge,
-                  f"cp {b} live.pem", "times live.pem 1700000000 0", *load(1), *on(1, judge),
+        lines += [f"cp {a} live.pem", "times live.pem 1700000000 0", "compile live.pem",
+                  *load(0), *judge, f"cp {b} live.pem", "times live.pem 1700000000 0", *load(1), *on(1, judge),
                   f"cp {b} fresh.pem", "times fresh.pem 1700000000 0", "mv fresh.pem live.pem",
                   *load(2), *on(2, judge), "objects 2"]
     yield "equal-times", files, pki.start() + lines, True, "*"
 
     # Kubernetes: the outer link never changes.
-    lines = load(0, "ca.pem") + judge
+    lines = ["compile ca.pem", *load(0, "ca.pem"), *judge]
     for version in ("v2", "v1", "v2"):
+        lines += ["compile ca.pem"] if version == "v1" else []
         lines += [f"ln {version} ..next", "mv ..next ..data", *load(1, "ca.pem"), *on(1, judge), *judge]
     yield "swapped-links", files, pki.start() + lines, True, "*"
 
@@ -131,3 +136,12 @@ def cases(pki):
             lines += ["store 0", f"env SSL_CERT_FILE {value}", f"env SSL_CERT_DIR {directory}",
                       "keep older_errors 1", "default 0", *judge, "default 0", "objects 0"]
     yield "variables", files, pki.start() + lines, True, "*"
+
+    # URIs of the program's own, before and after the default one: one lookup asks them all.
+    lines, own = ["env SSL_CERT_FILE one.pem", "env SSL_CERT_DIR @ROOT@/dir"], "uri 0 @ROOT@/dir"
+    for calls in (["default 0", own], [own, "default 0"], ["default 0", "default 0", own, "uri 0 one.pem", "default 0"],
+                  ["default 0", "uri 0 missing.pem"], ["default 0", judge[1], own]):
+        # Of the first a CRL is in the directory, of the others none.
+        for ask in (f"crls_of 0 {ref('r0')}", f"verify 0 {ref('leaf0')} flags=4", "crls_of 0 0:1", "crls_of 0 0:2"):
+            lines += ["store 0", *calls, ask, *judge, ask, "objects 0"]
+    yield "uris", files, pki.start() + lines, True, "*"

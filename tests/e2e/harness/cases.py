@@ -31,6 +31,7 @@ class Case:
               for some other reason don't pass
     served    the counter that must have counted, or the beginning of its name (None = nothing has to be served)
     bypassed  the same below `bypass/`: the source is one that Windlass leaves to the stock library, for this reason
+    counts    counters that must have counted, by their whole names
     untouched nothing at all may have been counted
     random    keys of RANDOM
     """
@@ -41,6 +42,7 @@ class Case:
     shows: tuple = ()
     served: str | None = "served/"
     bypassed: str | None = None
+    counts: tuple = ()
     untouched: bool = False
     random: tuple = ()
 
@@ -63,6 +65,7 @@ def judge(case, stock, windlass):
         faults.append(f"Windlass counted nothing of {case.served}: {counters}")
     if case.bypassed is not None and not counted(counters, "bypass/" + case.bypassed):
         faults.append(f"no bypass {case.bypassed} was counted: {counters}")
+    faults += [f"nothing was counted as {label}: {counters}" for label in case.counts if not counters.get(label)]
     if case.untouched and (counted(counters, "served/") or counted(counters, "bypass/")):
         faults.append(f"Windlass was to leave this alone: {counters}")
     if faults:
@@ -111,6 +114,7 @@ class World:
     place: Place
     programs: typing.Any
     built: typing.Any
+    windlass: typing.Any
 
 
 def plain(name, argv, env=None, **wanted):

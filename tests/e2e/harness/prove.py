@@ -34,7 +34,7 @@ def unproven(case, world, sides):
     stock, _ = main.observe(case, Side(), world)
     if isinstance(stock, str):
         return [stock]
-    shown = dataclasses.replace(case, served=None, bypassed=None)
+    shown = dataclasses.replace(case, served=None, bypassed=None, counts=())
     results = {kind: main.observe(case, side, world)[0] for kind, side in sides.items()}
     reasons = []
     if fails(shown, stock, results["EMPTY"]):

@@ -120,6 +120,7 @@ functions! {
         X509_LOOKUP_file: fn() -> *mut X509_LOOKUP_METHOD;
         X509_LOOKUP_hash_dir: fn() -> *mut X509_LOOKUP_METHOD;
         X509_LOOKUP_ctrl: fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char) -> c_int;
+        X509_LOOKUP_get_store: fn(*const X509_LOOKUP) -> *mut X509_STORE;
         X509_STORE_new: fn() -> *mut X509_STORE;
         X509_STORE_free: fn(*mut X509_STORE);
         X509_STORE_lock: fn(*mut X509_STORE) -> c_int;

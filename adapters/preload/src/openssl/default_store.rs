@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::hook;
 use crate::openssl::api::{
@@ -24,6 +24,8 @@ use crate::openssl::{capath, lookup};
 pub struct DefaultStore {
     directory: AtomicPtr<CString>,
     opened: AtomicPtr<Opened>,
+    /// The program has URIs of its own.
+    original: AtomicBool,
 }
 
 struct Opened {
@@ -47,7 +49,7 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 /// Stock opens the URI at once to see that it can be opened, and forgets it if not. The same is found out here with
 /// one look at the directory; what is not a plain absolute path of a readable directory goes the original way.
 pub fn register(state: &StoreState, served: &Served) -> bool {
-    if !served.opens_default_store() {
+    if !served.opens_default_store() || state.default_store.original.load(Ordering::Acquire) {
         return add_original(state, served);
     }
     let Some(uri) = capath::default_directories(served) else { return add_original(state, served) };
@@ -78,6 +80,16 @@ pub fn register(state: &StoreState, served: &Served) -> bool {
             state.track_lookup(lookup, LookupKind::DefaultStore);
             true
         }
+    }
+}
+
+/// The program is about to add a URI of its own. Stock keeps all URIs of a store in one lookup, which asks one after the other
+/// and leaves what errors that makes: the default one goes there, too, before the program's, and is not stood in for any more.
+pub fn make_way(state: &StoreState, served: &Served) {
+    let was = state.default_store.original.swap(true, Ordering::AcqRel);
+    if !was && state.default_store.directory().is_some() {
+        let _marked = Marked::new(served);
+        add_original(state, served);
     }
 }
 
@@ -138,6 +150,9 @@ unsafe extern "C" fn get_by_subject(
     ret: *mut X509_OBJECT,
 ) -> c_int {
     let Some((state, LookupKind::DefaultStore)) = tracked_lookup(lookup) else { return 0 };
+    if state.default_store.original.load(Ordering::Acquire) {
+        return 0;
+    }
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));

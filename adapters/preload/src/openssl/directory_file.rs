@@ -7,31 +7,36 @@ use std::ffi::{CStr, c_char, c_int};
 
 use crate::hook::guarded;
 use crate::labels::Served as Entry;
-use crate::openssl::api::{OSSL_LIB_CTX, X509, X509_FILETYPE_PEM};
+use crate::openssl::api::{OSSL_LIB_CTX, X509, X509_FILETYPE_PEM, X509_LOOKUP};
 use crate::openssl::enumerate;
+use crate::openssl::library::Libcrypto;
 use crate::openssl::lifecycle::add_beside;
 use crate::openssl::materialise::{self, Marked};
-use crate::openssl::store::{LookupKind, StoreState};
+use crate::openssl::store::tracked;
 use crate::process;
 
-/// Loads a file into the store that a hashed directory belongs to. `None`: nothing was done, and the original does it.
+/// Loads a file into the store of a lookup, for libcrypto itself: of its own methods only that of hashed directories loads
+/// PEM files by this function (that of files uses `X509_load_cert_crl_file`). `None`: nothing was done, and the original
+/// does it.
 ///
 /// The original adds one certificate after the other, through the hook of `X509_STORE_add_cert`; so does this.
 pub fn serve(
-    lookup: Option<(&StoreState, LookupKind)>,
+    library: &Libcrypto,
+    lookup: *mut X509_LOOKUP,
     file: *const c_char,
     kind: c_int,
     context: *mut OSSL_LIB_CTX,
     properties: *const c_char,
 ) -> Option<c_int> {
-    let (state, LookupKind::HashedDirectory) = lookup? else { return None };
     let plain = kind == X509_FILETYPE_PEM && context.is_null() && properties.is_null() && !file.is_null();
-    if !plain || !state.linked || enumerate::holds_store_lock(state.store) {
+    if !plain || lookup.is_null() {
         return None;
     }
     guarded(|| {
-        let served = state.served()?;
-        if !state.library.originals.is_global_context() {
+        let served = library.served.as_ref()?;
+        // SAFETY: libcrypto passes its own lookup.
+        let state = tracked(unsafe { (served.api.X509_LOOKUP_get_store)(lookup) })?;
+        if !state.linked || enumerate::holds_store_lock(state.store) || !library.originals.is_global_context() {
             return None;
         }
         // SAFETY: by_dir.c passes a NUL-terminated path.

@@ -44,7 +44,7 @@ pub extern "C-unwind" fn load_cert_file(
 ) -> c_int {
     let state = tracked_lookup(lookup);
     if let Some(library) = internal(state, caller) {
-        let served = directory_file::serve(state, file, kind, ptr::null_mut(), ptr::null());
+        let served = directory_file::serve(library, lookup, file, kind, ptr::null_mut(), ptr::null());
         return served
             .unwrap_or_else(|| transparent!(Some(library), caller, X509_load_cert_file(lookup, file, kind), or 0));
     }
@@ -65,7 +65,7 @@ pub extern "C-unwind" fn load_cert_file_ex(
 ) -> c_int {
     let state = tracked_lookup(lookup);
     if let Some(library) = internal(state, caller) {
-        return directory_file::serve(state, file, kind, context, properties).unwrap_or_else(|| {
+        return directory_file::serve(library, lookup, file, kind, context, properties).unwrap_or_else(|| {
             transparent!(Some(library), caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0)
         });
     }

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use crate::hook::{Caller, guarded, inside};
 use crate::labels::{Bypass, Served as Entry};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_L_ADD_STORE, X509_STORE};
-use crate::openssl::capath;
 use crate::openssl::library::{Libcrypto, original};
 use crate::openssl::load_file::{load, serve_or_prepare};
 use crate::openssl::store::{StoreState, tracked};
+use crate::openssl::{capath, default_store, enumerate};
 
 /// `X509_STORE_load_path`: the directory stays libcrypto's; we only remember it.
 pub extern "C-unwind" fn load_path(store: *mut X509_STORE, path: *const c_char, caller: Caller) -> c_int {
@@ -78,6 +78,14 @@ pub extern "C-unwind" fn load_store_ex(
 /// A URI can hold anything, and is read when a verification asks. Where we don't see what libcrypto then adds, nothing may be
 /// merely registered any more.
 pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Caller) {
+    if let (Some(state), X509_L_ADD_STORE) = (state, command) {
+        guarded(|| {
+            if !enumerate::holds_store_lock(state.store) {
+                default_store::make_way(state, state.served()?);
+            }
+            Some(())
+        });
+    }
     if command == X509_L_ADD_STORE && state.is_some_and(|state| state.library.shows_additions) {
         return;
     }

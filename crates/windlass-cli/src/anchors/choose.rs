@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// OPENSSLDIR of builds in the wild, asked where there is no `openssl` command: Debian, Alpine and Arch, Fedora, and
 /// builds from source with the two defaults of OpenSSL.
-const USUAL_DIRECTORIES: [&str; 5] =
+pub const USUAL_DIRECTORIES: [&str; 5] =
     ["/usr/lib/ssl", "/etc/ssl", "/etc/pki/tls", "/usr/local/ssl", "/usr/local/lib/ssl"];
 
 /// A source, and why it was chosen.

@@ -14,7 +14,9 @@ pub fn run(arguments: &ManArgs) -> Result<ExitCode, Failure> {
     let page = match &arguments.subcommand {
         None => definition,
         Some(name) => {
-            let found = definition.find_subcommand(name).cloned();
+            // cache-status is the page of `cache status`.
+            let parts = || name.split('-');
+            let found = parts().try_fold(&definition, |command, part| command.find_subcommand(part)).cloned();
             let found = found.ok_or_else(|| Failure::new(Exit::Usage, name, "no such subcommand"))?;
             // clap_mangen takes the title from the name; git's convention for subcommands is command-subcommand(1).
             found.name(format!("windlass-{name}"))

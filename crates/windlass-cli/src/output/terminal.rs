@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 use anstyle::Style;
 
@@ -23,7 +24,7 @@ impl Terminal {
         let columns = set("COLUMNS").and_then(|value| value.to_str()?.parse().ok()).filter(|width| *width > 0);
         let dumb = set("TERM").is_none_or(|term| term == "dumb");
         Self {
-            width: columns.or_else(|| if is_terminal { window_width() } else { None }),
+            width: columns.or_else(|| if is_terminal { window_width(std::io::stdout()) } else { None }),
             colour: is_terminal && !dumb && set("NO_COLOR").is_none(),
         }
     }
@@ -33,14 +34,19 @@ impl Terminal {
         self.width
     }
 
+    /// Columns of the terminal that standard error is.
+    pub fn stderr_width() -> Option<u16> {
+        window_width(std::io::stderr())
+    }
+
     /// `text` in `style`, or as it is where colours are not wanted.
     pub fn paint(self, style: Style, text: &str) -> Cow<'_, str> {
         if self.colour { Cow::Owned(format!("{style}{text}{style:#}")) } else { Cow::Borrowed(text) }
     }
 }
 
-fn window_width() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+fn window_width(terminal: impl AsFd) -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     (size.ws_col > 0).then_some(size.ws_col)
 }
 

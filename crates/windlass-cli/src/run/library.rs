@@ -11,7 +11,16 @@ use super::elf::Elf;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-const FILE_NAME: &str = "libwindlass_preload.so";
+/// The library's file name.
+pub const FILE_NAME: &str = "libwindlass_preload.so";
+/// Debian's name for the directory of libraries of this architecture (multiarch).
+pub const MULTIARCH: &str = if cfg!(target_arch = "x86_64") {
+    "x86_64-linux-gnu"
+} else if cfg!(target_arch = "aarch64") {
+    "aarch64-linux-gnu"
+} else {
+    ""
+};
 const VARIABLE: &str = "WINDLASS_PRELOAD_LIBRARY";
 
 /// The preload library: an absolute path that LD_PRELOAD can carry, and what its headers say.
@@ -25,7 +34,7 @@ pub struct Library {
 
 impl Library {
     /// The library that WINDLASS_PRELOAD_LIBRARY names, else the one beside this executable, else the one in
-    /// `../lib/windlass` from there.
+    /// `../lib/windlass` from there, else the one in `../lib/MULTIARCH/windlass`.
     pub fn find() -> Result<Library, Failure> {
         if let Some(named) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
             return Self::named(named);
@@ -83,6 +92,8 @@ fn candidates(executable: &Path) -> Vec<PathBuf> {
     let mut candidates = vec![directory.join(FILE_NAME)];
     if let Some(prefix) = directory.parent() {
         candidates.push(prefix.join("lib/windlass").join(FILE_NAME));
+        // The same directory once more where there is no such name.
+        candidates.push(prefix.join("lib").join(MULTIARCH).join("windlass").join(FILE_NAME));
     }
     candidates
 }

@@ -132,3 +132,30 @@ pub fn copy_program(from: impl AsRef<Path>, to: &Path) {
     let copied = Command::new("cp").arg(from.as_ref()).arg(to).status().expect("cp");
     assert!(copied.success(), "cp to {} failed", to.display());
 }
+
+/// What `windlass ARGUMENTS --json` prints, with this directory of compiled stores, and its exit status.
+pub fn json_of(store: &Path, arguments: &[&std::ffi::OsStr]) -> (serde_json::Value, i32) {
+    let output = std_windlass().env("WINDLASS_STORE", store).args(arguments).arg("--json").output().expect("windlass");
+    let json = serde_json::from_slice(&output.stdout);
+    let json = json.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (json, output.status.code().expect("an exit status"))
+}
+
+/// Fails if a field of these objects is not in the help of this subcommand.
+pub fn assert_documented(subcommand: &[&str], objects: &[&serde_json::Value]) {
+    let help = windlass().args(subcommand).arg("--help").assert().success().get_output().stdout.clone();
+    let help = String::from_utf8(help).expect("UTF-8");
+    let (_, fields) = help.split_once("Output of --json").expect("a section about the JSON");
+    for field in objects.iter().flat_map(|object| object.as_object().expect("an object").keys()) {
+        let is_field = |line: &str| {
+            let words = line.split(|character: char| !character.is_alphanumeric() && character != '_');
+            words.into_iter().any(|word| word == field)
+        };
+        assert!(fields.lines().any(is_field), "{field} of {subcommand:?} is not documented");
+    }
+}
+
+/// Whether the tests run as root, and so can become others.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

@@ -41,6 +41,12 @@ impl Directories {
     }
 }
 
+impl FromIterator<PathBuf> for Directories {
+    fn from_iter<I: IntoIterator<Item = PathBuf>>(directories: I) -> Directories {
+        Directories(directories.into_iter().collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

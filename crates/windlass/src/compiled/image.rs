@@ -127,7 +127,7 @@ fn is_public(source: &Source, state: &State, root: Root<'_>) -> Result<bool, Loa
 }
 
 /// None if memory for an index can't be had.
-fn encode(origin: &Origin, store: &RootStore) -> Option<Vec<u8>> {
+pub(super) fn encode(origin: &Origin, store: &RootStore) -> Option<Vec<u8>> {
     let fingerprints = store.fingerprints()?;
     let (raw_subjects, issuers_and_serials) = (store.raw_subject_index()?, store.issuer_and_serial_index()?);
     let key_ids = store.key_id_index()?;

@@ -12,6 +12,9 @@
 
 mod directories;
 mod format;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod image;
 mod inspect;
 mod reader;

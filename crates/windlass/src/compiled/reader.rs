@@ -31,16 +31,19 @@ pub(crate) enum Found {
     Fresh(RootStore),
     /// The compiled store of another state of the source. The content may still be the same.
     Other(Candidate),
-    /// Only files that can't be used; the error is that of the first.
-    Unusable(ReadError),
 }
 
 /// A compiled store that may be fresh by content.
 #[derive(Debug)]
 pub(crate) struct Candidate(Compiled);
 
-/// Looks for the compiled store of a source that is in this state now.
-pub(crate) fn find(directories: &Directories, source: SourceRef<'_>, state: &State) -> Found {
+/// Looks for the compiled store of a source that is in this state now. `refuse` is told of each file that can't be used.
+pub(crate) fn find(
+    directories: &Directories,
+    source: SourceRef<'_>,
+    state: &State,
+    mut refuse: impl FnMut(&ReadError),
+) -> Found {
     if !source.path().is_absolute() {
         return Found::Nothing;
     }
@@ -51,22 +54,16 @@ pub(crate) fn find(directories: &Directories, source: SourceRef<'_>, state: &Sta
             Ok(compiled) if compiled.origin.believed && compiled.origin.state == *state => {
                 match compiled.into_store() {
                     Ok((store, _)) => return Found::Fresh(store),
-                    Err(what) => found = found.or(Found::Unusable(malformed(directory, &name, what))),
+                    Err(what) => refuse(&malformed(directory, &name, what)),
                 }
             }
             // The machine's may be older than the user's.
             Ok(compiled) => found = Found::Other(Candidate(compiled)),
             Err(ReadError::Missing { .. }) => {}
-            Err(error) => found = found.or(Found::Unusable(error)),
+            Err(error) => refuse(&error),
         }
     }
     found
-}
-
-impl Found {
-    fn or(self, other: Found) -> Found {
-        if matches!(self, Found::Nothing) { other } else { self }
-    }
 }
 
 impl Candidate {
@@ -110,18 +107,22 @@ impl Origin {
 impl Compiled {
     /// Reads a file, and checks it as far as that goes without looking at the certificates.
     pub fn read(directory: &Path, name: &str) -> Result<Compiled, ReadError> {
-        let bytes = trusted::read(directory, name)?;
-        let checked = Layout::check(&bytes).and_then(|layout| Ok((layout.origin(&bytes)?, layout)));
-        match checked {
-            Ok((origin, layout)) => Ok(Compiled { layout, origin, bytes }),
-            Err(what) => Err(malformed(directory, name, what)),
-        }
+        Compiled::from_bytes(trusted::read(directory, name)?).map_err(|what| malformed(directory, name, what))
+    }
+
+    /// The same for what was in a file.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Compiled, Malformed> {
+        let layout = Layout::check(&bytes)?;
+        let origin = layout.origin(&bytes)?;
+        Ok(Compiled { layout, origin, bytes })
     }
 
     /// A file under the name of another source was put there by hand.
     fn of(self, source: SourceRef<'_>, directory: &Path, name: &str) -> Result<Compiled, ReadError> {
         let own = self.origin.source.borrow();
-        let same = own.path() == source.path() && super::format::kind(own) == super::format::kind(source);
+        // Byte for byte, as the name was made: paths that only mean the same are other sources.
+        let same = own.path().as_os_str() == source.path().as_os_str()
+            && super::format::kind(own) == super::format::kind(source);
         if same { Ok(self) } else { Err(malformed(directory, name, self.layout.malformed(Section::Path))) }
     }
 

@@ -142,3 +142,32 @@ fn failed(path: &Path, action: &'static str, errno: Errno) -> ReadError {
         errno => ReadError::Io { path: path.to_owned(), action, error: errno.into() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever runs the tests: files of another user can't be made without privileges.
+    #[test]
+    fn who_and_what_is_believed() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut stat = rustix::fs::stat(dir.path()).unwrap();
+        let own = geteuid().as_raw();
+        let mut check = |uid, mode| {
+            (stat.st_uid, stat.st_mode) = (uid, 0o100_000 | mode);
+            distrust(&stat)
+        };
+        for uid in [0, own] {
+            assert_eq!(check(uid, 0o755), None);
+            assert_eq!(check(uid, 0o600), None);
+            for mode in [0o664, 0o646, 0o777, 0o1002] {
+                assert_eq!(check(uid, mode), Some(Distrust::Mode(0o100_000 | mode)));
+            }
+        }
+        for uid in [own + 1, own + 1000, u32::MAX] {
+            for mode in [0o000, 0o400, 0o755, 0o777] {
+                assert_eq!(check(uid, mode), Some(Distrust::Owner(uid)));
+            }
+        }
+    }
+}

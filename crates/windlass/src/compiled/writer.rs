@@ -91,7 +91,7 @@ pub enum WriteError {
 /// renamed; then the directory is synchronised. What writers left behind that were killed is removed.
 pub fn write(directory: &Path, image: &Image, how: Overwrite) -> Result<Written, WriteError> {
     create(directory)?;
-    let lock = Lock::take(directory)?;
+    let lock = Lock::take(directory, PATIENCE)?;
     lock.remove_leftovers()?;
     let name = file_name(image.source());
     let path = directory.join(&name);
@@ -120,15 +120,21 @@ pub fn clear(directory: &Path) -> Result<Cleared, WriteError> {
     if !directory.exists() {
         return Ok(Cleared::default());
     }
-    let lock = Lock::take(directory)?;
+    let lock = Lock::take(directory, PATIENCE)?;
     let leftovers = lock.remove_leftovers()?;
     let stores = lock.remove(|name| name.ends_with(SUFFIX))?;
     Ok(Cleared { stores, leftovers })
 }
 
+/// Whatever the umask is: the machine's compiled stores are for all users. Directories above follow the umask.
 fn create(directory: &Path) -> Result<(), WriteError> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o755).create(directory).map_err(|error| failed(directory, "create", error))
+    let make = |recursive, directory| DirBuilder::new().recursive(recursive).mode(0o755).create(directory);
+    let error = |error| failed(directory, "create", error);
+    make(true, directory.parent().unwrap_or(directory)).map_err(error)?;
+    match make(false, directory) {
+        Err(_) if directory.is_dir() => Ok(()),
+        made => made.and_then(|()| std::fs::set_permissions(directory, Permissions::from_mode(0o755))).map_err(error),
+    }
 }
 
 fn replace(directory: &Path, temporary: &Path, path: &Path, image: &Image) -> Result<(), WriteError> {
@@ -149,7 +155,7 @@ struct Lock<'a> {
 }
 
 impl Lock<'_> {
-    fn take(directory: &Path) -> Result<Lock<'_>, WriteError> {
+    fn take(directory: &Path, patience: Duration) -> Result<Lock<'_>, WriteError> {
         let within = trusted::directory(directory).map_err(|error| match error {
             ReadError::Io { path, action, error } => WriteError::Io { path, action, error },
             error => WriteError::Distrusted(error),
@@ -162,7 +168,7 @@ impl Lock<'_> {
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Lock { directory, _file: file }),
-                Err(Errno::WOULDBLOCK) if start.elapsed() < PATIENCE => std::thread::sleep(STEP),
+                Err(Errno::WOULDBLOCK) if start.elapsed() < patience => std::thread::sleep(STEP),
                 Err(Errno::WOULDBLOCK) => return Err(WriteError::Locked { path }),
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(failed(&path, "lock", errno.into())),
@@ -193,4 +199,23 @@ impl Lock<'_> {
 
 fn failed(path: &Path, action: &'static str, error: io::Error) -> WriteError {
     WriteError::Io { path: path.to_owned(), action, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_writer_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let short = Duration::from_millis(50);
+        let lock = Lock::take(dir.path(), short).unwrap();
+        // As another process has it: of its own opening of the file.
+        match Lock::take(dir.path(), short).map(drop) {
+            Err(WriteError::Locked { path }) => assert_eq!(path, dir.path().join(LOCK)),
+            other => panic!("{other:?}"),
+        }
+        drop(lock);
+        drop(Lock::take(dir.path(), Duration::ZERO).unwrap());
+    }
 }

@@ -1,11 +1,14 @@
-//! What the tests share: libcrypto itself, and an editor for DER.
+//! What the tests share: libcrypto itself, an editor for DER, and compiled stores to break.
 #![allow(dead_code)]
 
+pub mod answers;
 pub mod change;
+pub mod child;
 pub mod der;
 pub mod judge;
 pub mod libcrypto;
 pub mod quiet;
+pub mod stores;
 
 /// Debian's own bundle, which the tests need to be installed.
 pub const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";

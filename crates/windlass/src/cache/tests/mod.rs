@@ -2,6 +2,7 @@
 
 mod capaths;
 mod changes;
+mod compiled;
 mod threads;
 
 use std::fs;

@@ -1,0 +1,80 @@
+//! The functions of libcrypto that are used, by the names and types of OpenSSL's headers.
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+
+/// A certificate of libcrypto.
+pub enum X509 {}
+
+/// An opened object. It is never closed: libcrypto registers functions that run when the process ends.
+#[derive(Clone, Copy)]
+pub struct Handle(*mut c_void);
+
+impl Handle {
+    /// `dlopen` for this object alone, so that several libcryptos don't mix.
+    pub fn open(name: &CStr) -> Result<Handle, String> {
+        // SAFETY: the name ends in NUL. Its initialisers run, as in each program that is linked against it.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() { Err(last_error()) } else { Ok(Handle(handle)) }
+    }
+
+    fn address(self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the handle is never closed, and the name ends in NUL.
+        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        (!address.is_null()).then_some(address)
+    }
+}
+
+/// What the dynamic linker has to say about its last failure in this thread.
+fn last_error() -> String {
+    // SAFETY: no preconditions.
+    let message = unsafe { libc::dlerror() };
+    if message.is_null() {
+        return String::from("unknown error of the dynamic linker");
+    }
+    // SAFETY: a string that ends in NUL, and stays until this thread's next call of the dynamic linker.
+    unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
+}
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// Addresses of libcrypto's functions.
+        #[allow(non_snake_case, reason = "the names are libcrypto's")]
+        pub struct Functions {
+            $($(#[$doc])* pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            /// Finds all of them, or tells which one is missing.
+            ///
+            /// # Safety
+            /// Under these names the object must define OpenSSL's functions, of 1.1.1 or later.
+            pub unsafe fn load(handle: Handle) -> Result<Functions, &'static str> {
+                Ok(Functions { $($name: {
+                    let name = concat!(stringify!($name), "\0");
+                    let name = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|_| stringify!($name))?;
+                    let address = handle.address(name).ok_or(stringify!($name))?;
+                    // SAFETY: by the caller, the address is that of a function of this type.
+                    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address) }
+                },)* })
+            }
+        }
+    };
+}
+
+functions! {
+    /// A number such as 0x30000160.
+    fn OpenSSL_version_num() -> c_ulong;
+    /// A text that is never freed.
+    fn OpenSSL_version(c_int) -> *const c_char;
+    /// A text that is never freed.
+    fn X509_get_default_cert_file() -> *const c_char;
+    /// A text that is never freed.
+    fn X509_get_default_cert_dir() -> *const c_char;
+    fn d2i_X509(*mut *mut X509, *mut *const c_uchar, c_long) -> *mut X509;
+    fn i2d_X509(*const X509, *mut *mut c_uchar) -> c_int;
+    fn X509_free(*mut X509);
+    /// The key stays the certificate's own; null if it could not be decoded.
+    fn X509_get0_pubkey(*const X509) -> *mut c_void;
+    fn X509_subject_name_hash(*const X509) -> c_ulong;
+    fn ERR_clear_error();
+}

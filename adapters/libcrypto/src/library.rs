@@ -1,0 +1,122 @@
+//! Finding a libcrypto, and what it says about itself.
+
+use std::ffi::{CStr, CString, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use thiserror::Error;
+
+use crate::functions::{Functions, Handle};
+
+/// The names under which distributions install it, by OpenSSL's major version.
+const NAMES: [&str; 3] = ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"];
+
+/// `OPENSSL_VERSION_NUMBER` of 1.1.1, the oldest that Windlass serves.
+const OLDEST: u64 = 0x1010_1000;
+/// LibreSSL calls itself 2.0.
+const LIBRESSL: std::ops::Range<u64> = 0x2000_0000..0x3000_0000;
+/// Versions from here on are not known yet.
+const BEYOND: u64 = 0x5000_0000;
+
+/// One libcrypto, loaded into this process for good.
+pub struct Libcrypto {
+    name: String,
+    pub(crate) functions: Functions,
+}
+
+/// Why a libcrypto can't be asked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The dynamic linker could not load it. Its message names the file.
+    #[error("{0}")]
+    NotLoaded(String),
+    /// It lacks a function.
+    #[error("{name} has no function {function}")]
+    Incomplete {
+        /// The library as it was named.
+        name: String,
+        /// The function.
+        function: &'static str,
+    },
+    /// It is not OpenSSL 1.1.1 to 4.x.
+    #[error("{name} is {version}, not OpenSSL 1.1.1 to 4")]
+    OtherVersion {
+        /// The library as it was named.
+        name: String,
+        /// What it calls itself.
+        version: String,
+    },
+}
+
+impl Libcrypto {
+    /// All that the dynamic linker finds under the usual names, the newest first.
+    pub fn all() -> Vec<Libcrypto> {
+        NAMES.into_iter().filter_map(|name| Libcrypto::open(Path::new(name)).ok()).collect()
+    }
+
+    /// Loads a libcrypto, by its path, or by a name that the dynamic linker looks up.
+    pub fn open(name: &Path) -> Result<Libcrypto, OpenError> {
+        let text = name.to_string_lossy().into_owned();
+        let name = CString::new(name.as_os_str().as_bytes())
+            .map_err(|_| OpenError::NotLoaded(format!("{text:?} holds a NUL byte")))?;
+        let handle = Handle::open(&name).map_err(OpenError::NotLoaded)?;
+        // SAFETY: nothing else has these names. What is not OpenSSL 1.1.1 or later (LibreSSL) is turned away below, by two
+        // functions without arguments that all of them have.
+        let functions = unsafe { Functions::load(handle) }
+            .map_err(|function| OpenError::Incomplete { name: text.clone(), function })?;
+        let library = Libcrypto { name: text, functions };
+        let number = library.version_number();
+        if !(OLDEST..BEYOND).contains(&number) || LIBRESSL.contains(&number) {
+            let version = library.version().to_owned();
+            return Err(OpenError::OtherVersion { name: library.name, version });
+        }
+        Ok(library)
+    }
+
+    /// The name it was opened by.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it calls itself, as `OpenSSL 3.0.22 25 Aug 2026`.
+    pub fn version(&self) -> &str {
+        const OPENSSL_VERSION: i32 = 0;
+        // SAFETY: any number may be asked for.
+        self.text(unsafe { (self.functions.OpenSSL_version)(OPENSSL_VERSION) }).to_str().unwrap_or_default()
+    }
+
+    #[allow(clippy::useless_conversion, reason = "c_ulong has 32 bits on some machines")]
+    fn version_number(&self) -> u64 {
+        // SAFETY: no arguments, no state.
+        u64::from(unsafe { (self.functions.OpenSSL_version_num)() })
+    }
+
+    /// The CAfile of its default paths, as built in: SSL_CERT_FILE is not looked at.
+    pub fn default_file(&self) -> &Path {
+        // SAFETY: no arguments, no state.
+        Path::new(self.text(unsafe { (self.functions.X509_get_default_cert_file)() }))
+    }
+
+    /// The CApath of its default paths, as built in: SSL_CERT_DIR is not looked at.
+    pub fn default_directory(&self) -> &Path {
+        // SAFETY: no arguments, no state.
+        Path::new(self.text(unsafe { (self.functions.X509_get_default_cert_dir)() }))
+    }
+
+    /// A constant of the library.
+    fn text(&self, constant: *const c_char) -> &OsStr {
+        if constant.is_null() {
+            return OsStr::new("");
+        }
+        // SAFETY: the functions that are asked here return strings of the library's own, never freed, that end in NUL;
+        // the library is never closed.
+        OsStr::from_bytes(unsafe { CStr::from_ptr(constant) }.to_bytes())
+    }
+}
+
+impl std::fmt::Debug for Libcrypto {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Libcrypto({}, {})", self.name, self.version())
+    }
+}

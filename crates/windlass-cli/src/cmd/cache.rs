@@ -1,0 +1,40 @@
+//! `windlass cache`.
+
+use std::process::ExitCode;
+
+use windlass::compiled::{self, Directories, WriteError};
+
+use crate::cli::cache::{CacheArgs, CacheCommand, OutputArgs};
+use crate::compile::status::{Removed, Status};
+use crate::compile::target;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{cache_json, cache_table, stdout};
+
+/// Shows or removes compiled stores.
+pub fn run(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        CacheCommand::Status(output) => status(output),
+        CacheCommand::Clear(output) => clear(output),
+    }
+}
+
+fn status(output: &OutputArgs) -> Result<ExitCode, Failure> {
+    let status = Status::of(&Directories::from_environment(|name| std::env::var_os(name)));
+    let only = std::env::var_os("WINDLASS_STORE").is_some();
+    let text = if output.json { cache_json::render(&status) } else { cache_table::status(&status, only) };
+    stdout::write(text.as_bytes())
+}
+
+fn clear(output: &OutputArgs) -> Result<ExitCode, Failure> {
+    let directory = target::own()?;
+    let cleared = compiled::clear(&directory).map_err(|error| match error {
+        WriteError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            target::not_writable(&directory, &error)
+        }
+        error => Failure::new(Exit::Failure, format!("cannot clear {}", directory.display()), error),
+    })?;
+    let removed = Removed::of(&directory, &cleared);
+    let text = if output.json { cache_json::render(&removed) } else { cache_table::removed(&removed) };
+    stdout::write(text.as_bytes())
+}

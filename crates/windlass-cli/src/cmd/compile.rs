@@ -1,0 +1,94 @@
+//! `windlass compile`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use windlass::compiled::Overwrite;
+use windlass_libcrypto::Libcrypto;
+
+use crate::cli::compile::CompileArgs;
+use crate::compile::build::Build;
+use crate::compile::in_root::Root;
+use crate::compile::report::{Report, State};
+use crate::compile::sources::Candidate;
+use crate::compile::{check, sources, target};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{compile_json, compile_table, stderr, stdout};
+
+/// Compiles sources, or says whether that needs to be done.
+pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
+    let root = match &arguments.root {
+        Some(root) => Some(absolute(root)?),
+        None => None,
+    };
+    let root = Root(root.as_deref());
+    let directory = target::directory(arguments.store.as_deref(), root)?;
+    let libcryptos = Libcrypto::all();
+    let candidates = match &arguments.sources[..] {
+        [] => sources::defaults(&libcryptos, root),
+        paths => {
+            sources::named(paths, root).map_err(|error| Failure::new(Exit::Failure, "cannot use SOURCE", error))?
+        }
+    };
+    let mut report = Report::new(&directory, root.0, &libcryptos);
+    if arguments.check {
+        report.sources = candidates.iter().map(|candidate| check::source(candidate, &directory, root)).collect();
+        let stale = report.sources.iter().any(|row| row.state.is_stale() || row.named && !row.state.is_fresh());
+        return print(&report, arguments, if stale { Exit::StoreStale } else { Exit::Success });
+    }
+
+    if libcryptos.is_empty() {
+        return Err(Failure::new(
+            Exit::Failure,
+            "cannot compile",
+            "there is no libcrypto here to accept the certificates",
+        )
+        .advise(
+            "install OpenSSL's libraries (Debian: libssl3); without them nothing needs to be compiled for OpenSSL",
+        ));
+    }
+    target::check_writable(&directory)?;
+    let overwrite = if arguments.force { Overwrite::Forced } else { Overwrite::Guarded };
+    let build = Build { directory: &directory, root, libcryptos: &libcryptos, overwrite };
+    let mut failures = Vec::new();
+    for candidate in &candidates {
+        let (row, failure) = build.source(candidate)?;
+        report.sources.push(row);
+        failures.extend(failure);
+    }
+    failures.extend(nothing_compiled(&report, &candidates));
+    let exit = failures.first().map_or(Exit::Success, |failure| failure.exit);
+    let code = print(&report, arguments, exit)?;
+    failures.iter().for_each(stderr::line);
+    Ok(code)
+}
+
+fn absolute(path: &Path) -> Result<std::path::PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::new(Exit::Failure, format!("cannot use {}", path.display()), error))
+}
+
+/// Defaults may be missing, but not all of them.
+fn nothing_compiled(report: &Report, candidates: &[Candidate]) -> Option<Failure> {
+    let is = |wanted: &[State]| report.sources.iter().any(|row| wanted.contains(&row.state));
+    if candidates.iter().any(|candidate| candidate.named) || is(&[State::Written, State::Unchanged, State::Shrinks]) {
+        return None;
+    }
+    let what = "nothing was compiled";
+    Some(if is(&[State::Unsupported]) {
+        Failure::new(Exit::SourceUnsupported, what, "no default source could be")
+            .advise("programs go on with their sources as without Windlass")
+    } else {
+        Failure::new(Exit::SourceUnreadable, what, "OpenSSL and GnuTLS have no default source of trust here").advise(
+            "install the system's CA certificates (package ca-certificates), or name a source: windlass compile FILE",
+        )
+    })
+}
+
+fn print(report: &Report, arguments: &CompileArgs, exit: Exit) -> Result<ExitCode, Failure> {
+    let text =
+        if arguments.json { compile_json::render(report) } else { compile_table::render(report, arguments.check) };
+    stdout::write(text.as_bytes())?;
+    Ok(exit.into())
+}

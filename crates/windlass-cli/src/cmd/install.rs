@@ -1,0 +1,91 @@
+//! `windlass install`.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+use crate::cli::install::{HowArgs, InstallArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::install::{Home, Installation, Place, Wanted};
+use crate::output::{install_json, install_plan, stderr, stdout};
+
+/// Shows what is to be installed, and does it.
+pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
+    let how = &arguments.how;
+    let mut installations = Vec::new();
+    let wanted = Wanted { machine: arguments.machine, services: arguments.service.clone(), shell: None };
+    // A shell is recorded with the user, all else with the machine.
+    if wanted.machine || !wanted.services.is_empty() || arguments.shell.is_none() {
+        installations.push(Installation { wanted, place: Place::system(how.root.as_deref())?, home: None });
+    }
+    if let Some(shell) = &arguments.shell {
+        let home = home()?;
+        let wanted = Wanted { shell: Some(shell_name(shell)?), ..Wanted::default() };
+        installations.push(Installation { wanted, place: Place::user(&home), home: Some(home) });
+    }
+    for installation in &installations {
+        let plan = installation.plan()?;
+        let text = if how.json {
+            install_json::plan(&plan, &installation.place, how.dry_run)
+        } else {
+            install_plan::plan(&plan, &installation.place)
+        };
+        stdout::write(text.as_bytes())?;
+        if plan.is_done() || how.dry_run {
+            continue;
+        }
+        if installation.home.is_none() {
+            must_be_root(&installation.place, "--shell, for your own programs, needs no root")?;
+        }
+        if !agreed(how)? {
+            return Ok(Exit::Failure.into());
+        }
+        for remark in installation.apply(&plan)? {
+            stderr::line(&format!("windlass: {remark}"));
+        }
+        if !how.json {
+            stdout::write(b"Done. `windlass uninstall` undoes it.\n")?;
+        }
+    }
+    Ok(Exit::Success.into())
+}
+
+/// The user's directories.
+pub fn home() -> Result<Home, Failure> {
+    Home::from_environment(|name| std::env::var_os(name)).ok_or_else(|| {
+        Failure::new(Exit::Failure, "the home directory", "HOME is not set, or is not an absolute path")
+            .advise("set HOME to your home directory")
+    })
+}
+
+fn shell_name(named: &str) -> Result<String, Failure> {
+    if !named.is_empty() {
+        return Ok(named.to_owned());
+    }
+    let shell = std::env::var("SHELL").ok().filter(|shell| !shell.is_empty());
+    shell.ok_or_else(|| Failure::new(Exit::Usage, "--shell", "SHELL is not set").advise("name it: --shell=bash"))
+}
+
+/// What concerns the machine is root's to change.
+pub fn must_be_root(place: &Place, otherwise: &str) -> Result<(), Failure> {
+    if !place.is_machine() || rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Failure, "this plan concerns the whole machine", "you are not root")
+        .advise("run the same command as root (sudo)")
+        .advise(otherwise))
+}
+
+/// Asks, where there is somebody to ask.
+pub fn agreed(how: &HowArgs) -> Result<bool, Failure> {
+    let mut input = std::io::stdin().lock();
+    if how.yes || how.json || !input.is_terminal() || !std::io::stdout().is_terminal() {
+        return Ok(true);
+    }
+    let failure = |error| Failure::new(Exit::Failure, "can't ask", error).advise("--yes does not ask");
+    let mut output = std::io::stdout().lock();
+    output.write_all(b"Go ahead? [y/N] ").and_then(|()| output.flush()).map_err(failure)?;
+    let mut answer = String::new();
+    input.read_line(&mut answer).map_err(failure)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

@@ -1,0 +1,159 @@
+//! From a source to its compiled store in a directory.
+
+use std::path::Path;
+
+use windlass::compiled::{self, CompileError, Image, Overwrite, WriteError};
+use windlass::{LoadError, Source, Unsupported};
+use windlass_libcrypto::{Libcrypto, Refused};
+
+use super::in_root::Root;
+use super::report::{Row, State};
+use super::sources::Candidate;
+use super::target;
+use crate::anchors::line;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::compile_progress::Progress;
+
+/// What a source is compiled with.
+#[derive(Debug)]
+pub struct Build<'a> {
+    /// Where compiled stores are written to.
+    pub directory: &'a Path,
+    /// What paths of sources are below.
+    pub root: Root<'a>,
+    /// All of them have to accept all certificates.
+    pub libcryptos: &'a [Libcrypto],
+    /// Whether a source may lose most of its anchors.
+    pub overwrite: Overwrite,
+}
+
+/// What came of one source: its row, and an error if it should have been compiled.
+pub type Outcome = (Row, Option<Failure>);
+
+impl Build<'_> {
+    /// Compiles one source. An error means that it would be the same with all others.
+    pub fn source(&self, candidate: &Candidate) -> Result<Outcome, Failure> {
+        let progress = Progress::start(candidate.source.path());
+        let image = match compiled::compile(&candidate.source, self.root.0) {
+            Ok(image) => image,
+            Err(error) => return Ok(self.not_compiled(candidate, &error)),
+        };
+        let keys_not_decoded = match self.judge(&image, &progress) {
+            Ok(keys_not_decoded) => keys_not_decoded,
+            Err(refused) => return Ok(not_accepted(candidate, &refused)),
+        };
+        progress.stage("writing");
+        match compiled::write(self.directory, &image, self.overwrite) {
+            Ok(written) => {
+                let state = if written.unchanged { State::Unchanged } else { State::Written };
+                let row = Row {
+                    anchors: Some(image.store().len()),
+                    bytes: Some(written.bytes),
+                    store: Some(written.path.to_string_lossy().into_owned()),
+                    keys_not_decoded: Some(keys_not_decoded),
+                    ..Row::new(candidate, state)
+                };
+                let slow = "the identity of its files can't be believed here (a network file system, or a timestamp in the \
+                            future), so programs read it each time to compare";
+                Ok((if image.is_believed() { row } else { row.because(slow) }, None))
+            }
+            Err(error @ WriteError::Shrinks { .. }) => {
+                let what = format!("not compiled: {}", candidate.source.path().display());
+                let failure = Failure::new(Exit::StoreShrinks, what, &error)
+                    .advise("if the source is meant to be so: windlass compile --force");
+                Ok((Row::new(candidate, State::Shrinks).because(error), Some(failure)))
+            }
+            Err(error) => Err(not_written(self.directory, error)),
+        }
+    }
+
+    /// Certificates whose key can't be decoded, by the libcrypto that can decode the fewest.
+    fn judge(&self, image: &Image, progress: &Progress) -> Result<usize, Refused> {
+        let (store, mut worst) = (image.store(), 0);
+        for libcrypto in self.libcryptos {
+            progress.stage(&format!("{} reads {} certificates", libcrypto.version(), store.len()));
+            let judgement = libcrypto.judge(store, &mut |done| progress.part(done, store.len()))?;
+            worst = worst.max(judgement.keys_not_decoded);
+        }
+        Ok(worst)
+    }
+
+    fn not_compiled(&self, candidate: &Candidate, error: &CompileError) -> Outcome {
+        let row = Row::new(candidate, state_of(candidate, error)).because(why(self.root, candidate, error));
+        if !candidate.named {
+            return (row, None);
+        }
+        let exit = if row.state == State::Unsupported { Exit::SourceUnsupported } else { Exit::SourceUnreadable };
+        let what = format!("cannot compile {}", candidate.source.path().display());
+        let failure = Failure::new(exit, what, row.detail.as_deref().unwrap_or_default());
+        let advice = match exit {
+            Exit::SourceUnsupported => {
+                "Windlass reads plain CERTIFICATE blocks in strict PEM and DER, all of a file or nothing of it; programs go on \
+                 with the source as without Windlass"
+            }
+            _ => "name a file of PEM certificates or a hashed directory that you may read",
+        };
+        (row, Some(failure.advise(advice)))
+    }
+}
+
+/// The error, with a line number where there is one.
+pub fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> String {
+    if is_unhashed(candidate, error) {
+        return String::from("no file in it is named by subject hash (as 5ad8a5d6.0)");
+    }
+    let CompileError::Load(LoadError::Unsupported { path, what }) = error else { return error.to_string() };
+    let fault = match what {
+        Unsupported::NoCertificate => String::from("no certificate in it"),
+        Unsupported::Pem { fault, .. } => fault.to_string(),
+        other => other.to_string(),
+    };
+    let outside = root.reach(path).unwrap_or_else(|_| path.clone());
+    match line::of(&outside, what) {
+        Some(line) => format!("{}:{line}: {fault}", path.display()),
+        None => format!("{}: {fault}", path.display()),
+    }
+}
+
+/// What an error says of a source. A default directory in which nothing is named by subject hash is as good as none.
+pub fn state_of(candidate: &Candidate, error: &CompileError) -> State {
+    match error {
+        CompileError::Load(LoadError::Missing { .. }) => State::Absent,
+        _ if is_unhashed(candidate, error) && !candidate.named => State::Absent,
+        CompileError::Load(LoadError::Unsupported { .. }) => State::Unsupported,
+        _ => State::Unreadable,
+    }
+}
+
+fn is_unhashed(candidate: &Candidate, error: &CompileError) -> bool {
+    let nothing = matches!(error, CompileError::Load(LoadError::Unsupported { what: Unsupported::NoCertificate, path })
+        if path == candidate.source.path());
+    nothing && matches!(candidate.source, Source::Capath(_))
+}
+
+fn not_accepted(candidate: &Candidate, refused: &Refused) -> Outcome {
+    let row = Row::new(candidate, State::Unsupported).because(refused);
+    let what = format!("cannot compile {}", candidate.source.path().display());
+    let failure = Failure::new(Exit::SourceUnsupported, what, refused)
+        .advise("a compiled store holds only what libcrypto accepts; please report this certificate");
+    (row, candidate.named.then_some(failure))
+}
+
+fn not_written(directory: &Path, error: WriteError) -> Failure {
+    match error {
+        WriteError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            target::not_writable(directory, &error)
+        }
+        error => {
+            let advice = match &error {
+                WriteError::Locked { .. } => "another windlass is writing there: try again when it is done",
+                WriteError::Distrusted(_) => {
+                    "the directory must belong to root or to you, and only its owner may write to it: chmod go-w"
+                }
+                _ => "what was there before is still there",
+            };
+            Failure::new(Exit::Failure, format!("cannot write to {}", directory.display()), error).advise(advice)
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Compiling sources of trust: which, where to, and what came of it.
+
+pub mod build;
+pub mod check;
+pub mod in_root;
+pub mod report;
+pub mod sources;
+pub mod status;
+pub mod target;

@@ -1,0 +1,218 @@
+//! What compiled stores exist, however that is rendered. The field names are those of the JSON, which
+//! `windlass cache status --help` documents.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use windlass::compiled::{self, Cleared, Description, Directories, Freshness, Malformed, ReadError};
+use windlass::{Source, Timestamp};
+
+use super::check::by_content;
+
+/// All directories in which programs look.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    schema: u32,
+    /// In the order in which they are looked at.
+    pub directories: Vec<Directory>,
+}
+
+/// One directory.
+#[derive(Debug, Serialize)]
+pub struct Directory {
+    /// Its path.
+    pub directory: String,
+    /// Whether it can be used.
+    pub state: DirectoryState,
+    /// For people.
+    pub detail: Option<String>,
+    /// What is in it.
+    pub stores: Vec<Store>,
+}
+
+/// The state of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DirectoryState {
+    /// It is there, and believed.
+    Present,
+    /// It does not exist.
+    Absent,
+    /// Somebody else could have written to it.
+    Distrusted,
+    /// It can't be read.
+    Unreadable,
+}
+
+/// One compiled store.
+#[derive(Debug, Default, Serialize)]
+pub struct Store {
+    /// Its path.
+    pub file: String,
+    kind: Option<&'static str>,
+    /// Of the source.
+    pub path: Option<String>,
+    /// Certificates in it.
+    pub anchors: Option<usize>,
+    /// Its size.
+    pub bytes: Option<u64>,
+    files: Option<usize>,
+    source_bytes: Option<u64>,
+    written: Option<String>,
+    /// Since it was written.
+    pub age_seconds: Option<u64>,
+    /// Whether it is used.
+    pub state: StoreState,
+    /// For people.
+    pub detail: Option<String>,
+}
+
+/// The state of a compiled store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreState {
+    /// Used.
+    Fresh,
+    /// Used, after the source was read.
+    FreshByContent,
+    /// The source has changed.
+    Stale,
+    /// Somebody else could have written it.
+    Distrusted,
+    /// No compiled store, or a damaged one.
+    Malformed,
+    /// Of another version of the format.
+    OtherVersion,
+    /// The operating system refuses.
+    #[default]
+    Unreadable,
+}
+
+/// What `cache clear` took away; the fields are documented in its help.
+#[derive(Debug, Serialize)]
+pub struct Removed {
+    schema: u32,
+    /// That was cleared.
+    pub directory: String,
+    /// Compiled stores.
+    pub removed: Vec<String>,
+    /// Of writers that were killed.
+    pub leftovers: Vec<String>,
+}
+
+impl StoreState {
+    /// As in the JSON, but words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            StoreState::Fresh => "fresh",
+            StoreState::FreshByContent => "fresh by content",
+            StoreState::Stale => "stale",
+            StoreState::Distrusted => "not trusted",
+            StoreState::Malformed => "malformed",
+            StoreState::OtherVersion => "other version",
+            StoreState::Unreadable => "unreadable",
+        }
+    }
+}
+
+impl Status {
+    /// Looks into all directories.
+    pub fn of(directories: &Directories) -> Status {
+        let now = SystemTime::now();
+        Status { schema: 1, directories: directories.iter().map(|path| Directory::of(path, now)).collect() }
+    }
+}
+
+impl Removed {
+    /// As the core tells it.
+    pub fn of(directory: &Path, cleared: &Cleared) -> Removed {
+        let texts = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        Removed {
+            schema: 1,
+            directory: directory.to_string_lossy().into_owned(),
+            removed: texts(&cleared.stores),
+            leftovers: texts(&cleared.leftovers),
+        }
+    }
+}
+
+impl Directory {
+    fn of(path: &Path, now: SystemTime) -> Directory {
+        let (state, detail) = directory_state(path);
+        let mut directory = Directory { directory: path.to_string_lossy().into_owned(), state, detail, stores: vec![] };
+        match compiled::all(path) {
+            Ok(all) => directory.stores = all.into_iter().map(|(path, found)| Store::of(&path, found, now)).collect(),
+            Err(error) => {
+                directory.state = DirectoryState::Unreadable;
+                directory.detail.get_or_insert_with(|| error.to_string());
+            }
+        }
+        directory
+    }
+}
+
+/// What a program would find when it looks for a compiled store that is not there.
+fn directory_state(path: &Path) -> (DirectoryState, Option<String>) {
+    let name = compiled::file_name(&Source::Cafile(PathBuf::new()));
+    match compiled::inspect(&path.join(name)) {
+        Err(error @ ReadError::Distrusted { .. }) => (DirectoryState::Distrusted, Some(about(path, &error))),
+        Err(error @ ReadError::Io { .. }) => (DirectoryState::Unreadable, Some(about(path, &error))),
+        _ if !path.exists() => (DirectoryState::Absent, None),
+        _ => (DirectoryState::Present, None),
+    }
+}
+
+impl Store {
+    fn of(path: &Path, found: Result<Description, ReadError>, now: SystemTime) -> Store {
+        let file = path.to_string_lossy().into_owned();
+        match found {
+            Ok(found) => Store { file, ..Store::described(&found, now) },
+            Err(error) => {
+                let state = match &error {
+                    ReadError::Distrusted { .. } => StoreState::Distrusted,
+                    ReadError::Malformed { what: Malformed::Version(_), .. } => StoreState::OtherVersion,
+                    ReadError::Malformed { .. } => StoreState::Malformed,
+                    _ => StoreState::Unreadable,
+                };
+                Store { file, state, detail: Some(about(path, &error)), ..Store::default() }
+            }
+        }
+    }
+
+    fn described(found: &Description, now: SystemTime) -> Store {
+        let (state, detail) = match found.freshness(None) {
+            Freshness::Fresh => (StoreState::Fresh, None),
+            Freshness::FreshByContent => (StoreState::FreshByContent, Some(by_content(found.is_believed).to_owned())),
+            Freshness::Stale(why) => (StoreState::Stale, Some(why.to_string())),
+        };
+        let kind = match found.source {
+            Source::Cafile(_) => "cafile",
+            Source::Capath(_) => "capath",
+        };
+        Store {
+            file: String::new(),
+            kind: Some(kind),
+            path: Some(found.source.path().to_string_lossy().into_owned()),
+            anchors: Some(found.anchors),
+            bytes: Some(found.bytes),
+            files: Some(found.files),
+            source_bytes: Some(found.source_bytes),
+            written: found.written.and_then(rfc_3339),
+            age_seconds: found.written.and_then(|written| Some(now.duration_since(written).ok()?.as_secs())),
+            state,
+            detail,
+        }
+    }
+}
+
+/// The error, without the path that stands before it anyway.
+fn about(path: &Path, error: &ReadError) -> String {
+    let text = error.to_string();
+    text.strip_prefix(&format!("{}: ", path.display())).map(str::to_owned).unwrap_or(text)
+}
+
+fn rfc_3339(time: SystemTime) -> Option<String> {
+    let seconds = i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()?;
+    Some(Timestamp(seconds).to_string().replace(' ', "T"))
+}

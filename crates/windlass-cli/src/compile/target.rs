@@ -1,0 +1,76 @@
+//! Where compiled stores are written to.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
+use windlass::compiled::{Directories, SYSTEM_DIRECTORY};
+
+use super::in_root::Root;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The directory that was named, else the one of this user, both below `root`.
+pub fn directory(named: Option<&Path>, root: Root<'_>) -> Result<PathBuf, Failure> {
+    let Some(image) = root.0 else {
+        return match named {
+            Some(path) => std::path::absolute(path)
+                .map_err(|error| Failure::new(Exit::Failure, format!("cannot use {}", path.display()), error)),
+            None => own(),
+        };
+    };
+    // The variables are about this machine, and so is the user.
+    let inside = Path::new("/").join(named.unwrap_or(Path::new(SYSTEM_DIRECTORY)));
+    if !image.is_dir() {
+        return Err(Failure::new(Exit::Failure, format!("cannot use --root {}", image.display()), "not a directory")
+            .advise("name the root directory of the image that is being built"));
+    }
+    root.reach(&inside)
+        .map_err(|error| Failure::new(Exit::Failure, format!("cannot find {} in the image", inside.display()), error))
+}
+
+/// The directory that `compile` writes to when none is named, and which `cache clear` clears: that of WINDLASS_STORE; else the
+/// machine's for root, the user's for others.
+pub fn own() -> Result<PathBuf, Failure> {
+    let directories = Directories::from_environment(|name| std::env::var_os(name));
+    let cannot = |why: &str| Failure::new(Exit::Failure, "no directory for compiled stores", why.to_owned());
+    if std::env::var_os("WINDLASS_STORE").is_some() {
+        let only = directories.iter().next().map(Path::to_owned);
+        return only.ok_or_else(|| {
+            cannot("WINDLASS_STORE is set, but not to an absolute path").advise("set it to one, or unset it")
+        });
+    }
+    let is_system = |directory: &&Path| *directory == Path::new(SYSTEM_DIRECTORY);
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from(SYSTEM_DIRECTORY));
+    }
+    let users = directories.iter().find(|directory| !is_system(directory)).map(Path::to_owned);
+    users.ok_or_else(|| {
+        cannot("neither XDG_CACHE_HOME nor HOME is set to an absolute path").advise("name one: --store DIR")
+    })
+}
+
+/// Fails if nothing can be written there. Compiling may take long: that is better heard before.
+pub fn check_writable(directory: &Path) -> Result<(), Failure> {
+    // Of a directory that does not exist yet, the first ancestor that does.
+    for place in directory.ancestors() {
+        match rustix::fs::accessat(CWD, place, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
+            Ok(()) => return Ok(()),
+            Err(Errno::NOENT) => continue,
+            Err(errno) => return Err(not_writable(directory, &std::io::Error::from(errno))),
+        }
+    }
+    Ok(())
+}
+
+/// The error for a directory that can't be written to.
+pub fn not_writable(directory: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::new(Exit::Failure, format!("cannot write to {}", directory.display()), error);
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => failure.advise(format!(
+            "run as the user whom the directory belongs to, or name another one: --store DIR (programs look in {SYSTEM_DIRECTORY}, then \
+             in windlass below XDG_CACHE_HOME or ~/.cache; WINDLASS_STORE=DIR makes them look in DIR only)"
+        )),
+        _ => failure.advise("name another directory: --store DIR"),
+    }
+}

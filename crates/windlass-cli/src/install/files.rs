@@ -1,0 +1,165 @@
+//! The command and the library, where hook, units and activations will find them for as long as they are needed.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::place::{Last, Place};
+use super::plan::{Action, Content, Context, Foreign, NewFile, Step};
+use super::record::{Kind, Record, Target};
+use super::text::sha256;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run::library::{FILE_NAME, MULTIARCH};
+
+const COMMAND: &str = "/usr/local/bin/windlass";
+
+/// Where they are, and the steps that bring them there.
+#[derive(Debug)]
+pub struct Files {
+    /// The command, in the root.
+    pub command_path: PathBuf,
+    /// The step for it.
+    pub command: Option<Step>,
+    /// The library, in the root; only if something is to load it.
+    pub library: Option<PathBuf>,
+    /// The step for it.
+    pub library_step: Option<Step>,
+}
+
+impl Files {
+    /// Takes what is installed under /usr or /opt as it is, and copies what is not (a build tree, a download) below
+    /// /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a unit must not lead to a place that
+    /// somebody cleans up, or that somebody but root can write to.
+    pub fn find(context: &Context<'_>, record: &Record, system: bool, activates: bool) -> Result<Files, Failure> {
+        let place = context.place;
+        let local = if system { PathBuf::from("/usr/local/lib/windlass") } else { user_directory(context)? };
+        let mut files = Files { command_path: COMMAND.into(), command: None, library: None, library_step: None };
+        let commands = ["/usr/bin/windlass", COMMAND].map(PathBuf::from);
+        let why = "the command that the hook and the units run";
+        if system && let Some(path) = installed(place, record, context.executable, &commands) {
+            files.command = Some(Step::there(Target::Command, path.clone(), "is installed", why));
+            files.command_path = path;
+        } else if system {
+            let copy = copy(Target::Command, COMMAND.into(), context.executable, 0o755, why);
+            files.command = Some(file_step(context, record, copy)?);
+        }
+        safe_in_scripts(&files.command_path)?;
+        if activates {
+            let found = (context.library)()?;
+            let own = local.join(FILE_NAME);
+            let packaged = [format!("/usr/lib/{MULTIARCH}/windlass"), "/usr/lib/windlass".into()];
+            let mut candidates: Vec<_> = packaged.iter().map(|path| Path::new(path).join(FILE_NAME)).collect();
+            candidates.push(own.clone());
+            let why = "the library that programs load";
+            let (path, step) = match installed(place, record, &found, &candidates) {
+                Some(path) => (path.clone(), Step::there(Target::Library, path, "is installed", why)),
+                None => {
+                    let copy = copy(Target::Library, own.clone(), &found, 0o644, why);
+                    (own, file_step(context, record, copy)?)
+                }
+            };
+            safe_in_scripts(&path)?;
+            files.library = Some(path);
+            files.library_step = Some(step);
+        }
+        Ok(files)
+    }
+}
+
+/// The path in the root of `own` if it can be relied upon there.
+fn installed(place: &Place, record: &Record, own: &Path, candidates: &[PathBuf]) -> Option<PathBuf> {
+    let lasting = |path: &Path| path.starts_with("/usr") || path.starts_with("/opt");
+    if place.is_machine() {
+        return lasting(own).then(|| own.to_owned());
+    }
+    // An image has its own, unless that is our copy, which is renewed.
+    candidates.iter().find(|path| place.exists(path) && record.file(path).is_none()).cloned()
+}
+
+fn user_directory(context: &Context<'_>) -> Result<PathBuf, Failure> {
+    let home = context.home.ok_or_else(|| Failure::new(Exit::Failure, "HOME", "not set, or not an absolute path"))?;
+    Ok(home.path.join(".local/lib/windlass"))
+}
+
+fn copy<'a>(target: Target, path: PathBuf, from: &Path, mode: u32, why: &'a str) -> NewFile<'a> {
+    NewFile {
+        target,
+        path,
+        content: Content::Of(from.to_owned()),
+        mode,
+        lines: Vec::new(),
+        why,
+        if_foreign: Foreign::Refuse(
+            "another version was put there by other means: run that one's `install`, or remove it first",
+        ),
+    }
+}
+
+/// The paths go into shell scripts, units and lists, each with quotes of its own kind.
+fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
+    let is_safe = |character: char| character.is_ascii_alphanumeric() || "/._+-".contains(character);
+    if path.to_str().is_some_and(|path| path.chars().all(is_safe)) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Failure,
+        path.display().to_string(),
+        "this path holds characters that scripts, systemd or the loader's list treat specially",
+    )
+    .advise("install Windlass under a path of letters, digits and /._+-"))
+}
+
+/// The step for a file of ours: to do, or there already, or in the way.
+pub fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Result<Step, Failure> {
+    let NewFile { target, path, content, mode, lines, why, if_foreign } = file;
+    let real = context.place.real(&path, Last::Itself)?;
+    let unreadable =
+        |error: std::io::Error| Failure::new(Exit::Failure, format!("can't read {}", real.display()), error);
+    let wanted = content.read()?;
+    let create = match &content {
+        Content::Bytes(_) => "create".to_owned(),
+        Content::Of(from) => format!("copy from {}", from.display()),
+    };
+    let what = match std::fs::symlink_metadata(&real) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => create,
+        Err(error) => return Err(unreadable(error)),
+        Ok(metadata) if metadata.is_file() => {
+            let now = std::fs::read(&real).map_err(unreadable)?;
+            let recorded = record.file(&path).map(|change| &change.kind);
+            let is_ours = || matches!(recorded, Some(Kind::File { sha256: then, .. }) if then.contains(&sha256(&now)));
+            match if_foreign {
+                _ if *now == *wanted => return Ok(Step::there(target, path, "is there already", why)),
+                _ if is_ours() => "replace our earlier version".to_owned(),
+                Foreign::Keep if recorded.is_some() => {
+                    return Ok(Step::there(target, path, "was changed since we put it there, and is kept", why));
+                }
+                Foreign::Keep => return Ok(Step::there(target, path, "is there with other content, and is kept", why)),
+                Foreign::Refuse(advice) => {
+                    let by_whom = if recorded.is_some() {
+                        "changed since windlass put it there"
+                    } else {
+                        "not made by `windlass install`"
+                    };
+                    return Err(Failure::new(Exit::Failure, real.display().to_string(), by_whom).advise(advice));
+                }
+            }
+        }
+        Ok(_) => {
+            return Err(Failure::new(Exit::Failure, real.display().to_string(), "not a regular file")
+                .advise("a file of that name is needed here: move away what is there, and run this again"));
+        }
+    };
+    Ok(Step::to_do(target, path, what, why, Action::File { content, mode, lines }))
+}
+
+impl Content {
+    /// The bytes.
+    pub fn read(&self) -> Result<std::borrow::Cow<'_, [u8]>, Failure> {
+        match self {
+            Content::Bytes(bytes) => Ok(bytes.into()),
+            Content::Of(path) => std::fs::read(path)
+                .map(Into::into)
+                .map_err(|error| Failure::new(Exit::Failure, format!("can't read {}", path.display()), error)),
+        }
+    }
+}

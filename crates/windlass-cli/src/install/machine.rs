@@ -1,0 +1,49 @@
+//! Activation for every program of a machine: the list of libraries in /etc/ld.so.preload (ld.so(8)).
+
+use std::path::{Path, PathBuf};
+
+use super::edit;
+use super::plan::{Action, Context, Plan, Step};
+use super::record::{Kind, Mark, Record, Target};
+use super::text::{has_name, with_name};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The list.
+pub const LIST: &str = "/etc/ld.so.preload";
+
+/// Loaders of programs that a library of this machine's first architecture can't be loaded into (Debian's names).
+const OTHER_LOADERS: [&str; 3] = ["/lib/ld-linux.so.2", "/libx32/ld-linux-x32.so.2", "/lib/ld-linux-armhf.so.3"];
+
+/// Plans the line in the list.
+pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &Path) -> Result<(), Failure> {
+    let list = PathBuf::from(LIST);
+    let why = "every program that starts from now on loads the library";
+    let now = edit::read(context.place, &list)?;
+    if now.as_deref().is_some_and(|text| has_name(text, library)) {
+        plan.steps.push(Step::there(Target::Machine, list, "names the library already", why));
+        return Ok(());
+    }
+    if let Some(loader) = OTHER_LOADERS.iter().find(|path| context.place.exists(path)) {
+        return Err(Failure::new(
+            Exit::Failure,
+            format!("won't name the library in {LIST}"),
+            format!("{loader} is installed, and each program that it starts would print an error about a library of another architecture"),
+        )
+        .advise("activate Windlass for single services or users instead: --service NAME, --shell"));
+    }
+    // Where an earlier version put another name, this one takes its place.
+    let earlier = record.file(&list).and_then(|change| match &change.kind {
+        Kind::Edit { mark, .. } => Some(mark),
+        _ => None,
+    });
+    let before = now.map(|text| earlier.and_then(|mark| mark.taken_out_of(&text)).unwrap_or(text));
+    let after = with_name(before.as_deref().unwrap_or_default(), library);
+    let what = match before {
+        Some(_) => format!("add the line {}", library.display()),
+        None => format!("create, with the line {}", library.display()),
+    };
+    let action = Action::Edit { before, after, mark: Mark::Names(vec![library.to_owned()]) };
+    plan.steps.push(Step::to_do(Target::Machine, list, what, why, action));
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Where an installation goes: this machine, a directory that becomes an image, or one user's home.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// As many links as Linux follows in one path (`MAXSYMLINKS`).
+const MAX_LINKS: usize = 40;
+
+/// A root directory with the paths of an installation below it. Paths are written down, shown and put into files as they
+/// are *in* the root; only [`Place::real`] makes one that this process can open.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// `/`, or the directory of an image.
+    root: PathBuf,
+    /// Where the record is kept.
+    pub state: PathBuf,
+}
+
+impl Place {
+    /// The machine (`None`) or an image.
+    pub fn system(root: Option<&Path>) -> Result<Place, Failure> {
+        let root = match root {
+            None => PathBuf::from("/"),
+            Some(root) => root
+                .canonicalize()
+                .and_then(|real| if real.is_dir() { Ok(real) } else { Err(rustix::io::Errno::NOTDIR.into()) })
+                .map_err(|error| {
+                    Failure::new(Exit::Failure, format!("root directory {}", root.display()), error)
+                        .advise("--root names the directory that becomes the root of an image")
+                })?,
+        };
+        Ok(Place { root, state: PathBuf::from("/var/lib/windlass") })
+    }
+
+    /// One user's own files, on this machine.
+    pub fn user(home: &Home) -> Place {
+        Place { root: PathBuf::from("/"), state: home.state.join("windlass") }
+    }
+
+    /// Whether this is the running machine, with its processes and services.
+    pub fn is_machine(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// The root directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path for this process of `path` in the root. Links on the way are followed as they will be when the root is a
+    /// root, never out of it; `last` says whether a link at the very end is followed too. What does not exist is taken as
+    /// named.
+    pub fn real(&self, path: &Path, last: Last) -> Result<PathBuf, Failure> {
+        let mut real = self.root.clone();
+        let mut left: VecDeque<OsString> = parts(path);
+        let mut links = 0;
+        while let Some(part) = left.pop_front() {
+            if part == ".." {
+                if real != self.root {
+                    real.pop();
+                }
+                continue;
+            }
+            let next = real.join(&part);
+            let keep = left.is_empty() && last == Last::Itself;
+            match std::fs::read_link(&next) {
+                Ok(target) if !keep => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(Failure::new(Exit::Failure, path.display().to_string(), rustix::io::Errno::LOOP));
+                    }
+                    if target.is_absolute() {
+                        real.clone_from(&self.root);
+                    }
+                    let mut parts = parts(&target);
+                    parts.append(&mut left);
+                    left = parts;
+                }
+                _ => real = next,
+            }
+        }
+        Ok(real)
+    }
+
+    /// The path in the root of what this process opens at `real`.
+    pub fn inside(&self, real: &Path) -> PathBuf {
+        real.strip_prefix(&self.root).map_or_else(|_| real.to_owned(), |path| Path::new("/").join(path))
+    }
+
+    /// Whether there is anything at `path`, links followed.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.real(path.as_ref(), Last::Followed).is_ok_and(|real| real.exists())
+    }
+
+    /// Whether there is a directory at `path`, links followed.
+    pub fn is_directory(&self, path: impl AsRef<Path>) -> bool {
+        self.real(path.as_ref(), Last::Followed).is_ok_and(|real| real.is_dir())
+    }
+}
+
+/// What to do with a symbolic link at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// Go where it points.
+    Followed,
+    /// It is the link that is meant.
+    Itself,
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A user's directories.
+#[derive(Clone, Debug)]
+pub struct Home {
+    /// The home directory.
+    pub path: PathBuf,
+    /// For configuration: `$XDG_CONFIG_HOME`.
+    pub config: PathBuf,
+    /// For what must last: `$XDG_STATE_HOME`.
+    pub state: PathBuf,
+}
+
+impl Home {
+    /// From HOME and the variables of the XDG Base Directory Specification, which says that relative ones are ignored.
+    pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Home> {
+        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let path = absolute("HOME")?;
+        Some(Home {
+            config: absolute("XDG_CONFIG_HOME").unwrap_or_else(|| path.join(".config")),
+            state: absolute("XDG_STATE_HOME").unwrap_or_else(|| path.join(".local/state")),
+            path,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_stay_inside_the_root() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("real/deep")).unwrap();
+        symlink("/real", root.join("absolute")).unwrap();
+        symlink("../../../../real/deep", root.join("real/up")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let place = Place::system(Some(&root)).unwrap();
+        let real = |path: &str, last| place.real(Path::new(path), last);
+        assert_eq!(real("/absolute/x", Last::Followed).unwrap(), root.join("real/x"));
+        assert_eq!(real("/real/up/x", Last::Followed).unwrap(), root.join("real/deep/x"));
+        assert_eq!(real("/../../etc/x", Last::Followed).unwrap(), root.join("etc/x"));
+        assert_eq!(real("/absolute", Last::Itself).unwrap(), root.join("absolute"));
+        assert_eq!(real("/absolute", Last::Followed).unwrap(), root.join("real"));
+        assert!(real("/loop/x", Last::Followed).unwrap_err().to_string().contains("symbolic links"));
+    }
+
+    #[test]
+    fn relative_variables_are_ignored() {
+        let home = Home::from_environment(|name| match name {
+            "HOME" => Some("/home/a".into()),
+            "XDG_STATE_HOME" => Some("state".into()),
+            "XDG_CONFIG_HOME" => Some("/elsewhere".into()),
+            _ => None,
+        });
+        let home = home.unwrap();
+        assert_eq!(home.state, Path::new("/home/a/.local/state"));
+        assert_eq!(home.config, Path::new("/elsewhere"));
+        assert!(Home::from_environment(|_| None).is_none());
+    }
+}

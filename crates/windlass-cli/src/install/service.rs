@@ -1,0 +1,163 @@
+//! Activation for one systemd service: a drop-in that sets LD_PRELOAD.
+
+use std::path::{Path, PathBuf};
+
+use super::place::{Last, Place};
+use super::plan::{Content, Context, Foreign, NewFile, Plan};
+use super::record::{Record, Target};
+use super::systemd::{Systemd, UNIT_DIRECTORIES};
+use super::unit::{self, Preload};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+const DROP_IN: &str = "windlass.conf";
+
+/// Plans the drop-in of a service.
+pub fn plan(
+    plan: &mut Plan,
+    context: &Context<'_>,
+    record: &Record,
+    name: &str,
+    library: &Path,
+) -> Result<(), Failure> {
+    let unit = unit_name(name)?;
+    let place = context.place;
+    let files = files_of(place, &unit);
+    if !files.iter().any(|file| file.is_unit) {
+        let what = format!("service {unit}");
+        return Err(Failure::new(Exit::Failure, what, "there is no such unit")
+            .advise(format!("looked in {}", UNIT_DIRECTORIES.join(", ")))
+            .advise("names of services: systemctl list-unit-files --type=service"));
+    }
+    let own = Path::new("/etc/systemd/system").join(format!("{unit}.d")).join(DROP_IN);
+    let mut earlier: Option<String> = None;
+    for file in files.iter().filter(|file| file.path != own) {
+        let real = place.real(&file.path, Last::Followed)?;
+        if real == Path::new("/dev/null") || real == place.root().join("dev/null") {
+            return Err(refuse(&unit, &file.path, "is a link to /dev/null: the unit is masked")
+                .advise(format!("if it is to run again: systemctl unmask {unit}")));
+        }
+        let text = std::fs::read(&real)
+            .map_err(|error| Failure::new(Exit::Failure, format!("can't read {}", real.display()), error))?;
+        let found = unit::read(&String::from_utf8_lossy(&text));
+        if let Some(setting) = found.other_root {
+            let why =
+                format!("sets {setting}: the library is not there under another root, and the loader would complain");
+            return Err(refuse(&unit, &file.path, &why)
+                .advise("such a service needs Windlass inside its own root: windlass install --root DIR"));
+        }
+        if let Some(environment) = found.environment_files.iter().find(|path| names_preload(place, path)) {
+            let why = format!("reads LD_PRELOAD from {environment}, which no drop-in can add to");
+            return Err(refuse(&unit, &file.path, &why)
+                .advise(format!("put {} in front of the value in {environment} yourself", library.display())));
+        }
+        match found.preload {
+            Preload::Untouched => {}
+            // systemd reads drop-ins in the order of their names, whatever their directory.
+            _ if !file.is_unit && file.path.file_name() > own.file_name() => {
+                let why = format!("sets LD_PRELOAD, and is read after our {DROP_IN}");
+                return Err(refuse(&unit, &file.path, &why)
+                    .advise(format!("put {} in front of the value there yourself", library.display())));
+            }
+            Preload::Unset => earlier = None,
+            Preload::Set(value) => earlier = Some(value),
+        }
+    }
+    let earlier = earlier.filter(|value| !value.is_empty());
+    let value = match &earlier {
+        Some(kept) if kept.split([':', ' ']).any(|name| Path::new(name) == library) => kept.clone(),
+        Some(kept) => format!("{}:{kept}", library.display()),
+        None => library.display().to_string(),
+    };
+    let line =
+        format!("Environment=\"LD_PRELOAD={}\"", value.replace('%', "%%").replace('\\', "\\\\").replace('"', "\\\""));
+    let mut text = String::from("# Put here by `windlass install --service`, removed by `windlass uninstall`.\n");
+    if earlier.is_some() {
+        text.push_str("# What the unit sets itself is kept, behind the library.\n");
+    }
+    text.push_str(&format!("[Service]\n{line}\n"));
+    let why = "the service and its child processes load the library, from the next start on";
+    let file = NewFile {
+        target: Target::Service(unit.clone()),
+        path: own,
+        content: Content::Bytes(text.into_bytes()),
+        mode: 0o644,
+        lines: vec![line],
+        why,
+        if_foreign: Foreign::Refuse("remove or rename that file (systemctl daemon-reload), and run this again"),
+    };
+    plan.file(context, record, file)?;
+    if let Some(kept) = earlier {
+        plan.notes.push(format!("{unit} sets LD_PRELOAD to {kept} itself, which is kept behind the library"));
+    }
+    if plan.steps.last().is_some_and(|step| step.to_do) && context.systemd == Systemd::Running {
+        plan.notes.push(format!("{unit} goes on as it is until you restart it: systemctl restart {unit}"));
+    }
+    Ok(())
+}
+
+fn refuse(unit: &str, path: &Path, why: &str) -> Failure {
+    Failure::new(Exit::Failure, format!("can't activate Windlass for {unit}"), format!("{} {why}", path.display()))
+}
+
+/// The full name of a service.
+fn unit_name(name: &str) -> Result<String, Failure> {
+    let is_valid = |character: char| character.is_ascii_alphanumeric() || ":-_.\\@".contains(character);
+    if name.is_empty() || !name.chars().all(is_valid) || name.starts_with('.') {
+        return Err(Failure::new(Exit::Usage, format!("--service {name:?}"), "not the name of a systemd service"));
+    }
+    match name.rsplit_once('.') {
+        Some((_, "service")) => Ok(name.to_owned()),
+        Some((_, kind @ ("socket" | "timer" | "path" | "target" | "mount" | "slice"))) => {
+            let why = format!("a {kind} unit runs no program");
+            Err(Failure::new(Exit::Usage, format!("--service {name}"), why).advise("name the service that it starts"))
+        }
+        _ => Ok(format!("{name}.service")),
+    }
+}
+
+#[derive(Debug)]
+struct UnitFile {
+    path: PathBuf,
+    is_unit: bool,
+}
+
+/// The unit file and its drop-ins, in the order in which systemd reads them (systemd.unit(5)): the most important unit file
+/// of that name, or of its template; then drop-ins by file name, of which the most important directory's counts.
+fn files_of(place: &Place, unit: &str) -> Vec<UnitFile> {
+    let template = unit.split_once('@').map(|(stem, _)| format!("{stem}@.service"));
+    let names: Vec<_> = std::iter::once(unit.to_owned()).chain(template).collect();
+    let in_directories =
+        |name: &str| UNIT_DIRECTORIES.iter().map(|directory| Path::new(directory).join(name)).collect::<Vec<_>>();
+    let is_there = |path: &PathBuf| place.real(path, Last::Itself).is_ok_and(|real| real.symlink_metadata().is_ok());
+    let mut files = Vec::new();
+    if let Some(path) = names.iter().flat_map(|name| in_directories(name)).find(is_there) {
+        files.push(UnitFile { path, is_unit: true });
+    }
+    let mut folders: Vec<String> = names.iter().map(|name| format!("{name}.d")).collect();
+    // foo-bar-.service.d, foo-.service.d, service.d
+    let stem = unit.trim_end_matches(".service");
+    folders.extend(stem.match_indices('-').rev().map(|(at, _)| format!("{}.service.d", &stem[..=at])));
+    folders.push("service.d".into());
+    let mut drop_ins = std::collections::BTreeMap::new();
+    for folder in folders.iter().flat_map(|name| in_directories(name)) {
+        let entries = place.real(&folder, Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if Path::new(&name).extension().is_some_and(|extension| extension == "conf") {
+                drop_ins.entry(name.clone()).or_insert_with(|| folder.join(name));
+            }
+        }
+    }
+    // A drop-in that is a link to /dev/null is switched off.
+    let is_on = |path: &PathBuf| place.real(path, Last::Followed).is_ok_and(|real| real.is_file());
+    files.extend(drop_ins.into_values().filter(is_on).map(|path| UnitFile { path, is_unit: false }));
+    files
+}
+
+/// Whether an environment file sets LD_PRELOAD. One that can't be read can't be read by systemd either, or is optional.
+fn names_preload(place: &Place, path: &str) -> bool {
+    let real = place.real(Path::new(path), Last::Followed);
+    let text = real.ok().and_then(|real| std::fs::read(real).ok()).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().any(|line| line.trim_start().starts_with("LD_PRELOAD="))
+}

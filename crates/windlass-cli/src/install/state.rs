@@ -1,0 +1,162 @@
+//! The state directory: made at once with the record in it, locked while it is used, and gone at once.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+
+use super::disk::{self, Attributes, Disk};
+use super::place::{Last, Place};
+use super::record::{FILE_NAME, Record};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Only its owner can open it, so that nobody else can hold the lock.
+const LOCK: &str = "lock";
+const NEW: &str = ".windlass-new-";
+
+/// The lock on a state directory, until it is dropped.
+#[derive(Debug)]
+pub struct Locked {
+    file: File,
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing would not do: a child process may have the descriptor until it executes its program.
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+/// Opens and locks the state directory; makes it with an empty record if it is not there.
+pub fn open_or_make(place: &Place, disk: &Disk) -> Result<Locked, Failure> {
+    loop {
+        if let Some(locked) = open(place, disk)? {
+            return Ok(locked);
+        }
+        make(place, disk)?;
+    }
+}
+
+/// Opens and locks it; none if there is none.
+pub fn open(place: &Place, disk: &Disk) -> Result<Option<Locked>, Failure> {
+    let directory = place.real(&place.state, Last::Followed)?;
+    let path = directory.join(LOCK);
+    loop {
+        if !directory.is_dir() {
+            return Ok(None);
+        }
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = match file {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(|error| disk::failure("open", &path, &error))?,
+        };
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(Failure::new(Exit::Failure, path.display().to_string(), "locked by another windlass")
+                    .advise("an installation or removal is running: wait until it is done, then run this again"));
+            }
+            Err(error) => return Err(disk::failure("lock", &path, &error.into())),
+        }
+        // Somebody may have removed the directory while we waited for nothing: then this is a lock on a file without name.
+        let same = |found: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == found.ino());
+        if fs::metadata(&path).is_ok_and(same) {
+            disk.remove_temporary(&directory.join(FILE_NAME))?;
+            return Ok(Some(Locked { file }));
+        }
+    }
+}
+
+/// Makes the directory with all of its missing parents under another name, and gives it its own at the end: there is never
+/// a directory of ours without a record that says so.
+fn make(place: &Place, disk: &Disk) -> Result<(), Failure> {
+    remove_leftovers(place, disk)?;
+    let (existing, missing) = split(place)?;
+    let Some(first) = missing.first() else { return Ok(()) };
+    let top = existing.join(format!("{NEW}{first}"));
+    let mut directory = top.clone();
+    disk.make_directory(&directory)?;
+    for name in &missing[1..] {
+        directory.push(name);
+        disk.make_directory(&directory)?;
+    }
+    let mut record = Record::empty();
+    record.made_directories = missing.len();
+    disk.replace(&directory.join(FILE_NAME), &record.to_bytes(), &Attributes::Own(record.mode()))?;
+    let final_name = existing.join(first);
+    match disk.rename_new(&top, &final_name) {
+        // Another one was quicker, and its directory will do.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_leftovers(place, disk),
+        other => other.map_err(|error| disk::failure("make the directory", &final_name, &error)),
+    }
+}
+
+/// Removes the directory, with those of its parents that were made for it and hold nothing else. The caller has the lock.
+pub fn remove(place: &Place, made_directories: usize, disk: &Disk) -> Result<(), Failure> {
+    let directory = place.real(&place.state, Last::Followed)?;
+    // Of the directories that we made, the outermost that leads to nothing but ours.
+    let mut top = directory.clone();
+    for _ in 1..made_directories {
+        match top.parent() {
+            Some(parent) if holds_one(parent) => top = parent.to_owned(),
+            _ => break,
+        }
+    }
+    let (Some(name), true) = (top.file_name(), made_directories > 0) else {
+        // The directory itself was there before: take out what is ours.
+        disk.remove(&directory.join(FILE_NAME))?;
+        return disk.remove(&directory.join(LOCK));
+    };
+    let gone = top.with_file_name(format!("{NEW}{}", name.to_string_lossy()));
+    disk.rename_new(&top, &gone).map_err(|error| disk::failure("remove the directory", &top, &error))?;
+    remove_leftovers(place, disk)
+}
+
+/// Removes what a killed [`make`] or [`remove`] left behind.
+pub fn remove_leftovers(place: &Place, disk: &Disk) -> Result<(), Failure> {
+    let directory = place.real(&place.state, Last::Followed)?;
+    let mut below = PathBuf::new();
+    for ancestor in directory.ancestors().take(4) {
+        let (Some(parent), Some(name)) = (ancestor.parent(), ancestor.file_name()) else { break };
+        let top = parent.join(format!("{NEW}{}", name.to_string_lossy()));
+        if top.is_dir() {
+            let mut inner = top.join(&below);
+            while !inner.is_dir() {
+                inner.pop();
+            }
+            if inner == top.join(&below) {
+                disk.remove_flat_directory(&inner)?;
+                inner.pop();
+            }
+            while inner.starts_with(&top) {
+                disk.remove_directory(&inner)?;
+                inner.pop();
+            }
+        }
+        below = Path::new(name).join(&below);
+    }
+    Ok(())
+}
+
+/// The part of the path that exists, and the names of the directories that don't.
+fn split(place: &Place) -> Result<(PathBuf, Vec<String>), Failure> {
+    let directory = place.real(&place.state, Last::Followed)?;
+    let mut missing = Vec::new();
+    let mut existing = directory.as_path();
+    while let (false, Some(parent), Some(name)) = (existing.is_dir(), existing.parent(), existing.file_name()) {
+        if fs::symlink_metadata(existing).is_ok() {
+            let error = io::Error::from(ErrorKind::NotADirectory);
+            return Err(disk::failure("make the directory", existing, &error));
+        }
+        missing.insert(0, name.to_string_lossy().into_owned());
+        existing = parent;
+    }
+    Ok((existing.to_owned(), missing))
+}
+
+fn holds_one(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|entries| entries.count() == 1)
+}

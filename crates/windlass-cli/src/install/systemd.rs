@@ -1,0 +1,66 @@
+//! systemd: whether it is there, and what is said to it.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::place::Place;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Where units are looked for, most important first (systemd.unit(5)).
+pub const UNIT_DIRECTORIES: [&str; 6] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+    "/run/systemd/generator",
+];
+
+/// How much of systemd there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Systemd {
+    /// None.
+    Missing,
+    /// Its files are installed, but it does not run here: an image, a container.
+    Installed,
+    /// It runs this machine.
+    Running,
+}
+
+impl Systemd {
+    /// Looks at a place. sd_booted(3) is the existence of one directory.
+    pub fn of(place: &Place) -> Systemd {
+        if place.is_machine() && Path::new("/run/systemd/system").is_dir() {
+            return Systemd::Running;
+        }
+        let there = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"].iter().any(|path| place.exists(path));
+        if there { Systemd::Installed } else { Systemd::Missing }
+    }
+}
+
+/// Whether a unit is running.
+pub fn is_active(unit: &str) -> bool {
+    systemctl(["is-active", "--quiet", unit]).status().is_ok_and(|status| status.success())
+}
+
+/// Runs systemctl, and fails as it does.
+pub fn call<const N: usize>(arguments: [&str; N]) -> Result<(), Failure> {
+    let what = || format!("systemctl {}", arguments.join(" "));
+    let output = systemctl(arguments).stdout(Stdio::null()).output();
+    let output = output.map_err(|error| Failure::new(Exit::Failure, what(), error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() };
+    Err(Failure::new(Exit::Failure, what(), why)
+        .advise("the files are in place; run this command by hand when systemd is well, or run windlass again"))
+}
+
+fn systemctl<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new("systemctl");
+    command.args(arguments).stdin(Stdio::null());
+    command
+}

@@ -1,0 +1,217 @@
+//! Bytes of files: how they are kept in the record, and how our part is put into them and taken out.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::record::Mark;
+
+/// First line of a block in a profile.
+pub const BEGIN: &str = "# >>> windlass >>> put here by `windlass install --shell`, removed by `windlass uninstall`";
+/// Last line of it.
+pub const END: &str = "# <<< windlass <<<";
+
+/// The bytes of a file in JSON: as text where they are text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bytes {
+    /// UTF-8.
+    Text(String),
+    /// Anything, in hexadecimal.
+    Hex(String),
+}
+
+impl Bytes {
+    /// Of these bytes.
+    pub fn of(bytes: &[u8]) -> Bytes {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Bytes::Text(text.to_owned()),
+            Err(_) => Bytes::Hex(hex(bytes)),
+        }
+    }
+
+    /// The bytes; none if this is not hexadecimal.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        let hex = match self {
+            Bytes::Text(text) => return Some(text.clone().into_bytes()),
+            Bytes::Hex(hex) => hex.as_bytes(),
+        };
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let pairs = hex.chunks(2).map(|pair| match pair {
+            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+            _ => None,
+        });
+        pairs.collect()
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Mark {
+    /// `text` without what this mark stands for; none if it is not in there.
+    pub fn taken_out_of(&self, text: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Mark::Names(libraries) => {
+                let mut rest = None;
+                for library in libraries {
+                    rest = without_name(rest.as_deref().unwrap_or(text), library).or(rest);
+                }
+                rest
+            }
+            Mark::Block => without_block(text),
+        }
+    }
+}
+
+/// Whether a list as that in /etc/ld.so.preload holds a name: separated by white space or colons, "#" begins a comment
+/// (glibc, elf/rtld.c).
+pub fn has_name(text: &[u8], library: &Path) -> bool {
+    text.split(|byte| *byte == b'\n').any(|line| names(line).any(|name| name == library.as_os_str().as_bytes()))
+}
+
+/// The list with a name at its end, on a line of its own.
+pub fn with_name(text: &[u8], library: &Path) -> Vec<u8> {
+    let mut text = ended(text);
+    text.extend(library.as_os_str().as_bytes());
+    text.push(b'\n');
+    text
+}
+
+fn without_name(text: &[u8], library: &Path) -> Option<Vec<u8>> {
+    if !has_name(text, library) {
+        return None;
+    }
+    let library = library.as_os_str().as_bytes();
+    let mut kept = Vec::new();
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        if names(line).all(|name| name != library) {
+            kept.extend(line);
+        } else if names(line).any(|name| name != library) || line.contains(&b'#') {
+            kept.extend(cut(line, library));
+        }
+    }
+    Some(kept)
+}
+
+fn names(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let code = line.split(|byte| *byte == b'#').next().unwrap_or_default();
+    code.split(|byte| is_separator(*byte)).filter(|name| !name.is_empty())
+}
+
+fn is_separator(byte: u8) -> bool {
+    byte == b':' || byte.is_ascii_whitespace()
+}
+
+/// The line without the name, and without the separators behind it.
+fn cut(line: &[u8], library: &[u8]) -> Vec<u8> {
+    let code = line.iter().position(|byte| *byte == b'#').unwrap_or(line.len());
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while at < code {
+        let end = line[at..code].iter().position(|byte| is_separator(*byte)).map_or(code, |length| at + length);
+        let next = line[end..code].iter().position(|byte| !is_separator(*byte)).map_or(code, |length| end + length);
+        if &line[at..end] != library {
+            kept.extend(&line[at..next]);
+        } else if next == code && line.ends_with(b"\n") && code == line.len() {
+            kept.push(b'\n');
+        }
+        at = next.max(end + usize::from(end == at));
+    }
+    kept.extend(&line[code..]);
+    kept
+}
+
+/// A profile with our block at its end.
+pub fn with_block(text: &[u8], block: &str) -> Vec<u8> {
+    let mut text = ended(text);
+    text.extend(block.as_bytes());
+    text
+}
+
+fn without_block(text: &[u8]) -> Option<Vec<u8>> {
+    let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    let is = |line: &[u8], marker: &str| line.trim_ascii_end() == marker.as_bytes();
+    let begin = lines.iter().position(|line| is(line, BEGIN))?;
+    let length = lines[begin..].iter().position(|line| is(line, END))?;
+    Some([&lines[..begin], &lines[begin + length + 1..]].concat().concat())
+}
+
+/// `text` with its last line ended.
+fn ended(text: &[u8]) -> Vec<u8> {
+    let mut text = text.to_vec();
+    if text.last().is_some_and(|byte| *byte != b'\n') {
+        text.push(b'\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "/usr/lib/windlass/ours.so";
+
+    fn without(text: &str) -> Option<String> {
+        Mark::Names(vec![OURS.into()]).taken_out_of(text.as_bytes()).map(|text| String::from_utf8(text).unwrap())
+    }
+
+    #[test]
+    fn a_name_is_put_in_and_taken_out() {
+        for before in ["", "/lib/a.so\n", "# nothing\n", "/lib/a.so:/lib/b.so /lib/c.so # x\n", "\n\n"] {
+            let after = with_name(before.as_bytes(), Path::new(OURS));
+            assert!(has_name(&after, Path::new(OURS)) && !has_name(before.as_bytes(), Path::new(OURS)));
+            assert_eq!(without(std::str::from_utf8(&after).unwrap()).as_deref(), Some(before));
+        }
+        assert_eq!(with_name(b"/lib/a.so", Path::new(OURS)), format!("/lib/a.so\n{OURS}\n").as_bytes());
+    }
+
+    #[test]
+    fn only_the_name_is_taken_out_of_a_line_with_others() {
+        let text = |line: &str| line.replace("@", OURS);
+        for (line, left) in [
+            ("@\n", ""),
+            ("  @ \n", ""),
+            ("/a.so @\n", "/a.so \n"),
+            ("@ /a.so\n", "/a.so\n"),
+            ("/a.so:@:/b.so\n", "/a.so:/b.so\n"),
+            ("@ # why\n", "# why\n"),
+            ("/a.so\n@\n/b.so", "/a.so\n/b.so"),
+            ("@ @\n/b.so\n", "/b.so\n"),
+            (" /a.so @", " /a.so "),
+        ] {
+            assert_eq!(without(&text(line)).as_deref(), Some(left), "{line}");
+        }
+        assert_eq!(without(&text("/a.so # @\n")), None);
+        assert_eq!(without(&text("@.other\n")), None);
+    }
+
+    #[test]
+    fn a_block_is_put_in_and_taken_out() {
+        let block = format!("{BEGIN}\nexport X=1\n{END}\n");
+        let after = with_block(b"umask 022", &block);
+        assert_eq!(after, format!("umask 022\n{block}").as_bytes());
+        let more = [&after[..], b"alias x=y\n"].concat();
+        assert_eq!(Mark::Block.taken_out_of(&more).unwrap(), b"umask 022\nalias x=y\n");
+        assert_eq!(Mark::Block.taken_out_of(b"umask 022\n"), None);
+        assert_eq!(Mark::Block.taken_out_of(format!("{BEGIN}\nexport X=1\n").as_bytes()), None, "no end marker");
+    }
+
+    #[test]
+    fn bytes_survive_the_record() {
+        for bytes in [&b""[..], b"text\n", b"\xff\x00\xfe\n"] {
+            let json = serde_json::to_string(&Bytes::of(bytes)).unwrap();
+            assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap().bytes().unwrap(), bytes);
+        }
+        assert_eq!(Bytes::Hex("0".into()).bytes(), None);
+        assert_eq!(Bytes::Hex("zz".into()).bytes(), None);
+    }
+}

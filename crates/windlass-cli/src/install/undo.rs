@@ -1,0 +1,190 @@
+//! Undoing what is recorded, from the last change to the first: names go before the files they name.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::apply::Executor;
+use super::disk::Attributes;
+use super::machine::LIST;
+use super::place::{Last, Place};
+use super::record::{Change, Kind, Record, Target};
+use super::state;
+use super::systemd::{self, Systemd};
+use super::text::{has_name, sha256};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// How one change is undone.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Undo {
+    /// What it was for.
+    pub target: Target,
+    /// Where, in the root.
+    pub path: PathBuf,
+    /// What happens there.
+    pub what: &'static str,
+    #[serde(skip)]
+    change: Change,
+    #[serde(skip)]
+    action: Action,
+}
+
+#[derive(Debug, PartialEq)]
+enum Action {
+    /// It is as if it had never been, or has to stay: only the record changes.
+    Forget,
+    Remove,
+    RemoveDirectory,
+    RemoveStores,
+    Write(Vec<u8>),
+    Stop(String),
+}
+
+/// What undoing these targets (all, if there are none) takes. What only they needed goes with them.
+pub fn plan(record: &Record, targets: &[Target], place: &Place) -> Result<Vec<Undo>, Failure> {
+    let chosen = chosen(record, targets);
+    let changes = record.changes.iter().rev().filter(|change| chosen.contains(&change.target));
+    // Nothing may be named that is gone, also where the name was put in long before the file that it has now.
+    let (first, last): (Vec<_>, Vec<_>) = changes.partition(|change| change.target.is_activation());
+    first.into_iter().chain(last).map(|change| undo(change, place)).collect()
+}
+
+fn chosen(record: &Record, targets: &[Target]) -> BTreeSet<Target> {
+    let all: BTreeSet<_> = record.changes.iter().map(|change| change.target.clone()).collect();
+    if targets.is_empty() {
+        return all;
+    }
+    let mut chosen: BTreeSet<_> = targets.iter().cloned().collect();
+    if all.iter().filter(|target| target.is_activation()).all(|target| chosen.contains(target)) {
+        chosen.insert(Target::Library);
+    }
+    chosen
+}
+
+fn undo(change: &Change, place: &Place) -> Result<Undo, Failure> {
+    let (what, action) = match &change.kind {
+        Kind::Directory => ("remove the directory, if it is empty", Action::RemoveDirectory),
+        Kind::Stores => ("remove the compiled stores", Action::RemoveStores),
+        Kind::Started { unit } => ("stop", Action::Stop(unit.clone())),
+        Kind::Link { to } => match std::fs::read_link(place.real(&change.path, Last::Itself)?) {
+            Ok(now) if now == *to => ("remove", Action::Remove),
+            Ok(_) => ("keep: it was changed since, and leads elsewhere", Action::Forget),
+            Err(_) => ("is gone already", Action::Forget),
+        },
+        Kind::File { sha256: then, lines } => match read(&place.real(&change.path, Last::Itself)?)? {
+            None => ("is gone already", Action::Forget),
+            Some(now) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
+            Some(now) => match without_lines(&now, lines) {
+                Some(rest) => ("take out our line; it was changed since, and the rest is kept", Action::Write(rest)),
+                None => ("keep: it was changed since; remove it yourself if it is not needed", Action::Forget),
+            },
+        },
+        Kind::Edit { before, sha256: then, mark } => {
+            match (read(&place.real(&change.path, Last::Followed)?)?, before) {
+                (None, _) => ("is gone already", Action::Forget),
+                (Some(now), Some(before)) if then.contains(&sha256(&now)) => {
+                    let bytes = before.bytes().ok_or_else(|| {
+                        Failure::new(Exit::Failure, "the record", format!("damaged at {}", change.path.display()))
+                    })?;
+                    ("put back as it was", Action::Write(bytes))
+                }
+                (Some(now), None) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
+                (Some(now), _) => match mark.taken_out_of(&now) {
+                    None => ("nothing of ours is in there", Action::Forget),
+                    Some(rest) if rest.trim_ascii().is_empty() && before.is_none() => ("remove", Action::Remove),
+                    Some(rest) => {
+                        let what = "take out our part; it was changed since, and the rest is kept";
+                        (what, Action::Write(rest))
+                    }
+                },
+            }
+        }
+    };
+    Ok(Undo { target: change.target.clone(), path: change.path.clone(), what, change: change.clone(), action })
+}
+
+fn read(real: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    match std::fs::read(real) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(Failure::new(Exit::Failure, format!("can't read {}", real.display()), error)),
+    }
+}
+
+/// None: they are not in there.
+fn without_lines(text: &[u8], ours: &[String]) -> Option<Vec<u8>> {
+    let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    let is_ours = |line: &&[u8]| ours.iter().any(|own| line.trim_ascii() == own.as_bytes());
+    lines.iter().any(is_ours).then(|| lines.into_iter().filter(|line| !is_ours(line)).collect::<Vec<_>>().concat())
+}
+
+impl Executor<'_> {
+    /// Undoes what is planned; the record shrinks with each change that is gone. Without anything left in it, it goes as well.
+    pub fn uninstall(&mut self, plan: &[Undo], systemd: Systemd) -> Result<(), Failure> {
+        self.begin()?;
+        let mut full = Vec::new();
+        for undo in plan {
+            if self.undo(undo)? {
+                self.record.changes.retain(|change| *change != undo.change);
+                self.write()?;
+            } else {
+                full.push(&undo.change);
+            }
+        }
+        // Directories that hold something of others are theirs now; those that hold something of ours are still needed.
+        let others: Vec<_> = self.record.changes.iter().filter(|change| !full.contains(change)).cloned().collect();
+        self.record.changes.retain(|change| {
+            !full.contains(&change) || others.iter().any(|other| other.path.starts_with(&change.path))
+        });
+        if systemd == Systemd::Running && plan.iter().any(|undo| undo.path.starts_with("/etc/systemd/system")) {
+            systemd::call(["daemon-reload"])?;
+        }
+        if self.record.changes.is_empty() {
+            return state::remove(self.place, self.record.made_directories, self.disk);
+        }
+        self.record.unfinished = false;
+        self.write()
+    }
+
+    /// Says whether it is gone.
+    fn undo(&self, undo: &Undo) -> Result<bool, Failure> {
+        let last = if matches!(undo.change.kind, Kind::Edit { .. }) { Last::Followed } else { Last::Itself };
+        let real = self.place.real(&undo.path, last)?;
+        match &undo.action {
+            Action::Forget => {}
+            Action::Remove => {
+                if undo.target == Target::Library {
+                    self.is_not_named(&undo.path)?;
+                }
+                self.disk.remove(&real)?;
+            }
+            Action::RemoveDirectory => return self.disk.remove_directory(&real),
+            Action::RemoveStores => self.disk.remove_flat_directory(&real)?,
+            // Mode and owner are as before, unless somebody wanted them otherwise since.
+            Action::Write(bytes) => self.disk.replace(&real, bytes, &Attributes::As(real.clone()))?,
+            Action::Stop(unit) => {
+                if systemd::is_active(unit) {
+                    systemd::call(["stop", unit])?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// A library that is named in the machine's list must not go: the loader would print an error in every program.
+    fn is_not_named(&self, library: &Path) -> Result<(), Failure> {
+        let list = self.place.real(Path::new(LIST), Last::Followed)?;
+        match read(&list)? {
+            Some(text) if has_name(&text, library) => Err(Failure::new(
+                Exit::Failure,
+                format!("can't remove {}", library.display()),
+                format!("{LIST} names it, though not by `windlass install`"),
+            )
+            .advise("take the name out of that file first: without the library every program would print an error")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Compiled stores of ordinary users: where they are, and who believes them.
+//!
+//! As root these tests become an ordinary user; else they are run as who they are run as.
+
+mod common;
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use common::{copy_program, fixture, is_root, json_of};
+use predicates::prelude::*;
+use predicates::str::contains;
+
+/// nobody, on most systems; no account is needed.
+const USER: u32 = 65_534;
+
+/// A place that the user may look into, and a copy of the command there: the build's own directory may be private.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        copy_program(env!("CARGO_BIN_EXE_windlass"), &directory.path().join("windlass"));
+        std::fs::copy(fixture("rsa.pem"), directory.path().join("bundle.pem")).unwrap();
+        let home = directory.path().join("home");
+        std::fs::create_dir(&home).unwrap();
+        if is_root() {
+            chown(&home, Some(USER), Some(USER)).unwrap();
+        }
+        Place(directory)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The command, as an ordinary user with a home.
+    fn windlass(&self) -> assert_cmd::Command {
+        let (program, user) = (self.path("windlass"), USER.to_string());
+        let mut command = if is_root() {
+            let mut command = assert_cmd::Command::new("setpriv");
+            command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]).arg(program);
+            command
+        } else {
+            assert_cmd::Command::new(program)
+        };
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.path("home"));
+        command
+    }
+
+    fn compile(&self) -> assert_cmd::Command {
+        let mut command = self.windlass();
+        command.arg("compile").arg(self.path("bundle.pem"));
+        command
+    }
+}
+
+fn stores(directory: &Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
+    entries.filter(|entry| entry.as_ref().unwrap().path().extension().is_some()).count()
+}
+
+#[test]
+fn a_users_stores_are_in_the_users_cache() {
+    let place = Place::new();
+    place.compile().assert().success().stderr("");
+    let directory = place.path("home/.cache/windlass");
+    assert_eq!(stores(&directory), 1);
+    assert_eq!(directory.metadata().unwrap().uid(), place.path("home").metadata().unwrap().uid());
+    let shown = contains(format!("2. {}\n", directory.display())).and(contains("  fresh\n"));
+    place.windlass().args(["cache", "status"]).assert().success().stdout(shown);
+
+    let other = place.path("home/xdg");
+    place.compile().env("XDG_CACHE_HOME", &other).assert().success();
+    assert_eq!(stores(&other.join("windlass")), 1);
+    // Only absolute paths count.
+    place.compile().env("XDG_CACHE_HOME", "xdg").arg("--check").assert().success();
+    let expected =
+        contains("no directory for compiled stores: neither XDG_CACHE_HOME nor HOME").and(contains("--store DIR"));
+    place.compile().env_remove("HOME").assert().code(1).stderr(expected);
+
+    place.windlass().args(["cache", "clear"]).assert().success();
+    assert_eq!((stores(&directory), stores(&other.join("windlass"))), (0, 1));
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_to_is_said_at_once() {
+    let place = Place::new();
+    let directory = place.path("home/closed");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o555)).unwrap();
+    for below in ["", "not/there/yet"] {
+        let store = directory.join(below);
+        let expected = format!("windlass: cannot write to {}: Permission denied\n  help: ", store.display());
+        place.compile().arg("--store").arg(&store).assert().code(1).stdout("").stderr(contains(expected));
+    }
+    // Checking writes nothing, so it may be done.
+    place.compile().arg("--check").arg("--store").arg(&directory).assert().code(5);
+}
+
+#[test]
+fn a_source_that_may_not_be_read_is_3() {
+    let place = Place::new();
+    std::fs::set_permissions(place.path("bundle.pem"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    place.compile().assert().code(3).stderr(contains("Permission denied"));
+}
+
+/// Root believes root only; a user believes root and itself.
+#[test]
+fn who_believes_whom() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let state = |place: &Place, store: &Path| {
+        let output =
+            place.windlass().env("WINDLASS_STORE", store).args(["cache", "status", "--json"]).output().unwrap();
+        let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        status["directories"][0]["stores"][0]["state"].as_str().unwrap().to_owned()
+    };
+    let roots = place.path("roots");
+    let (report, status) = json_of(&roots, &["compile".as_ref(), place.path("bundle.pem").as_os_str()]);
+    assert_eq!(status, 0, "{report:#}");
+    assert_eq!(state(&place, &roots), "fresh");
+
+    let users = place.path("home/users");
+    place.compile().arg("--store").arg(&users).assert().success();
+    assert_eq!(state(&place, &users), "fresh");
+    let (status, _) = json_of(&users, &["cache".as_ref(), "status".as_ref()]);
+    assert_eq!(status["directories"][0]["state"], "distrusted", "{status:#}");
+    let why = format!("belongs to user {USER}, not to root");
+    assert!(status["directories"][0]["detail"].as_str().unwrap().contains(&why), "{status:#}");
+    // Root does not write there either: nobody could rely on it.
+    let mut command = common::windlass();
+    command.arg("compile").arg("--store").arg(&users).arg(place.path("bundle.pem"));
+    command.assert().code(1).stderr(contains(why));
+
+    // A file of another user, in a directory of one's own.
+    let file = std::fs::read_dir(&users).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.extension().is_some()).unwrap();
+    chown(&file, Some(USER - 1), None).unwrap();
+    assert_eq!(state(&place, &users), "distrusted");
+}
+
+/// In a mount namespace, so that this machine's own directory stays as it is.
+#[test]
+fn roots_stores_are_the_machines() {
+    let unshare = |line: &str| {
+        let mut command = std::process::Command::new("unshare");
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", "/no/such/home");
+        command.args(["--mount", "sh", "-ec", &format!("mount -t tmpfs none /var/cache; {line}")]);
+        command.output().unwrap()
+    };
+    if !is_root() || !unshare("true").status.success() {
+        return;
+    }
+    let place = Place::new();
+    let windlass = place.path("windlass");
+    let compile = format!("{0} compile {1}; {0} cache status", windlass.display(), place.path("bundle.pem").display());
+    let user = format!("setpriv --reuid {USER} --regid {USER} --clear-groups {} cache status", windlass.display());
+    let output =
+        unshare(&format!("{compile}; stat -c '%U %a' /var/cache/windlass; {user}; {} cache clear", windlass.display()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.starts_with("/var/cache/windlass (compiled stores"), "{text}");
+    // Root and the user look there first, and believe it.
+    assert_eq!(text.matches("1. /var/cache/windlass\n").count(), 2, "{text}");
+    assert_eq!(text.matches("  fresh\n").count(), 2, "{text}");
+    assert!(text.contains("\nroot 755\n") && text.contains("\nremoved /var/cache/windlass/"), "{text}");
+}

@@ -1,0 +1,217 @@
+//! `windlass install` and `windlass uninstall` as a command: what it shows, asks and ends with. What they do to a file system is
+//! tested after each single change in src/install/tests.rs, and with a package in a minimal system in tests/packaging.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::{std_windlass, windlass};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+const HOOK: &str = "etc/ca-certificates/update.d/windlass";
+
+/// The same with a command of its own, which need not be copied: quicker for tests that do it often.
+fn image_with_command() -> tempfile::TempDir {
+    let image = image();
+    fs::create_dir(image.path().join("usr/bin")).unwrap();
+    fs::write(image.path().join("usr/bin/windlass"), "").unwrap();
+    image
+}
+
+/// The root of an image with a trust store, a place for hooks, and systemd.
+fn image() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for directory in
+        ["etc/ca-certificates/update.d", "etc/ssl/certs", "etc/systemd/system", "usr/lib/systemd", "usr/local", "var"]
+    {
+        fs::create_dir_all(root.path().join(directory)).unwrap();
+    }
+    fs::write(root.path().join("usr/lib/systemd/systemd"), "").unwrap();
+    fs::copy(common::fixture("rsa.pem"), root.path().join("etc/ssl/certs/ca-certificates.crt")).unwrap();
+    root
+}
+
+fn snapshot(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(path) = left.pop() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = match () {
+            () if metadata.is_symlink() => format!("-> {}", fs::read_link(&path).unwrap().display()),
+            () if metadata.is_dir() => {
+                left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                String::new()
+            }
+            () => format!("{:?}", fs::read(&path).unwrap()),
+        };
+        all.insert(path, format!("{:o} {content}", metadata.mode()));
+    }
+    all
+}
+
+fn install(root: &Path, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    windlass().arg("install").arg("--root").arg(root).args(arguments).assert()
+}
+
+fn uninstall(root: &Path, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    windlass().arg("uninstall").arg("--root").arg(root).args(arguments).assert()
+}
+
+fn json(assert: &assert_cmd::assert::Assert) -> Value {
+    serde_json::from_slice(&assert.get_output().stdout).unwrap()
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_does_nothing() {
+    let image = image_with_command();
+    let before = snapshot(image.path());
+    let shown = contains(format!("/{HOOK}\n     create\n     why: compiles the trust store"));
+    install(image.path(), &["--dry-run"]).success().stdout(shown).stderr("");
+    let plan = json(&install(image.path(), &["--dry-run", "--json"]).success());
+    assert_eq!((plan["schema"].as_u64(), plan["dry_run"].as_bool()), (Some(1), Some(true)));
+    let steps = plan["steps"].as_array().unwrap();
+    let hook = steps.iter().find(|step| step["path"] == format!("/{HOOK}")).unwrap();
+    assert_eq!((&hook["target"], &hook["to_do"]), (&Value::from("upkeep"), &Value::from(true)));
+    assert_eq!(snapshot(image.path()), before);
+    uninstall(image.path(), &["--dry-run"]).success().stdout(contains("no installation is recorded"));
+    assert_eq!(snapshot(image.path()), before);
+}
+
+#[test]
+fn what_is_installed_is_removed_to_the_byte() {
+    let image = image();
+    let before = snapshot(image.path());
+    install(image.path(), &[]).success().stdout(contains("To do in ").and(contains("Done.")));
+    let hook = fs::read_to_string(image.path().join(HOOK)).unwrap();
+    assert!(hook.contains("/usr/local/bin/windlass compile") && !hook.contains("/usr/bin/windlass"), "{hook}");
+    assert_eq!(fs::metadata(image.path().join(HOOK)).unwrap().mode() & 0o7777, 0o755);
+    assert!(image.path().join("etc/systemd/system/paths.target.wants/windlass-compile.path").is_symlink());
+    assert!(fs::read_dir(image.path().join("var/cache/windlass")).unwrap().count() > 0, "a first compiled store");
+    install(image.path(), &[]).success().stdout(contains("Nothing to do").and(contains("Done.").not()));
+    let removal = json(&uninstall(image.path(), &["--dry-run", "--json"]).success());
+    assert!(
+        removal["steps"].as_array().unwrap().iter().any(|step| step["path"] == "/usr/local/bin/windlass"),
+        "{removal}"
+    );
+    uninstall(image.path(), &[]).success().stderr("");
+    assert_eq!(snapshot(image.path()), before);
+    uninstall(image.path(), &[]).success().stdout(contains("Nothing to do"));
+}
+
+#[test]
+fn the_umask_does_not_matter() {
+    let image = image();
+    let script = format!("umask 077; {} install --root {}", env!("CARGO_BIN_EXE_windlass"), image.path().display());
+    assert!(std::process::Command::new("sh").arg("-c").arg(script).stdout(Stdio::null()).status().unwrap().success());
+    for path in ["usr/local/bin", "usr/local/bin/windlass", HOOK, "var/lib/windlass", "var/cache/windlass"] {
+        assert_eq!(fs::metadata(image.path().join(path)).unwrap().mode() & 0o005, 0o005, "{path}");
+    }
+}
+
+#[test]
+fn links_do_not_lead_out_of_the_image() {
+    let image = image_with_command();
+    let outside = tempfile::tempdir().unwrap();
+    fs::remove_dir(image.path().join("etc/systemd/system")).unwrap();
+    symlink(outside.path(), image.path().join("etc/systemd/system")).unwrap();
+    let inside = image.path().join(outside.path().strip_prefix("/").unwrap());
+    install(image.path(), &[]).success();
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    assert!(inside.join("windlass-compile.path").is_file());
+    uninstall(image.path(), &[]).success();
+    assert!(!inside.exists());
+}
+
+#[test]
+fn a_users_shell_is_activated_and_back() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join(".profile"), "umask 022").unwrap();
+    let before = snapshot(home.path());
+    let command = |arguments: &[&str]| {
+        let mut command = windlass();
+        command.env("HOME", home.path()).env("SHELL", "/bin/sh").args(arguments);
+        command.assert()
+    };
+    command(&["install", "--shell", "--yes"]).success().stdout(contains(".profile"));
+    let profile = fs::read_to_string(home.path().join(".profile")).unwrap();
+    assert!(
+        profile.starts_with("umask 022\n# >>> windlass >>>") && profile.ends_with("# <<< windlass <<<\n"),
+        "{profile}"
+    );
+    let own = home.path().join(".local/lib/windlass/libwindlass_preload.so");
+    assert_eq!(fs::read(&own).unwrap(), fs::read(common::stand_in()).unwrap());
+    let said = std::process::Command::new("sh")
+        .args(["-c", ". ~/.profile; echo $LD_PRELOAD"])
+        .env("HOME", home.path())
+        .output();
+    assert_eq!(String::from_utf8(said.unwrap().stdout).unwrap().trim(), own.to_str().unwrap());
+    command(&["install", "--shell"]).success().stdout(contains("Nothing to do"));
+    command(&["uninstall", "--shell", "--yes"]).success();
+    assert_eq!(snapshot(home.path()), before);
+    command(&["install", "--shell=tcsh"]).code(2).stderr(contains("not a shell that windlass knows"));
+    windlass().args(["install", "--shell"]).assert().code(1).stderr(contains("HOME is not set"));
+}
+
+#[test]
+fn a_wrong_command_line_is_2_and_a_wrong_root_is_1() {
+    windlass().args(["install", "--shell", "--root", "/"]).assert().code(2);
+    install(Path::new("/nonexistent"), &[]).code(1).stderr(contains("root directory /nonexistent: No such file"));
+    let image = image();
+    install(image.path(), &["--service", "nginx"]).code(1).stderr(contains("there is no such unit"));
+    install(image.path(), &["--service", "cron.timer"]).code(2).stderr(contains("a timer unit runs no program"));
+    install(image.path(), &["--service", "../x"]).code(2).stderr(contains("not the name of a systemd service"));
+}
+
+#[test]
+fn a_record_that_cannot_be_understood_stops_everything() {
+    let image = image_with_command();
+    install(image.path(), &[]).success();
+    let record = image.path().join("var/lib/windlass/install.json");
+    let text = fs::read_to_string(&record).unwrap();
+    for damaged in [&text[..text.len() / 2], &text.replacen("\"schema\": 1", "\"schema\": 2", 1)] {
+        fs::write(&record, damaged).unwrap();
+        let before = snapshot(image.path());
+        install(image.path(), &["--yes"]).code(1).stderr(contains("the record "));
+        uninstall(image.path(), &["--yes"]).code(1).stderr(contains("the record "));
+        assert_eq!(snapshot(image.path()), before);
+    }
+}
+
+/// The real thing beside the simulation of src/install/tests.rs: kill -9, at moments spread over a whole run.
+#[test]
+fn killed_runs_are_undone() {
+    let image = image_with_command();
+    let before = snapshot(image.path());
+    let run = |command: &str, killed_after: Option<Duration>| {
+        let mut child = std_windlass();
+        child.args([command, "--yes", "--root"]).arg(image.path()).stdout(Stdio::null());
+        let mut child = child.spawn().unwrap();
+        if let Some(moment) = killed_after {
+            std::thread::sleep(moment);
+            let _ = child.kill();
+        }
+        child.wait().unwrap().success()
+    };
+    let start = Instant::now();
+    assert!(run("install", None));
+    let whole = start.elapsed();
+    assert!(run("uninstall", None));
+    let mut killed = 0;
+    for round in 0..12 {
+        killed += u32::from(!run("install", Some(whole * round / 12)));
+        if round % 2 == 1 {
+            assert!(run("install", None), "completed");
+            killed += u32::from(!run("uninstall", Some(whole * round / 48)));
+        }
+        assert!(run("uninstall", None), "round {round}");
+        assert_eq!(snapshot(image.path()), before, "round {round}");
+    }
+    assert!(killed >= 4, "only {killed} runs were killed before their end");
+}

@@ -1,0 +1,36 @@
+//! What the targets in `fuzz/` reach without files. Only there with `--cfg fuzzing`.
+
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+use super::format::{Malformed, Origin};
+use super::image::encode;
+use super::reader::Compiled;
+use crate::error::Unsupported;
+use crate::identity::Identity;
+use crate::root_store::RootStore;
+use crate::source::{HashName, Source, State};
+
+/// The root store in a file of these bytes.
+pub fn read(bytes: Vec<u8>) -> Result<RootStore, Malformed> {
+    Compiled::from_bytes(bytes)?.into_store().map(|(store, _)| store)
+}
+
+/// The bytes of a compiled store of these PEM files, as if a hashed directory held them; of one that is not in a directory if
+/// there is but one.
+pub fn compile(files: &[&[u8]]) -> Result<Vec<u8>, Unsupported> {
+    let store = RootStore::from_pem_files(files.iter().copied()).map_err(|(_, what)| what)?;
+    let identity = |file: &[u8]| Identity { dev: 1, ino: 2, size: file.len() as u64, mtime_ns: -1, ctime_ns: 1 << 62 };
+    let (source, state) = match files {
+        [file] => (Source::Cafile(PathBuf::from("/ca.pem")), State::File(identity(file))),
+        files => {
+            let names = (0..).map(|number| HashName { hash: 7, number });
+            let states = names.zip(files.iter().map(|file| identity(file))).collect();
+            (Source::Capath(PathBuf::from("/certs")), State::Directory(identity(&[]), states))
+        }
+    };
+    let digests = files.iter().map(|file| Sha256::digest(file).into()).collect();
+    let origin = Origin { source, state, digests, believed: true, source_bytes: store.source_bytes() };
+    encode(&origin, &store).ok_or(Unsupported::OutOfMemory)
+}

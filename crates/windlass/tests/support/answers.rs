@@ -1,0 +1,77 @@
+//! Everything that a root store can be asked.
+
+use windlass::{AnchorIndex, CanonicalName, RawName, RootStore, TrustAnchor};
+
+/// Wants the same answer to every question that the anchors themselves suggest, and to some that nobody has.
+pub fn assert_same(ours: &RootStore, theirs: &RootStore) {
+    assert_eq!(ours.len(), theirs.len());
+    assert_eq!(ours.source_bytes(), theirs.source_bytes());
+    assert_eq!(ours.shared_subjects(), theirs.shared_subjects());
+    assert!(ours.first_of_each_subject().eq(theirs.first_of_each_subject()));
+    assert!(ours.ca_names().eq(theirs.ca_names()));
+    assert_eq!(ours.anchors().len(), theirs.anchors().len());
+    for (our, their) in ours.anchors().zip(theirs.anchors()) {
+        assert_eq!(our.index(), their.index());
+        assert_eq!(fields(our), fields(their));
+        assert_eq!(our.not_before(), their.not_before());
+        assert_eq!(our.not_after(), their.not_after());
+        assert_eq!(our.subject_hash(), their.subject_hash());
+        assert_eq!(our.is_duplicate(), their.is_duplicate());
+        assert_eq!(our.sha256_fingerprint(), their.sha256_fingerprint());
+        assert_eq!(answers(ours, our), answers(theirs, our));
+    }
+    for store in [ours, theirs] {
+        let nobody = RawName::from_der(NOBODY).unwrap();
+        assert_eq!(store.by_subject(&CanonicalName::from_raw(nobody).unwrap()).count(), 0);
+        assert_eq!(store.by_raw_subject(nobody).count(), 0);
+        assert_eq!(store.by_issuer_and_serial(nobody, b"\x01").count(), 0);
+        assert_eq!(store.by_key_id(b"nobody").count(), 0);
+        assert_eq!(store.by_key_id(b"").count(), 0);
+        assert_eq!(store.by_fingerprint(&[0; 32]).count(), 0);
+    }
+}
+
+/// Asks everything of a store that may be of a malicious file, and wants every anchor of an answer to exist.
+pub fn ask_everything(store: &RootStore) {
+    let exists = |index: &AnchorIndex| assert!(index.get() < store.len());
+    for anchor in store.anchors() {
+        answers(store, anchor).iter().flatten().for_each(exists);
+        for field in fields(anchor) {
+            assert!(field.len() <= anchor.der().len().max(anchor.canonical_subject().len()));
+        }
+        let _ = (anchor.is_duplicate(), anchor.not_before().to_string(), anchor.not_after().to_string());
+        let _ = format!("{anchor:?}");
+    }
+    store.shared_subjects().iter().for_each(exists);
+    store.first_of_each_subject().for_each(|index| exists(&index));
+    assert!(store.ca_names().len() <= store.len());
+    store.ca_names().for_each(drop);
+}
+
+/// CN=Nobody at all
+const NOBODY: &[u8] = b"\x30\x18\x31\x16\x30\x14\x06\x03\x55\x04\x03\x0C\x0DNobody at all";
+
+fn fields(anchor: TrustAnchor<'_>) -> [&[u8]; 7] {
+    [
+        anchor.der(),
+        anchor.raw_subject().as_bytes(),
+        anchor.raw_issuer().as_bytes(),
+        anchor.canonical_subject(),
+        anchor.serial(),
+        anchor.spki(),
+        anchor.subject_key_id().unwrap_or(b""),
+    ]
+}
+
+/// Who has the subject, the raw subject, issuer and serial number, subject hash, key id and fingerprint of this one.
+pub fn answers(store: &RootStore, anchor: TrustAnchor<'_>) -> [Vec<AnchorIndex>; 6] {
+    let name = CanonicalName::from_raw(anchor.raw_subject());
+    [
+        name.map_or(Vec::new(), |name| store.by_subject(&name).collect()),
+        store.by_raw_subject(anchor.raw_subject()).collect(),
+        store.by_issuer_and_serial(anchor.raw_issuer(), anchor.serial()).collect(),
+        store.by_subject_hash(anchor.subject_hash()).collect(),
+        anchor.subject_key_id().map_or(Vec::new(), |id| store.by_key_id(id).collect()),
+        store.by_fingerprint(&anchor.sha256_fingerprint()).collect(),
+    ]
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Makes the archive of a minimal system of this machine's own release, from this machine's own apt sources, and prints its path.
+# Made once; remove the file to have a newer one.
+#
+#   tests/packaging/base.sh DIRECTORY
+set -eu
+. /etc/os-release
+archive=$1/base-$VERSION_CODENAME-$(dpkg --print-architecture).tar
+if [ ! -e "$archive" ]; then
+    mkdir -p "$1"
+    # The release's own archives, and no third party's: those whose suite is this release.
+    sources=$(grep -l -s -E "^(deb .*|Suites:.*) $VERSION_CODENAME( |\$)" /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+        /etc/apt/sources.list.d/*.sources || true)
+    if [ -z "$sources" ]; then
+        echo "no apt source of $VERSION_CODENAME on this machine: can't make a minimal system for the packaging tests" >&2
+        exit 1
+    fi
+    # shellcheck disable=SC2086
+    mmdebstrap --quiet --mode=root --variant=essential --include=apt,ca-certificates,openssl \
+        --format=tar "$VERSION_CODENAME" "$archive.new" $sources >&2
+    mv "$archive.new" "$archive"
+fi
+echo "$archive"

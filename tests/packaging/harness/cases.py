@@ -1,0 +1,340 @@
+"""The package and `windlass install` in a minimal system."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from root import assert_same, mounted
+
+LIST = "/etc/ld.so.preload"
+HOOK = "/etc/ca-certificates/update.d/windlass"
+BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+STORES = "/var/cache/windlass"
+SERVICE = "[Unit]\nDescription=A service\n[Service]\nEnvironment=LD_PRELOAD=/usr/lib/other.so\nExecStart=/bin/true\n"
+# Programs that would all print an error if the list named a library that can't be loaded.
+PROGRAMS = (("true",), ("ls", "/"), ("openssl", "version"), ("perl", "-e", "1"))
+
+
+def same_bytes(root, package):
+    """the same input makes the same package"""
+    os.utime(package.windlass)
+    again = package.build(package.target / "packaging/again")
+    assert again.read_bytes() == package.path.read_bytes()
+    shutil.rmtree(again.parent)
+
+
+def contents(root, package):
+    """the package depends on what its programs need, and has its files in the right places"""
+    assert "libc6 (>=" in package.field("Depends"), package.field("Depends")
+    package.install(root)
+    listed = root.run("dpkg", "-L", "windlass").stdout.split()
+    for name in ("/usr/bin/windlass", library(root), HOOK, "/usr/lib/systemd/system/windlass-compile.path",
+                 "/usr/share/man/man1/windlass-install.1.gz", "/usr/share/bash-completion/completions/windlass",
+                 "/usr/share/doc/windlass/changelog.Debian.gz", "/usr/share/doc/windlass/copyright"):
+        assert name in listed, f"{name} is missing"
+    assert root.run("dpkg", "--verify", "windlass").stdout == ""
+    root.run("bash", "-n", "/usr/share/bash-completion/completions/windlass")
+    own = set(root.quiet("windlass", "man", "-h").replace("\n", " ").split("possible values: ")[1].split("]")[0].replace(",", " ").split())
+    pages = {name.split("windlass-")[1].split(".")[0] for name in listed if "/man1/windlass-" in name}
+    assert own == pages, own ^ pages
+
+
+def install_and_purge(root, package):
+    """installing and purging leaves the tree as it was"""
+    before = root.tree()
+    result = package.install(root)
+    assert result.stderr == "", result.stderr
+    assert is_enabled(root)
+    assert_used(root)
+    root.run("dpkg", "--remove", "windlass")
+    assert os.path.exists(root / HOOK), "a configuration file stays until the purge"
+    update(root)
+    root.run("dpkg", "--purge", "windlass")
+    assert_same(before, root.tree())
+
+
+def compiled_at_once(root, package):
+    """after the installation the compiled store is fresh, and programs are served from it"""
+    package.install(root)
+    root.quiet("windlass", "compile", "--check")
+    stats = json.loads(root.run("windlass", "run", "--stats=json", "--", "openssl", "verify", BUNDLE, code=None).stderr.splitlines()[-1])
+    assert stats["summary"]["served"] >= 1, stats
+    assert stats["counters"].get("cache", {}).get("compiled", 0) >= 1, stats["counters"]
+
+
+def hook(root, package):
+    """update-ca-certificates leaves a fresh compiled store, with the new root in it"""
+    package.install(root)
+    before = anchors(root)
+    add_root(root)
+    root.run("windlass", "compile", "--check")
+    said = update(root)
+    assert "1 added" in said, said
+    root.quiet("windlass", "compile", "--check")
+    assert anchors(root) == before + 1
+
+
+def hook_never_fails(root, package):
+    """a hook that can't compile is no failure of update-ca-certificates"""
+    package.install(root)
+    shutil.rmtree(root / STORES)
+    (root / STORES).write_text("in the way")
+    add_root(root)
+    result = root.run("update-ca-certificates")
+    assert "E:" not in result.stdout + result.stderr and "1 added" in result.stdout, result.stdout + result.stderr
+    assert "not renewed" in result.stderr, result.stderr
+    (root / "/usr/bin/windlass").unlink()
+    result = root.run("update-ca-certificates", "--fresh")
+    assert "E:" not in result.stdout + result.stderr and "windlass" not in result.stderr, result.stdout + result.stderr
+
+
+def no_certificates(root, package):
+    """a system without certificates is no reason for the installation to fail"""
+    shutil.rmtree(root / "/etc/ssl/certs")
+    package.install(root)
+    assert root.run("dpkg-query", "-W", "-f", "${Status}", "windlass").stdout == "install ok installed"
+
+
+def machine_and_remove(root, package):
+    """removing the package takes its library out of /etc/ld.so.preload first"""
+    before = root.tree()
+    package.install(root)
+    said = root.quiet("windlass", "install", "--machine", "--dry-run")
+    assert f"{HOOK} is there already" in said and not os.path.exists(root / LIST), said
+    said = root.run("windlass", "install", "--machine", "--yes").stdout
+    assert (root / LIST).read_text() == library(root) + "\n"
+    assert_quiet(root)
+    assert library(root) in root.run("cat", "/proc/self/maps").stdout, "every program loads it"
+    assert "Nothing to do" in root.quiet("windlass", "install", "--machine")
+    package.install(root)
+    assert library(root) in (root / LIST).read_text(), "an upgrade leaves it active"
+    assert_quiet(root)
+    root.run("dpkg", "--remove", "windlass")
+    assert not os.path.exists(root / LIST)
+    assert_quiet(root)
+    root.run("dpkg", "--purge", "windlass")
+    assert_same(before, root.tree())
+
+
+def service_and_purge(root, package):
+    """purging takes back what was installed for a service, and keeps the list's other lines"""
+    (root / "/usr/lib/systemd/system/a.service").write_text(SERVICE)
+    (root / LIST).write_text("# nothing yet")
+    before = root.tree()
+    package.install(root)
+    root.run("windlass", "install", "--machine", "--service", "a", "--yes")
+    drop_in = (root / "/etc/systemd/system/a.service.d/windlass.conf").read_text()
+    assert f'"LD_PRELOAD={library(root)}:/usr/lib/other.so"' in drop_in, drop_in
+    assert (root / LIST).read_text() == f"# nothing yet\n{library(root)}\n"
+    root.run("dpkg", "--purge", "windlass")
+    assert_same(before, root.tree())
+
+
+def named_by_hand(root, package):
+    """a package whose library somebody has named by hand is not removed"""
+    package.install(root)
+    (root / LIST).write_text(library(root) + "\n")
+    result = root.run("dpkg", "--remove", "windlass", code=1)
+    assert "take that line out first" in result.stderr, result.stderr
+    assert_quiet(root)
+    (root / LIST).unlink()
+    root.run("dpkg", "--remove", "windlass")
+
+
+def without_package(root, package):
+    """`windlass install` from a build tree, and back, leaves the tree as it was"""
+    unpacked(root, package)
+    before = root.tree()
+    root.run("/srv/packages/windlass", "install", "--machine", "--yes")
+    assert (root / LIST).read_text() == "/usr/local/lib/windlass/libwindlass_preload.so\n"
+    assert_quiet(root)
+    assert_used(root)
+    assert "/usr/local/bin/windlass compile" in (root / HOOK).read_text()
+    shutil.rmtree(root / STORES)
+    add_root(root)
+    update(root)
+    root.quiet("windlass", "compile", "--check")
+    assert "Nothing to do" in root.quiet("windlass", "install", "--machine")
+    root.run("windlass", "uninstall", "--yes")
+    assert_quiet(root)
+    shutil.rmtree(root / "/usr/local/share/ca-certificates")
+    (root / "/usr/local/share/ca-certificates").mkdir()
+    update(root, "--fresh")
+    assert_same(before, root.tree())
+
+
+def wrong_library(root, package):
+    """a library that programs can't load is never named"""
+    unpacked(root, package)
+    before = root.tree()
+    # A relocation against a symbol that nobody has: well formed, but not loadable.
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,-z,now", "-o", root / "/srv/packages/libwindlass_preload.so", "-x", "c", "-"],
+                   input=b"extern int nobody_has_this; int *p = &nobody_has_this;", check=True)
+    result = root.run("/srv/packages/windlass", "install", "--machine", "--yes", code=1)
+    assert "can't use the library" in result.stderr and "symbol" in result.stderr, result.stderr
+    assert not os.path.exists(root / LIST)
+    root.run("/srv/packages/windlass", "uninstall", "--yes")
+    assert_same(before, root.tree())
+
+
+def read_only(root, package):
+    """a read-only file system is said to be one, and nothing is changed"""
+    package.install(root)
+    before = root.tree()
+    subprocess.run(["mount", "--bind", root / "/etc", root / "/etc"], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", root / "/etc"], check=True)
+    try:
+        result = root.run("windlass", "install", "--machine", "--yes", code=1)
+    finally:
+        subprocess.run(["umount", root / "/etc"], check=True)
+    assert "can't write /etc/ld.so.preload: Read-only file system" in result.stderr, result.stderr
+    assert "remount" in result.stderr, result.stderr
+    root.run("windlass", "uninstall", "--yes")
+    assert_same(before, root.tree())
+
+
+def full_disk(root, package):
+    """a full file system leaves nothing half written"""
+    unpacked(root, package)
+    before = root.tree()
+    with mounted("tmpfs", root / "/usr/local", "-o", "size=64k"):
+        result = root.run("/srv/packages/windlass", "install", "--yes", code=1)
+        assert "No space left on device" in result.stderr and "make room" in result.stderr, result.stderr
+        left = [name for name in os.listdir(root / "/usr/local/bin") if "windlass" in name]
+        assert not left, left
+        root.run("/srv/packages/windlass", "uninstall", "--yes")
+        assert not os.listdir(root / "/usr/local")
+    assert_same(before, root.tree())
+
+
+def not_root(root, package):
+    """somebody else than root is told so, and may see the plan"""
+    package.install(root)
+    as_nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    root.quiet(*as_nobody, "windlass", "install", "--machine", "--dry-run")
+    result = root.run(*as_nobody, "windlass", "install", "--machine", code=1)
+    assert "you are not root" in result.stderr and "--shell" in result.stderr, result.stderr
+
+
+def users_shell(root, package):
+    """a user's shell: no root needed, kept what was there, undone exactly"""
+    package.install(root)
+    home = root / "/home/a"
+    home.mkdir()
+    (home / ".profile").write_text("LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libm.so.6\nexport LD_PRELOAD")
+    for path in (home, home / ".profile"):
+        os.chown(path, 1000, 1000)
+    before = root.tree()
+    as_user = ("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "env", "HOME=/home/a", "SHELL=/bin/bash")
+    root.quiet(*as_user, "windlass", "install", "--shell", "--dry-run")
+    assert_same(before, root.tree())
+    root.run(*as_user, "windlass", "install", "--shell", "--yes")
+    said = root.quiet(*as_user, "bash", "-lc", "echo $LD_PRELOAD")
+    assert said.strip() == library(root) + ":/usr/lib/x86_64-linux-gnu/libm.so.6", said
+    library_there = root / library(root)
+    os.rename(library_there, root / "/srv/packages/away")
+    said = root.run(*as_user, "bash", "-lc", "echo $LD_PRELOAD").stdout
+    assert said.strip() == "/usr/lib/x86_64-linux-gnu/libm.so.6", "a library that is gone is not named"
+    os.rename(root / "/srv/packages/away", library_there)
+    root.run(*as_user, "windlass", "uninstall", "--yes")
+    assert_same(before, root.tree())
+
+
+def killed(root, package):
+    """an installation or removal that is killed anywhere is completed, or undone without a trace"""
+    unpacked(root, package)
+    (root / "/usr/lib/systemd/system/a.service").write_text(SERVICE)
+    (root / LIST).write_text("# nothing yet")
+    before = root.tree()
+    install = ("/srv/packages/windlass", "install", "--machine", "--service", "a", "--yes")
+    start = time.monotonic()
+    root.run(*install)
+    whole = time.monotonic() - start
+    after = root.tree()
+    uninstall = ("/srv/packages/windlass", "uninstall", "--yes")
+    root.run(*uninstall)
+    assert_same(before, root.tree())
+    moment, interrupted, states = random.Random(1), 0, set()
+    for number in range(12):
+        interrupted += kill_after(root, install, moment.uniform(0, whole))
+        assert_quiet(root)
+        states.add(len(root.tree()))
+        if number % 3 == 0:
+            root.run(*install)
+            assert_same(without_stores(after), without_stores(root.tree()))
+            interrupted += kill_after(root, uninstall, moment.uniform(0, whole / 3))
+            assert_quiet(root)
+        root.run(*uninstall)
+        assert_same(before, root.tree())
+    assert interrupted > 5 and len(states) > 3, f"{interrupted} were interrupted, at {len(states)} different points"
+
+
+def kill_after(root, command, seconds):
+    """Runs a command and kills it; whether it was still running."""
+    process = subprocess.Popen(["chroot", root.path, "/usr/bin/env", "-i", "PATH=/usr/bin:/bin:/usr/sbin", *command],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(seconds)
+    running = process.poll() is None
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    return running
+
+
+def without_stores(tree):
+    """A compiled store records when its source was made, and the record what was there before."""
+    return {path: kind for path, kind in tree.items() if not path.startswith((STORES[1:], "var/lib/windlass"))}
+
+
+def library(root):
+    return root.run("sh", "-c", "echo /usr/lib/*/windlass/libwindlass_preload.so").stdout.strip()
+
+
+def unpacked(root, package):
+    """The command and the library as a build leaves them, outside of /usr."""
+    (root / "/srv/packages").mkdir()
+    shutil.copy(package.windlass, root / "/srv/packages/windlass")
+    shutil.copy(package.library, root / "/srv/packages/libwindlass_preload.so")
+
+
+def assert_used(root):
+    assert root.quiet("windlass", "ls", "--json").count("sha256_fingerprint") > 100
+    assert root.quiet("windlass", "run", "--", "openssl", "version").startswith("OpenSSL ")
+
+
+def assert_quiet(root):
+    """No program prints an error of the loader."""
+    for program in PROGRAMS:
+        root.quiet(*program)
+
+
+def is_enabled(root):
+    return os.path.islink(root / "/etc/systemd/system/paths.target.wants/windlass-compile.path")
+
+
+def update(root, *options):
+    result = root.run("update-ca-certificates", *options)
+    assert "E:" not in result.stdout + result.stderr, result.stdout + result.stderr
+    return result.stdout
+
+
+def anchors(root):
+    return json.loads(root.quiet("windlass", "ls", "--json", BUNDLE))["summary"]["anchors"]
+
+
+def add_root(root):
+    """A new root, as an administrator adds one."""
+    (root / "/usr/local/share/ca-certificates").mkdir(exist_ok=True)
+    root.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+             "-keyout", "/dev/null", "-subj", "/CN=Packaging test root", "-addext", "basicConstraints=critical,CA:TRUE",
+             "-out", "/usr/local/share/ca-certificates/packaging-test.crt")
+
+
+ALL = [same_bytes, contents, install_and_purge, compiled_at_once, hook, hook_never_fails, no_certificates, machine_and_remove,
+       service_and_purge, named_by_hand, without_package, wrong_library, read_only, full_disk, not_root, users_shell, killed]

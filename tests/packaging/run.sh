@@ -1,0 +1,24 @@
+#!/bin/sh
+# The Debian package in a minimal Debian root: installed, used, removed, purged, with the tree compared; `windlass install` there,
+# and the commands of docs/containers.md.
+#
+#   tests/packaging/run.sh                  all cases
+#   tests/packaging/run.sh purge kill       the cases whose name contains one of these
+#   tests/packaging/run.sh --prove          that the tests can fail: broken packages must be noticed
+#
+# Needs root. Everything happens in a mount namespace of its own and on a tmpfs, so that nothing is left on this machine but the
+# base system, which is kept as an archive under target/packaging. CARGO_TARGET_DIR names another build than target/.
+set -eu
+cd "$(dirname "$0")/../.."
+
+if [ "$(id -u)" != 0 ]; then
+    echo "skipped: installing packages into a root directory needs root"
+    echo "packaging: 0 passed, 0 failed"
+    exit 0
+fi
+target=$(realpath "${CARGO_TARGET_DIR:-target}")
+base=$(tests/packaging/base.sh "$target/packaging")
+exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root \
+    CARGO_TARGET_DIR="$target" WINDLASS="${WINDLASS:-}" WINDLASS_PRELOAD_LIBRARY="${WINDLASS_PRELOAD_LIBRARY:-}" \
+    unshare --mount --pid --fork --mount-proc --propagation private \
+    /usr/bin/python3 -B tests/packaging/harness/main.py --base "$base" "$@"
