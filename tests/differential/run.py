@@ -85,15 +85,12 @@ def differences(stock, other):
 class Known:
     """known-differences.txt: each entry has a reason, and must still be needed."""
 
-    def __init__(self, in_compiled):
+    def __init__(self):
         self.entries, self.used = [], set()
         for text in KNOWN.read_text().splitlines() if KNOWN.exists() else []:
             if text.strip() and not text.startswith("#"):
                 build, case, pattern, reason = (p.strip() for p in text.split("|", 3))
                 assert reason, f"no reason in {KNOWN.name}: {text}"
-                if build.startswith("compiled ") and not in_compiled:
-                    continue
-                build = build.removeprefix("compiled ")
                 self.entries.append((build, case, re.compile(pattern)))
 
     def allows(self, build, case, pair):
@@ -216,7 +213,7 @@ def main():
              and (c.writes or zlib.crc32(c.name.encode()) % options.sample == 0)]
     if options.compiled:
         cases = [compiled.with_absolute_paths(c) for c in cases]
-    known, passed, failed, lines = Known(options.compiled), 0, 0, 0
+    known, passed, failed, lines = Known(), 0, 0, 0
     for build in not_served(chosen, options) if not (options.stock or must_differ) else []:
         print(f"{build}: a second load of the same file is not served; is {options.library} active?")
         failed += 1

@@ -30,7 +30,7 @@ def main():
     options = parser.parse_args()
     results = Results()
     if os.geteuid() != 0:
-        results.check("faults of compiled stores (needs root: run `sudo make test-store-faults`)", False)
+        results.check("faults of compiled stores (needs root: run `sudo make test-compiled`)", False)
         return 1
     builds.WORK.mkdir(parents=True, exist_ok=True)
     signer = Signer(str(builds.signer()))

@@ -86,6 +86,8 @@ labels! {
         FileType = "file-type",
         /// The path is missing, empty or not usable.
         Path = "path",
+        /// A lookup method of the program's own loads a file.
+        OwnMethod = "own-lookup-method",
         /// The program asked for an OSSL_STORE source.
         StoreUri = "store-uri",
     }

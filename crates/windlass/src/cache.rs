@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
-use crate::compiled::{self, Candidate, Directories, Found, ReadError};
+use crate::compiled::{self, Candidate, Directories, Found, ReadError, Voucher, is_vouched_for};
 use crate::error::LoadError;
 use crate::root_store::RootStore;
 use crate::source::system::{Real, System};
@@ -184,7 +184,7 @@ impl TrustCache {
     }
 
     fn serves(&self, entry: &Entry, state: &State) -> bool {
-        entry.believed && entry.state == *state && !self.is_too_old(entry)
+        entry.believed && entry.state == *state && is_vouched_for(entry.voucher) && !self.is_too_old(entry)
     }
 
     fn is_too_old(&self, entry: &Entry) -> bool {
@@ -199,6 +199,8 @@ impl TrustCache {
 
     /// Takes the compiled store of this state, if there is one; else reads the source.
     fn load_now(&self, source: SourceRef<'_>, state: State, previous: Option<Entry>) -> Result<Entry, LoadError> {
+        // What another user vouched for is not even compared with.
+        let previous = previous.filter(|entry| is_vouched_for(entry.voucher));
         if previous.as_ref().is_some_and(|entry| self.is_too_old(entry)) {
             return self.read_now(source, previous, None);
         }
@@ -207,11 +209,11 @@ impl TrustCache {
             self.count(if malformed { COMPILED_MALFORMED } else { COMPILED_DISTRUSTED }, 1);
         };
         match compiled::find(&self.config.stores, source, &state, refuse) {
-            Found::Fresh(store) => {
+            Found::Fresh(store, voucher) => {
                 self.count(COMPILED, 1);
                 self.loads.fetch_add(1, Ordering::Relaxed);
-                let store = same_or_new(previous, store);
-                Ok(Entry { store, state, believed: true, since: self.system.monotonic(), files: None })
+                let store = same_or_new(previous, store, voucher);
+                Ok(Entry { store, state, believed: true, voucher, since: self.system.monotonic(), files: None })
             }
             Found::Other(candidate) => self.read_now(source, previous, Some(candidate)),
             Found::Nothing => self.read_now(source, previous, None),
@@ -231,19 +233,19 @@ impl TrustCache {
         let unchanged = previous.as_ref().filter(|entry| {
             !self.is_too_old(entry) && entry.files.as_deref().is_some_and(|files| *files == reading.files)
         });
-        let (store, since) = match unchanged {
+        let (store, voucher, since) = match unchanged {
             Some(entry) => {
                 self.count(REVALIDATION, 1);
-                (Arc::clone(&entry.store), entry.since)
+                (Arc::clone(&entry.store), entry.voucher, entry.since)
             }
             None => {
-                let store = self.index(source, &reading, compiled)?;
+                let (store, voucher) = self.index(source, &reading, compiled)?;
                 self.loads.fetch_add(1, Ordering::Relaxed);
-                (same_or_new(previous, store), since)
+                (same_or_new(previous, store, voucher), voucher, since)
             }
         };
         let files = (!reading.believed).then(|| Arc::new(reading.files));
-        Ok(Entry { store, state: reading.state, believed: reading.believed, since, files })
+        Ok(Entry { store, state: reading.state, believed: reading.believed, voucher, since, files })
     }
 
     fn index(
@@ -251,17 +253,17 @@ impl TrustCache {
         source: SourceRef<'_>,
         reading: &Reading,
         compiled: Option<Candidate>,
-    ) -> Result<RootStore, LoadError> {
+    ) -> Result<(RootStore, Voucher), LoadError> {
         if let Some(candidate) = compiled {
-            if let Some(store) = candidate.into_store_of(reading) {
+            if let Some(found) = candidate.into_store_of(reading) {
                 self.count(COMPILED_BY_CONTENT, 1);
-                return Ok(store);
+                return Ok(found);
             }
             self.count(COMPILED_STALE, 1);
         }
         let store = reading.index(source)?;
         self.count(LOAD, 1);
-        Ok(store)
+        Ok((store, None))
     }
 
     fn slot(&self, source: SourceRef<'_>) -> Arc<Slot> {
@@ -282,8 +284,8 @@ impl TrustCache {
     }
 }
 
-/// What others derived from the store before (parsed certificates) stays good if nothing changed.
-fn same_or_new(previous: Option<Entry>, store: RootStore) -> Arc<RootStore> {
-    let same = previous.map(|entry| entry.store).filter(|before| before.has_same_certificates(&store));
-    same.unwrap_or_else(|| Arc::new(store))
+/// What others derived from the store before (parsed certificates) stays good if nothing changed, and the same vouches for it.
+fn same_or_new(previous: Option<Entry>, store: RootStore, voucher: Voucher) -> Arc<RootStore> {
+    let same = previous.filter(|entry| entry.voucher == voucher && entry.store.has_same_certificates(&store));
+    same.map_or_else(|| Arc::new(store), |entry| entry.store)
 }

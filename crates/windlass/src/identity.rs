@@ -40,9 +40,16 @@ impl Identity {
     /// Whether a change right after `now` could leave this identity as it is (git's "racy" problem). A timestamp in
     /// the future says nothing, so it is racy too.
     pub(crate) fn is_racy(&self, now_ns: i128) -> bool {
-        let whole_seconds = self.mtime_ns % 1_000_000_000 == 0 && self.ctime_ns % 1_000_000_000 == 0;
+        let whole_seconds = self.has_whole_seconds() && self.mtime_ns % 1_000_000_000 == 0;
         let window = if whole_seconds { RACY_SECONDS_NS } else { RACY_NS };
         now_ns - self.mtime_ns.max(self.ctime_ns) < window
+    }
+
+    /// Whether the change time has no fraction: either the file system keeps none, or whoever built its image wrote it (ext4
+    /// with SOURCE_DATE_EPOCH, composefs, …). The next image may have the same times, the same inode and other content, so
+    /// this identity holds no longer than the file system stays mounted.
+    pub(crate) fn has_whole_seconds(&self) -> bool {
+        self.ctime_ns % 1_000_000_000 == 0
     }
 }
 

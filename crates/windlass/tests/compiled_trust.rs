@@ -11,7 +11,7 @@ use std::thread;
 
 use rustix::fs::{CWD, FileType, mknodat};
 use support::answers::{ask_everything, assert_same};
-use support::child::{NOBODY, bind, in_child, is_root, own_mounts};
+use support::child::{bind, in_child, is_root, own_mounts};
 use support::stores::{Bench, COMPILED, DISTRUSTED, MALFORMED, NOTHING, certificate, pem_of, template, twins};
 use windlass::compiled::{self, Distrust, ReadError};
 use windlass::{CACHE_LABELS, LoadError, RootStore, Source};
@@ -19,6 +19,9 @@ use windlass::{CACHE_LABELS, LoadError, RootStore, Source};
 unsafe extern "C" {
     fn seteuid(user: u32) -> i32;
 }
+
+/// A user that has nothing here.
+const SOMEBODY: u32 = 4321;
 
 fn become_user(user: u32) {
     // SAFETY: no memory is involved.
@@ -80,26 +83,26 @@ fn what_others_own() {
         return;
     }
     for place in [&path, &bench.stores] {
-        chown(place, Some(NOBODY), None).unwrap();
+        chown(place, Some(SOMEBODY), None).unwrap();
         assert_eq!(bench.expect(&source, &pem), DISTRUSTED, "{place:?}");
-        assert_eq!(distrust(&path), Distrust::Owner(NOBODY));
-        chown(place, Some(0), Some(NOBODY)).unwrap();
+        assert_eq!(distrust(&path), Distrust::Owner(SOMEBODY));
+        chown(place, Some(0), Some(SOMEBODY)).unwrap();
         // Of that group, which may not write.
         assert_eq!(bench.expect(&source, &pem), COMPILED, "{place:?}");
     }
     in_child(|| {
         // Root's are for everybody; the user's own are; another user's are not.
-        become_user(NOBODY);
+        become_user(SOMEBODY);
         assert_eq!(bench.expect(&source, &pem), COMPILED);
         become_user(0);
         for place in [&path, &bench.stores] {
-            chown(place, Some(NOBODY), None).unwrap();
+            chown(place, Some(SOMEBODY), None).unwrap();
         }
-        become_user(NOBODY);
+        become_user(SOMEBODY);
         assert_eq!(bench.expect(&source, &pem), COMPILED);
         become_user(0);
-        chown(&path, Some(NOBODY - 1), None).unwrap();
-        become_user(NOBODY);
+        chown(&path, Some(SOMEBODY + 1), None).unwrap();
+        become_user(SOMEBODY);
         assert_eq!(bench.expect(&source, &pem), DISTRUSTED);
     });
 }
@@ -188,7 +191,7 @@ fn who_may_not_read_the_source_is_not_served() {
         let cache = bench.cache();
         let before = bench.counts();
         if is_root() {
-            become_user(NOBODY);
+            become_user(SOMEBODY);
         } else {
             fs::set_permissions(source.path(), Permissions::from_mode(0o000)).unwrap();
         }
@@ -201,10 +204,38 @@ fn who_may_not_read_the_source_is_not_served() {
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         fs::set_permissions(source.path(), Permissions::from_mode(0o644)).unwrap();
         in_child(|| {
-            become_user(NOBODY);
+            become_user(SOMEBODY);
             assert_eq!(bench.expect(&source, &pem), DISTRUSTED);
         });
     }
+}
+
+/// A daemon that changes its effective user: what one user vouched for is not believed as another, also when it is in the cache.
+#[test]
+fn a_change_of_user() {
+    // Without privileges there is no user to change to.
+    if !is_root() {
+        return;
+    }
+    let (bench, source, pem, path) = open_to_all();
+    chown(&path, Some(SOMEBODY), None).unwrap();
+    in_child(|| {
+        let cache = bench.cache();
+        let expect = |counters: &[&str]| {
+            let before = bench.counts();
+            assert_same(&cache.load(&source).unwrap(), &RootStore::from_pem(&pem).unwrap());
+            assert_eq!(bench.changed_since(&before), counters);
+        };
+        become_user(SOMEBODY);
+        expect(COMPILED);
+        expect(&["cache/hit"]);
+        become_user(0);
+        expect(DISTRUSTED);
+        expect(&["cache/hit"]);
+        become_user(SOMEBODY);
+        // Root read the source itself, which is good enough for everybody.
+        expect(&["cache/hit"]);
+    });
 }
 
 /// As a container engine mounts a bundle of the host.
@@ -256,7 +287,7 @@ fn everything_at_once() {
         for _ in 0..2 {
             scope.spawn(|| {
                 let _end = Leaves(&loaders);
-                for round in 0..100_000 {
+                for round in 0..10_000 {
                     let store = bench.load(&source).unwrap();
                     assert_same(&store, &expected);
                     ask_everything(&store);

@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, chroot};
 use std::path::Path;
 use std::sync::Arc;
 
-use support::child::{NOBODY, in_child};
+use support::child::{OTHER_USER, in_child};
 use windlass::{CACHE_LABELS, Config, LoadError, MaxAge, RootStore, Stats, TrustCache};
 
 unsafe extern "C" {
@@ -100,7 +100,7 @@ fn who_may_not_read_the_file_any_more_is_not_served() {
         let root = unsafe { geteuid() } == 0;
         if root {
             // SAFETY: no memory is involved.
-            assert_eq!(unsafe { seteuid(NOBODY) }, 0);
+            assert_eq!(unsafe { seteuid(OTHER_USER) }, 0);
             // The real user may still read it, and must not be asked.
             let name = CString::new(path.as_os_str().as_bytes()).unwrap();
             // SAFETY: the path ends in NUL.

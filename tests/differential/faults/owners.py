@@ -3,7 +3,7 @@
 import os
 import socket
 
-from .lab import DISTRUSTED, FRESH, NOBODY, SOMEBODY
+from .lab import DISTRUSTED, NOBODY, SOMEBODY
 
 BOTH = ("driver", "python3")
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::fork_lock::ForkLock;
 use crate::hook::Caller;
@@ -59,7 +59,13 @@ impl Libcrypto {
             return Some(library);
         }
         let library = Libcrypto::defining(object::original(caller.address(), c"X509_STORE_new")? as usize)?;
-        if remember(object.link_map, dynamic, library) {
+        // SAFETY: the object's code is running, so it stays loaded.
+        let image = unsafe { Image::of_object(&object) };
+        let imports = |name: &CStr| {
+            // SAFETY: the names belong to the object's string table.
+            image.as_ref().is_some_and(|image| image.imports().any(|known| unsafe { CStr::from_ptr(known) } == name))
+        };
+        if remember(object.link_map, dynamic, library, imports(c"X509_STORE_CTX_init")) {
             users::meet(&object);
         }
         Some(library)
@@ -262,19 +268,25 @@ struct Slot {
     map: AtomicUsize,
     dynamic: AtomicUsize,
     library: AtomicPtr<Libcrypto>,
+    /// It imports `X509_STORE_CTX_init`.
+    begins_verifications: AtomicBool,
 }
 
 static REMEMBERED: [Slot; 64] = [const {
-    Slot { map: AtomicUsize::new(0), dynamic: AtomicUsize::new(0), library: AtomicPtr::new(ptr::null_mut()) }
+    Slot {
+        map: AtomicUsize::new(0),
+        dynamic: AtomicUsize::new(0),
+        library: AtomicPtr::new(ptr::null_mut()),
+        begins_verifications: AtomicBool::new(false),
+    }
 }; 64];
 
-fn remembered(map: *const LinkMap, dynamic: *const Dyn) -> Option<&'static Libcrypto> {
+fn slot_of(map: *const LinkMap, dynamic: *const Dyn) -> Option<&'static Slot> {
     for slot in &REMEMBERED {
         match slot.map.load(Ordering::Acquire) {
             0 => return None,
             known if known == map as usize && slot.dynamic.load(Ordering::Relaxed) == dynamic as usize => {
-                // SAFETY: stored before `map` was published, never freed.
-                return unsafe { slot.library.load(Ordering::Relaxed).as_ref() };
+                return Some(slot);
             }
             _ => {}
         }
@@ -282,7 +294,22 @@ fn remembered(map: *const LinkMap, dynamic: *const Dyn) -> Option<&'static Libcr
     None
 }
 
-fn remember(map: *const LinkMap, dynamic: *const Dyn, library: &'static Libcrypto) -> bool {
+fn remembered(map: *const LinkMap, dynamic: *const Dyn) -> Option<&'static Libcrypto> {
+    // SAFETY: stored before `map` was published, never freed.
+    slot_of(map, dynamic).and_then(|slot| unsafe { slot.library.load(Ordering::Relaxed).as_ref() })
+}
+
+/// Whether the calling object, which has called before, imports `X509_STORE_CTX_init`: then it is taken for granted that
+/// what it makes stores for, it verifies by that name. Others may have the function by `dlsym`, where no hook sees it.
+pub fn begins_verifications(caller: Caller) -> bool {
+    let slot = Object::of(caller.address()).and_then(|object| {
+        // SAFETY: the link map of a loaded object.
+        slot_of(object.link_map, unsafe { (*object.link_map).l_ld })
+    });
+    slot.is_some_and(|slot| slot.begins_verifications.load(Ordering::Relaxed))
+}
+
+fn remember(map: *const LinkMap, dynamic: *const Dyn, library: &'static Libcrypto, begins_verifications: bool) -> bool {
     static WRITING: ForkLock = ForkLock::new();
     let _guard = WRITING.lock();
     if remembered(map, dynamic).is_some() {
@@ -292,6 +319,7 @@ fn remember(map: *const LinkMap, dynamic: *const Dyn, library: &'static Libcrypt
     if let Some(slot) = free {
         slot.dynamic.store(dynamic as usize, Ordering::Relaxed);
         slot.library.store(ptr::from_ref(library).cast_mut(), Ordering::Relaxed);
+        slot.begins_verifications.store(begins_verifications, Ordering::Relaxed);
         slot.map.store(map as usize, Ordering::Release);
     }
     free.is_some()

@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
 use crate::openssl::enumerate;
-use crate::openssl::library::{Libcrypto, Served, original, transparent};
+use crate::openssl::library::{self, Libcrypto, Served, original, transparent};
+use crate::openssl::load_file::owner;
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::order::{self, Held};
-use crate::openssl::store::{LookupKind, StoreState, tracked, tracked_lookup};
+use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{lookup, users};
 
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
@@ -19,7 +20,9 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     let store = original!(None, caller, X509_STORE_new(), or ptr::null_mut());
     if !store.is_null() {
         guarded(|| {
-            lookup::attach(Libcrypto::of_caller(caller)?, store, users::survey().linked);
+            let library = Libcrypto::of_caller(caller)?;
+            let verifies = !library.shows_verifications || !library::begins_verifications(caller);
+            lookup::attach(library, store, users::survey().linked, verifies);
             Some(())
         });
     }
@@ -111,12 +114,12 @@ pub extern "C-unwind" fn load_crl_file(
     kind: c_int,
     caller: Caller,
 ) -> c_int {
-    let tracked = tracked_lookup(lookup);
-    let library = tracked.map(|(state, _)| state.library).or_else(|| Libcrypto::of_caller(caller));
+    let state = owner(lookup, caller);
+    let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
     if library.is_some_and(|library| library.contains(caller)) {
         return transparent!(library, caller, X509_load_crl_file(lookup, file, kind), or 0);
     }
-    if let Some((state, _)) = tracked {
+    if let Some(state) = state {
         guarded(|| {
             if !enumerate::holds_store_lock(state.store) {
                 materialise::leave_to_original(state);

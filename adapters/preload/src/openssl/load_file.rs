@@ -7,7 +7,7 @@ use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Label, Served as Entry};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_PEM, X509_LOOKUP, X509_STORE};
 use crate::openssl::library::{Libcrypto, original, transparent};
-use crate::openssl::store::{LookupKind, StoreState, tracked, tracked_lookup};
+use crate::openssl::store::{StoreState, tracked, tracked_lookup};
 use crate::openssl::{directory_file, enumerate, materialise};
 use crate::process;
 
@@ -42,16 +42,14 @@ pub extern "C-unwind" fn load_cert_file(
     kind: c_int,
     caller: Caller,
 ) -> c_int {
-    let state = tracked_lookup(lookup);
+    let state = owner(lookup, caller);
     if let Some(library) = internal(state, caller) {
         let served = directory_file::serve(library, lookup, file, kind, ptr::null_mut(), ptr::null());
         return served
             .unwrap_or_else(|| transparent!(Some(library), caller, X509_load_cert_file(lookup, file, kind), or 0));
     }
-    let served = load_through(state, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertFile);
-    served.unwrap_or_else(
-        || original!(library_of(state.map(|s| s.0)), caller, X509_load_cert_file(lookup, file, kind), or 0),
-    )
+    let served = load_through(state, lookup, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertFile);
+    served.unwrap_or_else(|| original!(library_of(state), caller, X509_load_cert_file(lookup, file, kind), or 0))
 }
 
 /// `X509_load_cert_file_ex`.
@@ -63,15 +61,15 @@ pub extern "C-unwind" fn load_cert_file_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
-    let state = tracked_lookup(lookup);
+    let state = owner(lookup, caller);
     if let Some(library) = internal(state, caller) {
         return directory_file::serve(library, lookup, file, kind, context, properties).unwrap_or_else(|| {
             transparent!(Some(library), caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0)
         });
     }
-    let served = load_through(state, caller, file, kind, context, properties, Entry::LoadCertFile);
+    let served = load_through(state, lookup, caller, file, kind, context, properties, Entry::LoadCertFile);
     served.unwrap_or_else(|| {
-        let library = library_of(state.map(|s| s.0));
+        let library = library_of(state);
         original!(library, caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0)
     })
 }
@@ -83,14 +81,12 @@ pub extern "C-unwind" fn load_cert_crl_file(
     kind: c_int,
     caller: Caller,
 ) -> c_int {
-    let state = tracked_lookup(lookup);
+    let state = owner(lookup, caller);
     if let Some(library) = internal(state, caller) {
         return transparent!(Some(library), caller, X509_load_cert_crl_file(lookup, file, kind), or 0);
     }
-    let served = load_through(state, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertCrlFile);
-    served.unwrap_or_else(
-        || original!(library_of(state.map(|s| s.0)), caller, X509_load_cert_crl_file(lookup, file, kind), or 0),
-    )
+    let served = load_through(state, lookup, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertCrlFile);
+    served.unwrap_or_else(|| original!(library_of(state), caller, X509_load_cert_crl_file(lookup, file, kind), or 0))
 }
 
 /// `X509_load_cert_crl_file_ex`.
@@ -102,13 +98,13 @@ pub extern "C-unwind" fn load_cert_crl_file_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
-    let state = tracked_lookup(lookup);
+    let state = owner(lookup, caller);
     if let Some(library) = internal(state, caller) {
         return transparent!(Some(library), caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0);
     }
-    let served = load_through(state, caller, file, kind, context, properties, Entry::LoadCertCrlFile);
+    let served = load_through(state, lookup, caller, file, kind, context, properties, Entry::LoadCertCrlFile);
     served.unwrap_or_else(|| {
-        let library = library_of(state.map(|s| s.0));
+        let library = library_of(state);
         original!(library, caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0)
     })
 }
@@ -167,8 +163,10 @@ pub fn serve_or_prepare<R>(
     })
 }
 
+#[allow(clippy::too_many_arguments)] // the foreign function's, and three of ours
 fn load_through(
-    state: Option<(&StoreState, LookupKind)>,
+    state: Option<&StoreState>,
+    lookup: *mut X509_LOOKUP,
     caller: Caller,
     file: *const c_char,
     kind: c_int,
@@ -177,14 +175,29 @@ fn load_through(
     entry: Entry,
 ) -> Option<c_int> {
     if kind != X509_FILETYPE_PEM {
-        return serve_or_prepare(state.map(|s| s.0), caller, entry, |_| Err(Bypass::FileType));
+        return serve_or_prepare(state, caller, entry, |_| Err(Bypass::FileType));
     }
-    load(state.map(|s| s.0), caller, file, context, properties, entry)
+    if state.is_some() && tracked_lookup(lookup).is_none() {
+        // It may look into the store right after.
+        return serve_or_prepare(state, caller, entry, |_| Err(Bypass::OwnMethod));
+    }
+    load(state, caller, file, context, properties, entry)
+}
+
+/// The store that a lookup belongs to, also where its method is the program's own.
+pub fn owner<'a>(lookup: *mut X509_LOOKUP, caller: Caller) -> Option<&'a StoreState> {
+    let known = tracked_lookup(lookup).map(|(state, _)| state);
+    if known.is_some() || lookup.is_null() || !process::enabled() {
+        return known;
+    }
+    let served = Libcrypto::of_caller(caller)?.served.as_ref()?;
+    // SAFETY: the caller passes a valid lookup of its own libcrypto.
+    tracked(unsafe { (served.api.X509_LOOKUP_get_store)(lookup) })
 }
 
 /// by_dir.c and by_store.c call these functions, too, for the files that they find.
-fn internal(state: Option<(&StoreState, LookupKind)>, caller: Caller) -> Option<&'static Libcrypto> {
-    let library = state.map(|(state, _)| state.library).or_else(|| Libcrypto::of_caller(caller));
+fn internal(state: Option<&StoreState>, caller: Caller) -> Option<&'static Libcrypto> {
+    let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
     library.filter(|library| library.contains(caller))
 }
 

@@ -32,14 +32,15 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 /// Puts the method into a store that was just made, before any other, and starts to watch the store.
 ///
 /// Where nothing is linked against the library the store is only watched, so that its calls reach the right library.
-pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool) {
+/// `verifies`: a verification may begin unseen.
+pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool, verifies: bool) {
     let Some(served) = &library.served else { return };
     let _marked = Marked::new(served);
     // SAFETY: `store` is fresh from X509_STORE_new and not yet known to anybody else.
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);
         if !lookup.is_null() {
-            (*StoreState::begin(library, store, linked)).track_lookup(lookup, LookupKind::First);
+            (*StoreState::begin(library, store, linked, verifies)).track_lookup(lookup, LookupKind::First);
             process::count(Event::StoreCreated, 1);
         }
     }

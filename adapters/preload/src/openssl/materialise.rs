@@ -82,24 +82,60 @@ pub fn everything(state: &StoreState) {
 
 /// Adds every registered anchor of a subject. To be called with the state's lock held. The result is the first of them.
 pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Option<*mut X509> {
-    let mut first = None;
+    let (mut first, mut missing, mut seen) = (None, Vec::new(), HashSet::new());
     for registration in state.registrations.iter() {
-        for index in arranged(registration.snapshot.roots.by_subject(name)) {
-            let certificate = if registration.has_added(index) {
-                // Another thread has just added it; or the program has taken it out of the store again.
-                let exposed = state.exposed.load(Ordering::Acquire);
-                if exposed { None } else { registration.snapshot.certificate(served, index) }
-            } else {
-                let added = add(state, served, &registration.snapshot, index);
-                if added.is_some() {
-                    registration.mark(index);
+        let snapshot = &registration.snapshot;
+        for index in arranged(snapshot.roots.by_subject(name)) {
+            let added = registration.has_added(index);
+            // Another thread has just added it; or the program has taken it out of the store again.
+            if added && state.exposed.load(Ordering::Acquire) {
+                continue;
+            }
+            let Some(certificate) = snapshot.certificate(served, index) else { continue };
+            first = first.or(Some(certificate));
+            if !added {
+                // Duplicates collapse in the store.
+                if seen.insert(snapshot.roots.anchor(index).der()) {
+                    missing.push(certificate);
                 }
-                added
-            };
-            first = first.or(certificate);
+                registration.mark(index);
+            }
         }
     }
-    first
+    if add_together(state, served, &missing) { first } else { None }
+}
+
+/// Adds certificates of one subject, of which the store's memory holds none. No other thread sees some of them without the
+/// others, as far as that is possible: before 4.0 they go into the stack under the store's lock, as x509_lu.c puts them there one
+/// by one. 4.0 has a table that only it can reach; `verification` keeps other threads away.
+fn add_together(state: &StoreState, served: &Served, certificates: &[*mut X509]) -> bool {
+    let api = &served.api;
+    state.touched.store(true, Ordering::Release);
+    if certificates.len() < 2 || !served.sorts_objects() || state.exposed.load(Ordering::Acquire) {
+        // SAFETY: the store is alive for the length of the call that we are in; it takes a reference of its own.
+        return certificates
+            .iter()
+            .all(|&certificate| unsafe { (api.X509_STORE_add_cert)(state.store, certificate) == 1 });
+    }
+    // SAFETY: as above; the stack is the live one, and is changed under its lock only.
+    unsafe {
+        if (api.X509_STORE_lock)(state.store) != 1 {
+            return false;
+        }
+        let stack = (api.X509_STORE_get0_objects)(state.store);
+        let added = certificates.iter().all(|&certificate| {
+            let object = (api.X509_OBJECT_new)();
+            let whole = !object.is_null()
+                && (api.X509_OBJECT_set1_X509)(object, certificate) == 1
+                && (api.OPENSSL_sk_push)(stack, object.cast()) > 0;
+            if !whole {
+                (api.X509_OBJECT_free)(object);
+            }
+            whole
+        });
+        (api.X509_STORE_unlock)(state.store);
+        added
+    }
 }
 
 /// Whether several anchors of this subject are registered.
@@ -238,6 +274,7 @@ pub fn complete(state: &StoreState, served: &Served) {
         if registration.complete.load(Ordering::Acquire) {
             continue;
         }
+        verification::add_shared_subjects(state, served, registration);
         let added = registration.added();
         let mut whole = true;
         for anchor in registration.snapshot.roots.anchors() {

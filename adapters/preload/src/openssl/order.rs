@@ -7,6 +7,8 @@
 //! name, each name's in the order of addition, so nothing has to be done there.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_CRL, X509_OBJECT, X509_STORE};
@@ -79,6 +81,13 @@ pub fn note(state: &StoreState, event: Event) {
     if is_find && (!state.has_pending() || state.ends_in_find.load(Ordering::Relaxed)) {
         return;
     }
+    if !served.sorts_objects() && !state.noted.is_new(served, &event) {
+        return;
+    }
+    // A search that memory answered asked no lookup, and shows in the stack only until something is added.
+    if !is_find && state.has_pending() && !state.ends_in_find.load(Ordering::Relaxed) && was_searched(state, served) {
+        state.events.push(Event::Find);
+    }
     let first = matches!(event, Event::Load(_)) && !state.has_pending();
     if first && served.sorts_objects() {
         let base = base(state.store, &served.api);
@@ -115,7 +124,7 @@ pub fn settle(state: &StoreState, served: &Served) {
     if !state.has_pending() {
         return;
     }
-    let searched = is_sorted(state, served) && !state.sorted_when_noted.load(Ordering::Relaxed);
+    let searched = was_searched(state, served);
     materialise::complete(state, served);
     if served.sorts_objects() {
         rearrange(state, served, searched);
@@ -274,18 +283,27 @@ enum Content {
 /// # Safety
 /// `object` is a live object.
 unsafe fn content(api: &Required, object: *mut X509_OBJECT) -> Content {
-    // SAFETY: as the caller states; i2d_X509 writes as many bytes as it has announced.
+    // SAFETY: as the caller states.
     unsafe {
         let certificate = (api.X509_OBJECT_get0_X509)(object);
         if certificate.is_null() {
             return Content::Other((api.X509_OBJECT_get0_X509_CRL)(object) as usize);
         }
+        encoding(api, certificate).map_or(Content::Other(certificate as usize), Content::Certificate)
+    }
+}
+
+/// # Safety
+/// `certificate` is a live certificate.
+unsafe fn encoding(api: &Required, certificate: *mut X509) -> Option<Vec<u8>> {
+    // SAFETY: as the caller states; i2d_X509 writes as many bytes as it has announced.
+    unsafe {
         let length = (api.i2d_X509)(certificate, std::ptr::null_mut());
-        let Ok(length @ 1..) = usize::try_from(length) else { return Content::Other(certificate as usize) };
+        let length = usize::try_from(length).ok().filter(|&length| length > 0)?;
         let mut der = vec![0u8; length];
         let mut at = der.as_mut_ptr();
         (api.i2d_X509)(certificate, &mut at);
-        Content::Certificate(der)
+        Some(der)
     }
 }
 
@@ -338,7 +356,58 @@ fn base(store: *mut X509_STORE, api: &Required) -> Vec<BaseObject> {
 /// To be called when something was loaded or added: a search that happens from now on shows in the stack.
 pub fn remember_sortedness(state: &StoreState, served: &Served) {
     if state.has_pending() {
+        if is_sorted(state, served) {
+            forget_sortedness(state, served);
+        }
         state.sorted_when_noted.store(is_sorted(state, served), Ordering::Relaxed);
+    }
+}
+
+fn was_searched(state: &StoreState, served: &Served) -> bool {
+    is_sorted(state, served) && !state.sorted_when_noted.load(Ordering::Relaxed)
+}
+
+/// In stock what was loaded lies unsorted in the stack, and the next search sorts it. Here the stack may not have changed; setting
+/// an element to itself makes it count as unsorted (but for a stack of one in 3.5).
+fn forget_sortedness(state: &StoreState, served: &Served) {
+    let api = &served.api;
+    // SAFETY: as in `base`.
+    unsafe {
+        if (api.X509_STORE_lock)(state.store) != 1 {
+            return;
+        }
+        let stack = (api.X509_STORE_get0_objects)(state.store);
+        if (api.OPENSSL_sk_num)(stack) > 0 {
+            (api.OPENSSL_sk_set)(stack, 0, (api.OPENSSL_sk_value)(stack, 0));
+        }
+        (api.X509_STORE_unlock)(state.store);
+    }
+}
+
+/// What is among the events of a store of 4.0, where nothing is settled before the table becomes a stack: what was noted once
+/// changes nothing when it comes again, however often a program adds it or a directory gives it.
+#[derive(Default)]
+pub struct Noted {
+    keys: (RandomState, RandomState),
+    known: Mutex<HashSet<[u64; 2]>>,
+}
+
+impl Noted {
+    fn is_new(&self, served: &Served, event: &Event) -> bool {
+        let fingerprint = match event {
+            Event::Base(..) => return true,
+            // Replays of a table do not search.
+            Event::Find => return false,
+            Event::Load(registration) => self.fingerprint(&std::sync::Arc::as_ptr(registration)),
+            // SAFETY: the event holds the certificate.
+            Event::Added(held) => self.fingerprint(&unsafe { encoding(&served.api, held.certificate) }),
+        };
+        // Only a child that was forked in the middle finds it locked: the state's lock is held.
+        self.known.try_lock().map_or(true, |mut known| known.insert(fingerprint))
+    }
+
+    fn fingerprint(&self, of: &impl std::hash::Hash) -> [u64; 2] {
+        [self.keys.0.hash_one(of), self.keys.1.hash_one(of)]
     }
 }
 

@@ -9,6 +9,8 @@ use windlass::{AnchorIndex, RootStore};
 use crate::labels::Event;
 use crate::openssl::api::X509;
 use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::materialise::Marked;
+use crate::openssl::store::AppendList;
 use crate::process;
 
 /// A root store together with the `X509` objects that were made of it so far.
@@ -20,6 +22,11 @@ pub struct Snapshot {
     /// The certificates as they were read.
     pub roots: Arc<RootStore>,
     certificates: Box<[AtomicPtr<X509>]>,
+    /// Certificates whose key libcrypto could not read when they were parsed: 3.0 and later read it then or never, and a
+    /// provider that can may be loaded later.
+    keyless: AppendList<u32>,
+    /// Objects that were replaced by one with a key. Stores of before still have them.
+    replaced: AppendList<usize>,
     /// Whether `has_readable_keys` was found to be so: unknown, yes, no.
     readable_keys: AtomicU8,
 }
@@ -34,21 +41,41 @@ impl Snapshot {
     /// Nothing is parsed yet.
     pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Snapshot {
         let certificates = (0..roots.len()).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        Snapshot { library, roots, certificates, readable_keys: AtomicU8::new(UNKNOWN) }
+        Snapshot {
+            library,
+            roots,
+            certificates,
+            keyless: AppendList::new(),
+            replaced: AppendList::new(),
+            readable_keys: AtomicU8::new(UNKNOWN),
+        }
     }
 
     /// The certificate, parsed now if nobody needed it before. The reference belongs to the snapshot.
     pub fn certificate(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let slot = self.certificates.get(index.get())?;
         let known = slot.load(Ordering::Acquire);
-        if !known.is_null() {
+        let is_keyless = self.keyless.len() > 0 && self.keyless.iter().any(|&keyless| keyless as usize == index.get());
+        if !known.is_null() && !is_keyless {
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
         let fresh = self.parse(served, index)?;
-        match slot.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+        let has_key = served.is_before_3_0() || self.reads_key(served, fresh);
+        if !known.is_null() && (!has_key || self.reads_key(served, known)) {
+            // SAFETY: parsed above and not given to anybody.
+            unsafe { (served.api.X509_free)(fresh) };
+            process::count(Event::AnchorsShared, 1);
+            return Some(known);
+        }
+        match slot.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 process::count(Event::AnchorsParsed, 1);
+                if !known.is_null() {
+                    self.replaced.push(known as usize);
+                } else if !has_key {
+                    self.keyless.push(index.get() as u32);
+                }
                 Some(fresh)
             }
             Err(winner) => {
@@ -76,6 +103,14 @@ impl Snapshot {
             self.readable_keys.store(if readable { YES } else { NO }, Ordering::Release);
         }
         self.readable_keys.load(Ordering::Acquire) == YES
+    }
+
+    /// Whether libcrypto has, or can read, the key of a parsed certificate.
+    fn reads_key(&self, served: &Served, certificate: *mut X509) -> bool {
+        let _context = self.library.originals.global_context();
+        let _marked = Marked::new(served);
+        // SAFETY: a certificate that this snapshot holds, or has just parsed.
+        unsafe { !(served.api.X509_get0_pubkey)(certificate).is_null() }
     }
 
     /// Whether neither a store nor the cache uses this snapshot or its root store any more.
@@ -106,6 +141,10 @@ impl Drop for Snapshot {
                 // SAFETY: this releases the reference that the snapshot took when it parsed the certificate.
                 unsafe { (served.api.X509_free)(certificate) };
             }
+        }
+        for &certificate in self.replaced.iter() {
+            // SAFETY: as above.
+            unsafe { (served.api.X509_free)(certificate as *mut X509) };
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::fork_lock::{ForkGuard, ForkLock};
 use crate::openssl::api::{X509_LOOKUP, X509_OBJECT, X509_STORE};
 use crate::openssl::default_store::DefaultStore;
 use crate::openssl::library::{Libcrypto, Served};
-use crate::openssl::order::Event;
+use crate::openssl::order::{Event, Noted};
 use crate::openssl::snapshot::Snapshot;
 use crate::ptr_table::PtrTable;
 
@@ -33,6 +33,8 @@ pub struct StoreState {
     pub registrations: AppendList<Arc<Registration>>,
     /// What happened to the store, for `order`.
     pub events: AppendList<Event>,
+    /// What is among the events of a store of 4.0.
+    pub noted: Noted,
     /// How many of the events, from the start, are dealt with.
     pub settled: AtomicUsize,
     /// The last event is a search.
@@ -138,7 +140,7 @@ pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState,
 
 impl StoreState {
     /// Starts to watch a new store. The result belongs to the store's first lookup, which gives it back to `end`.
-    pub fn begin(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool) -> *mut StoreState {
+    pub fn begin(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool, verifies: bool) -> *mut StoreState {
         let state = Box::into_raw(Box::new(StoreState {
             library,
             store,
@@ -156,7 +158,8 @@ impl StoreState {
             touched: AtomicBool::new(false),
             eager: AtomicBool::new(false),
             exposed: AtomicBool::new(false),
-            verifies: AtomicBool::new(!library.shows_verifications),
+            verifies: AtomicBool::new(verifies),
+            noted: Noted::default(),
             default_store: DefaultStore::default(),
             lookups: AppendList::new(),
         }));

@@ -20,7 +20,7 @@ pub struct Survey {
 }
 
 /// Functions that change a parsed certificate in a way that its users see.
-const CHANGING: [&CStr; 7] = [
+const CHANGING: [&CStr; 10] = [
     c"X509_add1_trust_object",
     c"X509_add1_reject_object",
     c"X509_trust_clear",
@@ -28,6 +28,9 @@ const CHANGING: [&CStr; 7] = [
     c"X509_alias_set1",
     c"X509_keyid_set1",
     c"X509_set_ex_data",
+    c"X509_set0_distinguishing_id",
+    c"X509_set_proxy_flag",
+    c"X509_set_proxy_pathlen",
 ];
 
 static LINKED: AtomicBool = AtomicBool::new(false);

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::compiled::Voucher;
 use crate::error::LoadError;
 use crate::root_store::RootStore;
 use crate::source::State;
@@ -14,6 +15,8 @@ pub(super) struct Entry {
     pub store: Arc<RootStore>,
     pub state: State,
     pub believed: bool,
+    /// Who vouches for the store, if not the source itself or root.
+    pub voucher: Voucher,
     /// When it was indexed.
     pub since: Instant,
     /// What was read, as long as the state is not believed: the next load compares.

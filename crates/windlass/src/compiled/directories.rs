@@ -8,7 +8,12 @@ pub const SYSTEM_DIRECTORY: &str = "/var/cache/windlass";
 
 /// Directories in which compiled stores are looked for, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Directories(Vec<PathBuf>);
+pub struct Directories {
+    /// For whoever runs the process.
+    named: Vec<PathBuf>,
+    /// Not for root: the variables that lead there may be somebody else's (`sudo -E`, `su`).
+    user: Option<PathBuf>,
+}
 
 impl Directories {
     /// Nowhere: every source is read and indexed.
@@ -18,32 +23,33 @@ impl Directories {
 
     /// This one only.
     pub fn only(directory: PathBuf) -> Directories {
-        Directories(vec![directory])
+        Directories { named: vec![directory], user: None }
     }
 
-    /// `WINDLASS_STORE` alone if it is set (nowhere if it is empty); else the machine's, then the user's:
-    /// `windlass` in `XDG_CACHE_HOME`, by default `.cache` in `HOME`. Relative paths count as not set, as the XDG
-    /// specification demands.
+    /// `WINDLASS_STORE` alone if it is set (nowhere if it is empty); else the machine's, then, unless the effective user is
+    /// root, the user's: `windlass` in `XDG_CACHE_HOME`, by default `.cache` in `HOME`. Relative paths count as not set, as
+    /// the XDG specification demands.
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Directories {
         let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
         if let Some(only) = variable("WINDLASS_STORE") {
-            return Directories(absolute(only).into_iter().collect());
+            return Directories { named: absolute(only).into_iter().collect(), user: None };
         }
         let cache = variable("XDG_CACHE_HOME").and_then(absolute);
         let cache = cache.or_else(|| Some(absolute(variable("HOME")?)?.join(".cache")));
         let user = cache.map(|cache| cache.join("windlass"));
-        Directories([PathBuf::from(SYSTEM_DIRECTORY)].into_iter().chain(user).collect())
+        Directories { named: vec![PathBuf::from(SYSTEM_DIRECTORY)], user }
     }
 
-    /// In the order in which they are looked at.
+    /// In the order in which they are looked at by the effective user of this moment.
     pub fn iter(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().map(PathBuf::as_path)
+        let user = self.user.as_deref().filter(|_| !rustix::process::geteuid().is_root());
+        self.named.iter().map(PathBuf::as_path).chain(user)
     }
 }
 
 impl FromIterator<PathBuf> for Directories {
     fn from_iter<I: IntoIterator<Item = PathBuf>>(directories: I) -> Directories {
-        Directories(directories.into_iter().collect())
+        Directories { named: directories.into_iter().collect(), user: None }
     }
 }
 
@@ -51,9 +57,13 @@ impl FromIterator<PathBuf> for Directories {
 mod tests {
     use super::*;
 
+    /// As an ordinary user has them.
     fn directories(variables: &[(&str, &str)]) -> Vec<PathBuf> {
         let find = |name: &str| Some(variables.iter().find(|(other, _)| *other == name)?.1.into());
-        Directories::from_environment(find).iter().map(PathBuf::from).collect()
+        let all = Directories::from_environment(find);
+        let seen_by_root = rustix::process::geteuid().is_root();
+        assert_eq!(all.iter().count(), all.named.len() + usize::from(all.user.is_some() && !seen_by_root));
+        all.named.into_iter().chain(all.user).collect()
     }
 
     fn paths(all: &[&str]) -> Vec<PathBuf> {

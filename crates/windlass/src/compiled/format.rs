@@ -9,6 +9,7 @@ use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::identity::Identity;
+use crate::index::read;
 use crate::source::{HashName, Source, SourceRef, State};
 
 /// The version of the layout, and of the rules by which certificates are accepted and names made canonical: a file of any
@@ -238,7 +239,7 @@ impl Layout {
     }
 }
 
-/// What is asked for lies outside of the bytes.
+/// What is asked for lies outside of the bytes, or there is no memory for it.
 #[derive(Debug)]
 pub(super) struct OutOfBounds;
 
@@ -291,8 +292,13 @@ fn take_state(kind: Kind, files: u32, bytes: &[u8]) -> Result<(State, Digests), 
                 let name = HashName { hash: u32_at(bytes, at)?, number: u32_at(bytes, at + 4)? };
                 Ok((name, take_identity(bytes, at + 8)?))
             };
-            let all: Result<Box<[_]>, _> = (0..count).map(file).collect();
-            (State::Directory(take_identity(bytes, 0)?, all?), IDENTITY + count * (8 + IDENTITY))
+            let mut all = Vec::new();
+            all.try_reserve_exact(count).map_err(|_| OutOfBounds)?;
+            for number in 0..count {
+                all.push(file(number)?);
+            }
+            let state = State::Directory(take_identity(bytes, 0)?, all.into_boxed_slice());
+            (state, IDENTITY + count * (8 + IDENTITY))
         }
     };
     let (digests, rest) = bytes.get(digests..).ok_or(OutOfBounds)?.as_chunks::<DIGEST>();
@@ -300,7 +306,7 @@ fn take_state(kind: Kind, files: u32, bytes: &[u8]) -> Result<(State, Digests), 
     if !rest.is_empty() || digests.len() != expected || digests.len() != files {
         return Err(OutOfBounds);
     }
-    Ok((state, digests.into()))
+    Ok((state, read(digests, [0; DIGEST], |digest| *digest).ok_or(OutOfBounds)?))
 }
 
 const NS: i128 = 1_000_000_000;

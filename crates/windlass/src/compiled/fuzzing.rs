@@ -14,7 +14,7 @@ use crate::source::{HashName, Source, State};
 
 /// The root store in a file of these bytes.
 pub fn read(bytes: Vec<u8>) -> Result<RootStore, Malformed> {
-    Compiled::from_bytes(bytes)?.into_store().map(|(store, _)| store)
+    Compiled::from_bytes(bytes, None)?.into_store().map(|(store, _)| store)
 }
 
 /// The bytes of a compiled store of these PEM files, as if a hashed directory held them; of one that is not in a directory if

@@ -58,7 +58,7 @@ pub fn compile(source: &Source, root: Option<&Path>) -> Result<Image, CompileErr
         source: source.clone(),
         digests: reading.files.iter().map(|file| Sha256::digest(file).into()).collect(),
         source_bytes: reading.bytes(),
-        believed: reading.believed,
+        believed: reading.believed && reading.state.outlives_mounts(),
         state: reading.state,
     };
     let bytes = encode(&origin, &store)
@@ -88,7 +88,7 @@ impl Image {
     }
 
     /// Whether the source's identity will tell that nothing has changed. If not (a network file system, a timestamp in the
-    /// future), readers compare the content each time.
+    /// future, or in whole seconds as images have it), readers compare the content each time.
     pub fn is_believed(&self) -> bool {
         self.is_believed
     }
@@ -100,28 +100,38 @@ fn settled(source: &Source, root: Root<'_>) -> Result<Reading, LoadError> {
         let now_ns = Real.real_ns();
         let reading = source.borrow().read_below(&Real, &|path| root.resolve(&path))?;
         // If it is not its age that speaks against it, waiting does not help.
-        if reading.believed || !reading.state.is_racy(now_ns) || start.elapsed() > PATIENCE {
+        let young = reading.state.is_racy(now_ns) && !reading.state.is_racy(now_ns + PATIENCE.as_nanos() as i128);
+        if reading.believed || !young || start.elapsed() > PATIENCE {
             return Ok(reading);
         }
         std::thread::sleep(STEP);
     }
 }
 
+/// As somebody sees it who has no rights of his own anywhere on the way.
 fn is_public(source: &Source, state: &State, root: Root<'_>) -> Result<bool, LoadError> {
-    let readable = |path: &Path| {
+    let readable = |path: &Path, wanted: u32| {
         let path = root.resolve(path)?;
-        let stat = rustix::fs::stat(&path).map_err(|errno| crate::source::failed(&path, "stat", errno))?;
-        Ok(stat.st_mode & 0o004 != 0)
+        let path = std::fs::canonicalize(&path).unwrap_or(path);
+        let mode = |path: &Path| {
+            let stat = rustix::fs::stat(path).map_err(|errno| crate::source::failed(path, "stat", errno));
+            stat.map(|stat| stat.st_mode)
+        };
+        let mut way = true;
+        for directory in path.ancestors().skip(1) {
+            way &= mode(directory)? & 0o001 != 0;
+        }
+        Ok::<_, LoadError>(way && mode(&path)? & wanted == wanted)
     };
     match state {
-        State::File(_) => readable(source.path()),
+        State::File(_) => readable(source.path(), 0o004),
         State::Directory(_, files) => {
             for (name, _) in files {
-                if !readable(&source.path().join(name.to_string()))? {
+                if !readable(&source.path().join(name.to_string()), 0o004)? {
                     return Ok(false);
                 }
             }
-            readable(source.path())
+            readable(source.path(), 0o005)
         }
     }
 }

@@ -32,6 +32,7 @@ pub use image::{CompileError, Image, compile};
 pub use inspect::{Description, Freshness, Stale, all, inspect};
 pub(crate) use reader::{Candidate, Found, find};
 pub use trusted::{Distrust, ReadError};
+pub(crate) use trusted::{Voucher, is_vouched_for};
 pub use writer::{Cleared, Overwrite, WriteError, Written, clear, write};
 
 /// The name of a source's compiled store within a directory: the first half of the SHA-256 of what the source is called, in

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::directories::Directories;
 use super::format::{Layout, Malformed, Origin, Section};
 use super::name_of;
-use super::trusted::{self, ReadError};
+use super::trusted::{self, ReadError, Voucher};
 use crate::anchor::Record;
 use crate::der::Span;
 use crate::index::Index;
@@ -20,6 +20,7 @@ pub(super) struct Compiled {
     pub layout: Layout,
     pub origin: Origin,
     pub bytes: Vec<u8>,
+    pub voucher: Voucher,
 }
 
 /// What there was for a source.
@@ -27,8 +28,8 @@ pub(super) struct Compiled {
 pub(crate) enum Found {
     /// Nothing.
     Nothing,
-    /// The root store of the source as it is now.
-    Fresh(RootStore),
+    /// The root store of the source as it is now, and who says so.
+    Fresh(RootStore, Voucher),
     /// The compiled store of another state of the source. The content may still be the same.
     Other(Candidate),
 }
@@ -52,8 +53,9 @@ pub(crate) fn find(
     for directory in directories.iter() {
         match Compiled::read(directory, &name).and_then(|compiled| compiled.of(source, directory, &name)) {
             Ok(compiled) if compiled.origin.believed && compiled.origin.state == *state => {
+                let voucher = compiled.voucher;
                 match compiled.into_store() {
-                    Ok((store, _)) => return Found::Fresh(store),
+                    Ok((store, _)) => return Found::Fresh(store, voucher),
                     Err(what) => refuse(&malformed(directory, &name, what)),
                 }
             }
@@ -67,12 +69,11 @@ pub(crate) fn find(
 }
 
 impl Candidate {
-    /// The root store, if these are the files that it was made of, byte for byte.
-    pub fn into_store_of(self, reading: &Reading) -> Option<RootStore> {
-        (digests_are_quick() && self.0.origin.is_made_of(reading))
-            .then(|| self.0.into_store().ok())
-            .flatten()
-            .map(|(store, _)| store)
+    /// The root store, if these are the files that it was made of, byte for byte; and who says so.
+    pub fn into_store_of(self, reading: &Reading) -> Option<(RootStore, Voucher)> {
+        let voucher = self.0.voucher;
+        let same = digests_are_quick() && self.0.origin.is_made_of(reading);
+        same.then(|| self.0.into_store().ok()).flatten().map(|(store, _)| (store, voucher))
     }
 }
 
@@ -107,14 +108,15 @@ impl Origin {
 impl Compiled {
     /// Reads a file, and checks it as far as that goes without looking at the certificates.
     pub fn read(directory: &Path, name: &str) -> Result<Compiled, ReadError> {
-        Compiled::from_bytes(trusted::read(directory, name)?).map_err(|what| malformed(directory, name, what))
+        let (bytes, voucher) = trusted::read(directory, name)?;
+        Compiled::from_bytes(bytes, voucher).map_err(|what| malformed(directory, name, what))
     }
 
     /// The same for what was in a file.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Compiled, Malformed> {
+    pub fn from_bytes(bytes: Vec<u8>, voucher: Voucher) -> Result<Compiled, Malformed> {
         let layout = Layout::check(&bytes)?;
         let origin = layout.origin(&bytes)?;
-        Ok(Compiled { layout, origin, bytes })
+        Ok(Compiled { layout, origin, bytes, voucher })
     }
 
     /// A file under the name of another source was put there by hand.
@@ -128,7 +130,7 @@ impl Compiled {
 
     /// The root store in it, and what it was made of. Every span is checked against what it points into.
     pub fn into_store(self) -> Result<(RootStore, Origin), Malformed> {
-        let Compiled { layout, origin, bytes } = self;
+        let Compiled { layout, origin, bytes, .. } = self;
         let all = Bytes::from(bytes);
         let part = |section| all.part(layout.range(section)).ok_or(layout.malformed(section));
         let (der, canonical) = (part(Section::Der)?, part(Section::Canonical)?);

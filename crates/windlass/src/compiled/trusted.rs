@@ -80,21 +80,27 @@ impl fmt::Display for Distrust {
     }
 }
 
+/// A user other than root who vouches for what was read: others must not believe it. None: root does.
+pub(crate) type Voucher = Option<u32>;
+
+/// What the kernel shows for users that have no number in a user namespace or on a network file system: nobody in particular.
+const OVERFLOW_USER: u32 = 65534;
+
 /// A directory that may be believed. The descriptor can only be used to reach what is in it.
-pub(super) fn directory(path: &Path) -> Result<OwnedFd, ReadError> {
+pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = openat(CWD, path, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
     let stat = fstat(&directory).map_err(|errno| failed(path, "stat", errno))?;
     let why = if is_directory(&stat) { distrust(&stat) } else { Some(Distrust::Kind) };
     match why {
         Some(why) => Err(ReadError::Distrusted { path: path.to_owned(), why }),
-        None => Ok(directory),
+        None => Ok((directory, voucher(&stat))),
     }
 }
 
-/// The content of a file in a directory that may be believed, if the file may be, too.
-pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
-    let within = self::directory(directory)?;
+/// The content of a file in a directory that may be believed, if the file may be, too; and who vouches for it.
+pub(super) fn read(directory: &Path, name: &str) -> Result<(Vec<u8>, Voucher), ReadError> {
+    let (within, of_directory) = self::directory(directory)?;
     let path = || directory.join(name);
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = openat(&within, name, flags, Mode::empty()).map_err(|errno| match errno {
@@ -111,7 +117,17 @@ pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
     if let Some(why) = why {
         return Err(ReadError::Distrusted { path: path(), why });
     }
-    contents(&file, size as usize).map_err(|errno| failed(&path(), "read", errno))
+    let bytes = contents(&file, size as usize).map_err(|errno| failed(&path(), "read", errno))?;
+    Ok((bytes, of_directory.or(voucher(&stat))))
+}
+
+/// Whether what this user vouches for may be used by the process as it is now: its effective user may have changed.
+pub(crate) fn is_vouched_for(voucher: Voucher) -> bool {
+    voucher.is_none_or(|user| user == geteuid().as_raw())
+}
+
+fn voucher(stat: &Stat) -> Voucher {
+    (stat.st_uid != 0).then_some(stat.st_uid)
 }
 
 /// One byte more is asked for than the file should have: the end is seen without another call, and a file that grew is
@@ -130,7 +146,7 @@ fn contents(file: impl AsFd, size: usize) -> Result<Vec<u8>, Errno> {
 }
 
 fn distrust(stat: &Stat) -> Option<Distrust> {
-    if stat.st_uid != 0 && stat.st_uid != geteuid().as_raw() {
+    if stat.st_uid != 0 && (stat.st_uid != geteuid().as_raw() || stat.st_uid == OVERFLOW_USER) {
         return Some(Distrust::Owner(stat.st_uid));
     }
     (stat.st_mode & 0o022 != 0).then_some(Distrust::Mode(stat.st_mode))
@@ -157,14 +173,14 @@ mod tests {
             (stat.st_uid, stat.st_mode) = (uid, 0o100_000 | mode);
             distrust(&stat)
         };
-        for uid in [0, own] {
+        for uid in [0, own].into_iter().filter(|&uid| uid != OVERFLOW_USER) {
             assert_eq!(check(uid, 0o755), None);
             assert_eq!(check(uid, 0o600), None);
             for mode in [0o664, 0o646, 0o777, 0o1002] {
                 assert_eq!(check(uid, mode), Some(Distrust::Mode(0o100_000 | mode)));
             }
         }
-        for uid in [own + 1, own + 1000, u32::MAX] {
+        for uid in [own + 1, own + 1000, OVERFLOW_USER, u32::MAX] {
             for mode in [0o000, 0o400, 0o755, 0o777] {
                 assert_eq!(check(uid, mode), Some(Distrust::Owner(uid)));
             }

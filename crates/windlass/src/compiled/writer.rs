@@ -2,11 +2,12 @@
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, fsync, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -107,12 +108,8 @@ pub fn write(directory: &Path, image: &Image, how: Overwrite) -> Result<Written,
         // What can't be read is replaced.
         Err(_) => {}
     }
-    let temporary = directory.join(format!("{TEMPORARY}{}", std::process::id()));
-    let written = replace(directory, &temporary, &path, image);
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map(|()| Written { path, bytes, unchanged: false })
+    lock.replace(&name, image)?;
+    Ok(Written { path, bytes, unchanged: false })
 }
 
 /// Removes all compiled stores of a directory, and what writers left behind. A directory that does not exist is clear.
@@ -122,7 +119,7 @@ pub fn clear(directory: &Path) -> Result<Cleared, WriteError> {
     }
     let lock = Lock::take(directory, PATIENCE)?;
     let leftovers = lock.remove_leftovers()?;
-    let stores = lock.remove(|name| name.ends_with(SUFFIX))?;
+    let stores = lock.remove(is_store)?;
     Ok(Cleared { stores, leftovers })
 }
 
@@ -137,26 +134,27 @@ fn create(directory: &Path) -> Result<(), WriteError> {
     }
 }
 
-fn replace(directory: &Path, temporary: &Path, path: &Path, image: &Image) -> Result<(), WriteError> {
-    let mut file = File::create_new(temporary).map_err(|error| failed(temporary, "create", error))?;
-    file.write_all(image.bytes()).map_err(|error| failed(temporary, "write", error))?;
-    let mode = Permissions::from_mode(if image.is_public() { 0o644 } else { 0o600 });
-    file.set_permissions(mode).map_err(|error| failed(temporary, "change the mode of", error))?;
-    file.sync_all().map_err(|error| failed(temporary, "synchronise", error))?;
-    std::fs::rename(temporary, path).map_err(|error| failed(path, "replace", error))?;
-    let directory_file = File::open(directory).map_err(|error| failed(directory, "open", error))?;
-    directory_file.sync_all().map_err(|error| failed(directory, "synchronise", error))
+/// As [`file_name`] makes them. Other people's files are not ours to remove, whatever directory is named.
+fn is_store(name: &str) -> bool {
+    name.strip_suffix(SUFFIX)
+        .is_some_and(|stem| stem.len() == 32 && stem.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+fn is_leftover(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY).is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The right to change a directory. The kernel takes it back from a process that ends, however it ends.
 struct Lock<'a> {
     directory: &'a Path,
-    _file: std::os::fd::OwnedFd,
+    /// The directory that was found trustworthy: names are looked up in it, whatever comes to lie at the path.
+    within: OwnedFd,
+    _file: OwnedFd,
 }
 
 impl Lock<'_> {
     fn take(directory: &Path, patience: Duration) -> Result<Lock<'_>, WriteError> {
-        let within = trusted::directory(directory).map_err(|error| match error {
+        let (within, _) = trusted::directory(directory).map_err(|error| match error {
             ReadError::Io { path, action, error } => WriteError::Io { path, action, error },
             error => WriteError::Distrusted(error),
         })?;
@@ -167,7 +165,7 @@ impl Lock<'_> {
         let start = Instant::now();
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Lock { directory, _file: file }),
+                Ok(()) => return Ok(Lock { directory, within, _file: file }),
                 Err(Errno::WOULDBLOCK) if start.elapsed() < patience => std::thread::sleep(STEP),
                 Err(Errno::WOULDBLOCK) => return Err(WriteError::Locked { path }),
                 Err(Errno::INTR) => {}
@@ -176,24 +174,59 @@ impl Lock<'_> {
         }
     }
 
-    /// Nobody else writes, so whoever made these is no more.
-    fn remove_leftovers(&self) -> Result<Vec<PathBuf>, WriteError> {
-        self.remove(|name| name.starts_with(TEMPORARY))
+    /// Puts the bytes in place. Whatever goes wrong, the file of before stays.
+    fn replace(&self, name: &str, image: &Image) -> Result<(), WriteError> {
+        let temporary = format!("{TEMPORARY}{}", std::process::id());
+        let written = self.write(&temporary, image).and_then(|()| {
+            renameat(&self.within, &temporary, &self.within, name)
+                .map_err(|errno| failed(&self.directory.join(name), "replace", errno.into()))
+        });
+        if written.is_err() {
+            let _ = unlinkat(&self.within, &temporary, AtFlags::empty());
+        }
+        written?;
+        let error = |errno: Errno| failed(self.directory, "synchronise", errno.into());
+        fsync(self.open_directory().map_err(error)?).map_err(error)
     }
 
-    fn remove(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, WriteError> {
-        let list = || -> io::Result<Vec<PathBuf>> {
-            let entries = std::fs::read_dir(self.directory)?.collect::<io::Result<Vec<_>>>()?;
-            let mut paths: Vec<_> =
-                entries.iter().filter(|entry| is_wanted(&entry.file_name().to_string_lossy())).collect();
-            paths.sort_unstable_by_key(|entry| entry.file_name());
-            Ok(paths.iter().map(|entry| entry.path()).collect())
+    /// Readable by nobody else before it is known who may.
+    fn write(&self, temporary: &str, image: &Image) -> Result<(), WriteError> {
+        let path = self.directory.join(temporary);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = openat(&self.within, temporary, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|errno| failed(&path, "create", errno.into()))?;
+        let mut file = File::from(file);
+        file.write_all(image.bytes()).map_err(|error| failed(&path, "write", error))?;
+        let mode = Permissions::from_mode(if image.is_public() { 0o644 } else { 0o600 });
+        file.set_permissions(mode).map_err(|error| failed(&path, "change the mode of", error))?;
+        file.sync_all().map_err(|error| failed(&path, "synchronise", error))
+    }
+
+    fn open_directory(&self) -> Result<OwnedFd, Errno> {
+        openat(&self.within, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    }
+
+    /// Nobody else writes, so whoever made these is no more.
+    fn remove_leftovers(&self) -> Result<Vec<PathBuf>, WriteError> {
+        self.remove(is_leftover)
+    }
+
+    fn remove(&self, is_wanted: fn(&str) -> bool) -> Result<Vec<PathBuf>, WriteError> {
+        let list = || -> Result<Vec<String>, Errno> {
+            let entries = Dir::read_from(self.open_directory()?)?.collect::<Result<Vec<_>, _>>()?;
+            let names = entries.iter().filter_map(|entry| Some(entry.file_name().to_str().ok()?.to_owned()));
+            let mut names: Vec<String> = names.filter(|name| is_wanted(name)).collect();
+            names.sort_unstable();
+            Ok(names)
         };
-        let paths = list().map_err(|error| failed(self.directory, "list", error))?;
-        for path in &paths {
-            std::fs::remove_file(path).map_err(|error| failed(path, "remove", error))?;
+        let names = list().map_err(|errno| failed(self.directory, "list", errno.into()))?;
+        let mut removed = Vec::new();
+        for name in names {
+            let path = self.directory.join(&name);
+            unlinkat(&self.within, &name, AtFlags::empty()).map_err(|errno| failed(&path, "remove", errno.into()))?;
+            removed.push(path);
         }
-        Ok(paths)
+        Ok(removed)
     }
 }
 

@@ -22,7 +22,11 @@ impl Twins {
         der: impl Fn(u32) -> Option<&'k [u8]>,
     ) -> Result<Twins, Unsupported> {
         let groups = || subjects.groups(subject).filter(|group| group.len() > 1);
-        let crowded: Vec<u32> = groups().flatten().copied().collect();
+        let out_of_memory = |_| Unsupported::OutOfMemory;
+        let count = groups().map(<[u32]>::len).sum();
+        let mut crowded: Vec<u32> = Vec::new();
+        crowded.try_reserve_exact(count).map_err(out_of_memory)?;
+        crowded.extend(groups().flatten());
         if crowded.is_empty() {
             return Ok(Twins::default());
         }
@@ -36,6 +40,8 @@ impl Twins {
         }
         let mut all = crowded.iter().copied().map(AnchorIndex).zip(is_first);
         let (mut shared, mut duplicates) = (Vec::new(), Vec::new());
+        shared.try_reserve_exact(count).map_err(out_of_memory)?;
+        duplicates.try_reserve_exact(count).map_err(out_of_memory)?;
         for group in groups() {
             let group: Vec<_> = all.by_ref().take(group.len()).collect();
             if group.iter().filter(|(_, is_first)| *is_first).count() > 1 {

@@ -2,6 +2,7 @@
 
 use super::bytes::Bytes;
 use crate::anchor::AnchorIndex;
+use crate::index::read;
 use crate::name::SubjectHash;
 
 /// See the module. What turns out not to be an index is made anew from the certificates.
@@ -25,11 +26,11 @@ pub(crate) fn write_hashes(hashes: &[(SubjectHash, AnchorIndex)], out: &mut Vec<
 /// One pair for each of `len` anchors, in ascending order. None if it can't be that.
 pub(super) fn read_hashes(bytes: &[u8], len: u32) -> Option<Box<[(SubjectHash, AnchorIndex)]>> {
     let (pairs, rest) = bytes.as_chunks::<8>();
-    let number = |bytes: &[u8]| Some(u32::from_le_bytes(bytes.try_into().ok()?));
-    let hashes: Option<Box<[_]>> = pairs
-        .iter()
-        .map(|pair| Some((SubjectHash(number(pair.get(..4)?)?), AnchorIndex(number(pair.get(4..)?)?))))
-        .collect();
+    let pair = |bytes: &[u8; 8]| {
+        let both = u64::from_le_bytes(*bytes);
+        (SubjectHash(both as u32), AnchorIndex((both >> 32) as u32))
+    };
+    let hashes = read(pairs, (SubjectHash(0), AnchorIndex(0)), pair);
     let fits = |hashes: &[(SubjectHash, AnchorIndex)]| {
         rest.is_empty()
             && hashes.len() == len as usize
@@ -42,5 +43,5 @@ pub(super) fn read_hashes(bytes: &[u8], len: u32) -> Option<Box<[(SubjectHash, A
 /// One SHA-256 for each of `len` anchors. None if it can't be that.
 pub(super) fn read_fingerprints(bytes: &[u8], len: u32) -> Option<Box<[[u8; 32]]>> {
     let (all, rest) = bytes.as_chunks::<32>();
-    (rest.is_empty() && all.len() == len as usize).then(|| all.into())
+    (rest.is_empty() && all.len() == len as usize).then(|| read(all, [0; 32], |all| *all)).flatten()
 }

@@ -7,7 +7,7 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::system::System;
+use super::system::{System, may_be_an_image};
 use super::{failed, out_of_memory};
 use crate::error::LoadError;
 use crate::identity::{Identity, is_regular};
@@ -53,14 +53,16 @@ fn attempt(path: &Path, system: &dyn System) -> Result<Option<File>, LoadError> 
     let now_ns = system.real_ns();
     let fstat = || rustix::fs::fstat(&fd).map_err(|errno| failed(path, "stat", errno));
     let before = identity(path, &fstat()?)?;
-    let file_system = rustix::fs::fstatfs(&fd).map_err(|errno| failed(path, "stat", errno))?.f_type as u64;
+    let file_system = rustix::fs::fstatfs(&fd).map_err(|errno| failed(path, "stat", errno))?;
     system.opened(path);
     let bytes = contents(path, &fd)?;
     let after = identity(path, &fstat()?)?;
     if bytes.len() as u64 != before.size || before != after || before != stat(path)? {
         return Ok(None);
     }
-    let believed = system.keeps_timestamps(file_system) && !before.is_racy(now_ns);
+    let believed = system.keeps_timestamps(file_system.f_type as u64)
+        && !before.is_racy(now_ns)
+        && !(before.has_whole_seconds() && may_be_an_image(&file_system));
     Ok(Some(File { bytes, identity: before, believed }))
 }
 

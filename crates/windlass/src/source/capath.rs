@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{Dir, Mode, OFlags};
 
-use super::system::System;
+use super::system::{System, may_be_an_image};
 use super::{Reading, Resolve, State, cafile, failed, out_of_memory};
 use crate::error::LoadError;
 use crate::identity::{Identity, is_directory};
@@ -56,7 +56,7 @@ pub(super) fn read(path: &Path, system: &dyn System, resolve: Resolve<'_>) -> Re
         let now_ns = system.real_ns();
         let resolved = resolve(path.to_owned())?;
         let (directory, names) = list(&resolved)?;
-        let mut believed = !directory.is_racy(now_ns) && keeps_timestamps(&resolved, system)?;
+        let mut believed = !directory.is_racy(now_ns) && keeps_timestamps(&resolved, &directory, system)?;
         let (mut files, mut states) = (Vec::new(), Vec::new());
         for name in names {
             let file = cafile::read(&resolve(path.join(name.to_string()))?, system)?;
@@ -73,9 +73,10 @@ pub(super) fn read(path: &Path, system: &dyn System, resolve: Resolve<'_>) -> Re
     Err(LoadError::ChangedWhileReading { path: path.to_owned() })
 }
 
-fn keeps_timestamps(path: &Path, system: &dyn System) -> Result<bool, LoadError> {
+fn keeps_timestamps(path: &Path, identity: &Identity, system: &dyn System) -> Result<bool, LoadError> {
     let statfs = rustix::fs::statfs(path).map_err(|errno| failed(path, "stat", errno))?;
-    Ok(system.keeps_timestamps(statfs.f_type as u64))
+    let may_be_another = identity.has_whole_seconds() && may_be_an_image(&statfs);
+    Ok(system.keeps_timestamps(statfs.f_type as u64) && !may_be_another)
 }
 
 /// The directory's own identity, and the names in it that OpenSSL would come to.

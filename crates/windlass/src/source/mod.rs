@@ -58,6 +58,16 @@ pub(crate) enum State {
 pub(crate) type Resolve<'a> = &'a dyn Fn(PathBuf) -> Result<PathBuf, LoadError>;
 
 impl State {
+    /// Whether it says the same after the file system was mounted anew, or another in its place.
+    pub fn outlives_mounts(&self) -> bool {
+        match self {
+            State::File(identity) => !identity.has_whole_seconds(),
+            State::Directory(directory, files) => {
+                !directory.has_whole_seconds() && !files.iter().any(|(_, identity)| identity.has_whole_seconds())
+            }
+        }
+    }
+
     /// Whether a change right after `now` could leave it as it is.
     pub fn is_racy(&self, now_ns: i128) -> bool {
         match self {

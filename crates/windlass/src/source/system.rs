@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
+use rustix::fs::StatFs;
+
 pub(crate) trait System: Send + Sync {
     /// The clock that file timestamps are taken from, nanoseconds since 1970.
     fn real_ns(&self) -> i128;
@@ -37,15 +39,25 @@ impl System for Real {
     }
 }
 
+/// Whether a file system may be, or hide, an image that is mounted in place of another while this process runs: an overlay, or
+/// whatever can't be written to.
+pub(crate) fn may_be_an_image(statfs: &StatFs) -> bool {
+    const ST_RDONLY: u64 = 1;
+    statfs.f_type as u64 == OVERLAY || statfs.f_flags as u64 & ST_RDONLY != 0
+}
+
+const OVERLAY: u64 = 0x794C_7630;
+
 /// Local file systems of the kernel. With all others (NFS, SMB, 9p, FUSE, …) somebody else may change a file, or keeps
-/// its timestamps, and attributes may be cached. Numbers: linux/magic.h, and the headers of ZFS and bcachefs.
-const LOCAL_FILE_SYSTEMS: [u64; 17] = [
+/// its timestamps, and attributes may be cached. Times of read-only images (squashfs, erofs, …) are those that their builder
+/// wrote. Numbers: linux/magic.h, and the headers of ZFS and bcachefs.
+const LOCAL_FILE_SYSTEMS: [u64; 13] = [
     0xEF53,      // ext2, ext3, ext4
     0x5846_5342, // xfs
     0x9123_683E, // btrfs
     0x0102_1994, // tmpfs
     0x8584_58F6, // ramfs
-    0x794C_7630, // overlay
+    OVERLAY,
     0xF2F5_2010, // f2fs
     0x2FC1_2FC1, // zfs
     0xCA45_1A4E, // bcachefs
@@ -53,8 +65,4 @@ const LOCAL_FILE_SYSTEMS: [u64; 17] = [
     0x3153_464A, // jfs
     0x3434,      // nilfs2
     0x2405_1905, // ubifs
-    0x7371_7368, // squashfs
-    0xE0F5_E1E2, // erofs
-    0x28CD_3D45, // cramfs
-    0x9660,      // isofs
 ];

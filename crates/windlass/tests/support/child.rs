@@ -35,7 +35,7 @@ pub const REMOUNT: c_ulong = 0x20;
 pub const BIND: c_ulong = 0x1000;
 const REC_PRIVATE: c_ulong = 0x4000 | 0x4_0000;
 
-pub const NOBODY: u32 = 65_534;
+pub const OTHER_USER: u32 = 12_345;
 
 /// A forked process.
 pub struct Child(c_int);
