@@ -137,6 +137,15 @@ def cases(pki):
                       "keep older_errors 1", "default 0", *judge, "default 0", "objects 0"]
     yield "variables", files, pki.start() + lines, True, "*"
 
+    # Searches that memory answers ask no lookup, but they sort: the order of what comes after shows it.
+    lines = []
+    for first in (f"add 0 {ref('r0')}", "locations 0 relatives.pem -", "locations 0 same.pem -", "locations 0 r5.pem -"):
+        for second in ("locations 0 other.pem -", "locations 0 roots.pem -", f"add 0 {ref('r2')}"):
+            for between in ([judge[0]], [judge[0], judge[3]], []):
+                for after in ([], [judge[0]], [f"add 0 {ref('r1')}"], [judge[0], "locations 0 one.pem -"]):
+                    lines += ["store 0", first, *between, second, *after, "objects 0"]
+    yield "sorted-by-searches", files, pki.start() + lines, True, "*"
+
     # URIs of the program's own, before and after the default one: one lookup asks them all.
     lines, own = ["env SSL_CERT_FILE one.pem", "env SSL_CERT_DIR @ROOT@/dir"], "uri 0 @ROOT@/dir"
     for calls in (["default 0", own], [own, "default 0"], ["default 0", "default 0", own, "uri 0 one.pem", "default 0"],

@@ -1,5 +1,6 @@
 /* stores WHAT: what programs do with a store's lock, its live objects and lookup methods of their own. */
 #include "reach.h"
+#include <openssl/provider.h>
 #include <pthread.h>
 
 /* Deleting a certificate from the live stack is how programs distrust a root. */
@@ -67,6 +68,46 @@ static void own_method(void) {
     X509_LOOKUP_meth_free(method);
 }
 
+/* A method of the program's own loads files by libcrypto's functions: they go into the same store. */
+static void own_method_file(void) {
+    X509_STORE *store = loaded("BUNDLE");
+    X509_LOOKUP_METHOD *method = X509_LOOKUP_meth_new("loads a twin file");
+    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, method);
+    printf("load: %d\n", X509_load_cert_file(lookup, path_of("TWIN"), X509_FILETYPE_PEM));
+    printf("root beside its twin: verdict %d\n", verify(store, 1));
+    printf("load again: %d\n", X509_load_cert_crl_file(lookup, path_of("TWIN"), X509_FILETYPE_PEM));
+    printf("objects: %d\n", sk_X509_OBJECT_num(X509_STORE_get0_objects(store)));
+    X509_STORE_free(store);
+    X509_LOOKUP_meth_free(method);
+}
+
+/* What the root itself has signed. */
+static int verify_intermediate(X509_STORE *store) {
+    X509 *intermediate = certificate("INTERMEDIATE");
+    X509_STORE_CTX *ctx = X509_STORE_CTX_new();
+    X509_STORE_CTX_init(ctx, store, intermediate, NULL);
+    int verdict = X509_verify_cert(ctx), error = X509_STORE_CTX_get_error(ctx);
+    printf("error %d ", error);
+    X509_STORE_CTX_free(ctx);
+    X509_free(intermediate);
+    return verdict;
+}
+
+/* A root's key can only be read when a provider for it is there: stores made after that must be able to. */
+static void late_provider(void) {
+    OSSL_PROVIDER *null = OSSL_PROVIDER_load(NULL, "null");
+    X509_STORE *before = loaded("BUNDLE");
+    printf("without a provider: verdict %d\n", verify_intermediate(before));
+    OSSL_PROVIDER *usual = OSSL_PROVIDER_load(NULL, "default");
+    X509_STORE *after = loaded("BUNDLE");
+    printf("with one: verdict %d\n", verify_intermediate(after));
+    printf("again: verdict %d\n", verify_intermediate(after));
+    X509_STORE_free(before);
+    X509_STORE_free(after);
+    OSSL_PROVIDER_unload(usual);
+    OSSL_PROVIDER_unload(null);
+}
+
 enum { VERIFIERS = 8, STORES = 400 };
 
 static struct {
@@ -110,7 +151,9 @@ int main(int argc, char **argv) {
         const char *name;
         void (*run)(void);
     } parts[] = {{"deleted_root", deleted_root}, {"live_stack", live_stack}, {"two_locks", two_locks},
-                 {"own_method", own_method}, {"first_verifications", first_verifications}};
+                 {"own_method", own_method},
+                 {"own_method_file", own_method_file}, {"late_provider", late_provider},
+                 {"first_verifications", first_verifications}};
     for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++) {
         if (strcmp(argv[1], parts[i].name) == 0) {
             parts[i].run();

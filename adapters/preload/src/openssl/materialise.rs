@@ -274,7 +274,10 @@ pub fn complete(state: &StoreState, served: &Served) {
         if registration.complete.load(Ordering::Acquire) {
             continue;
         }
-        verification::add_shared_subjects(state, served, registration);
+        // As one each. 4.0 can't do that, and keeps the order of these additions.
+        if served.sorts_objects() {
+            verification::add_shared_subjects(state, served, registration);
+        }
         let added = registration.added();
         let mut whole = true;
         for anchor in registration.snapshot.roots.anchors() {

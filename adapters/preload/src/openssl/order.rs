@@ -81,7 +81,8 @@ pub fn note(state: &StoreState, event: Event) {
     if is_find && (!state.has_pending() || state.ends_in_find.load(Ordering::Relaxed)) {
         return;
     }
-    if !served.sorts_objects() && !state.noted.is_new(served, &event) {
+    let is_table = !served.sorts_objects() && !state.converted.load(Ordering::Acquire);
+    if is_table && !state.noted.is_new(served, &event) {
         return;
     }
     // A search that memory answered asked no lookup, and shows in the stack only until something is added.

@@ -34,6 +34,8 @@ def cases(world):
     yield stores("live_stack", f"seen later: {pki.count}")
     yield stores("two_locks", r"root beside its twin: verdict 1", f"both locked: {pki.count} objects")
     yield stores("own_method", r"root beside its twin: verdict 1")
+    yield stores("own_method_file", r"root beside its twin: verdict 1", f"objects: {pki.count + 1}")
+    yield stores("late_provider", r"without a provider: verdict 0", r"with one: verdict 1", r"again: verdict 1")
     yield stores("first_verifications", r"first verifications: 3200 of 3200")
     # What such a program calls through pointers can't be seen, so everything is left to libcrypto there.
     yield Case("C: libssl by dlopen(RTLD_LOCAL) and dlsym", lambda side: side.run([world.built["local.c"]]), served=None,
