@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
 use crate::openssl::enumerate;
+use crate::openssl::held::Held;
 use crate::openssl::library::{self, Libcrypto, Served, original, transparent};
 use crate::openssl::load_file::owner;
 use crate::openssl::materialise::{self, Marked};
-use crate::openssl::order::{self, Held};
+use crate::openssl::order;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{lookup, users};
 

@@ -9,19 +9,22 @@
 //! | `store` | what is known of one `X509_STORE` |
 //! | `verification` | what has to be in a store's memory before anything is verified with it |
 //! | `materialise` | putting certificates into a store, in the order of an eager load |
-//! | `order` | the order in which an eager load would have left them |
+//! | `contested` | sources that would give a subject certificates of several origins |
+//! | `order`, `noted`, `held` | the order in which an eager load would have left them |
 //! | `lookup` | the lookup method that answers when a verification asks |
-//! | `capath` | hashed directories |
+//! | `capath`, `directory_file` | hashed directories, and their files |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
 //! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `lifecycle`, `ca_names` | entry points |
 
 pub mod api;
 pub mod ca_names;
 pub mod capath;
+pub mod contested;
 pub mod default_paths;
 pub mod default_store;
 pub mod directory_file;
 pub mod enumerate;
+pub mod held;
 pub mod library;
 pub mod lifecycle;
 pub mod load_file;
@@ -29,6 +32,7 @@ pub mod load_path;
 pub mod lookup;
 pub mod lookup_ctrl;
 pub mod materialise;
+pub mod noted;
 pub mod order;
 pub mod snapshot;
 pub mod store;

@@ -7,11 +7,10 @@
 //! name, each name's in the order of addition, so nothing has to be done there.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_CRL, X509_OBJECT, X509_STORE};
+use crate::openssl::api::{OPENSSL_STACK, Required, X509_OBJECT, X509_STORE};
+use crate::openssl::held::{Held, HeldCrl, encoding};
 use crate::openssl::library::Served;
 use crate::openssl::materialise;
 use crate::openssl::store::{Registration, StoreState};
@@ -34,44 +33,6 @@ pub enum BaseObject {
     Certificate(Held),
     /// A revocation list.
     Crl(HeldCrl),
-}
-
-/// A reference to a certificate, released with the event.
-pub struct Held {
-    certificate: *mut X509,
-    free: unsafe extern "C-unwind" fn(*mut X509),
-}
-
-/// A reference to a CRL.
-pub struct HeldCrl {
-    crl: *mut X509_CRL,
-    free: unsafe extern "C-unwind" fn(*mut X509_CRL),
-}
-
-impl Held {
-    /// Takes a reference of its own.
-    ///
-    /// # Safety
-    /// `certificate` is a valid certificate of the libcrypto of `api`.
-    pub unsafe fn new(api: &Required, certificate: *mut X509) -> Held {
-        // SAFETY: as the caller states.
-        unsafe { (api.X509_up_ref)(certificate) };
-        Held { certificate, free: api.X509_free }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        // SAFETY: the reference that `new` took.
-        unsafe { (self.free)(self.certificate) };
-    }
-}
-
-impl Drop for HeldCrl {
-    fn drop(&mut self) {
-        // SAFETY: the reference that `base` took.
-        unsafe { (self.free)(self.crl) };
-    }
 }
 
 /// Writes an event down. The state's lock is held.
@@ -294,20 +255,6 @@ unsafe fn content(api: &Required, object: *mut X509_OBJECT) -> Content {
     }
 }
 
-/// # Safety
-/// `certificate` is a live certificate.
-unsafe fn encoding(api: &Required, certificate: *mut X509) -> Option<Vec<u8>> {
-    // SAFETY: as the caller states; i2d_X509 writes as many bytes as it has announced.
-    unsafe {
-        let length = (api.i2d_X509)(certificate, std::ptr::null_mut());
-        let length = usize::try_from(length).ok().filter(|&length| length > 0)?;
-        let mut der = vec![0u8; length];
-        let mut at = der.as_mut_ptr();
-        (api.i2d_X509)(certificate, &mut at);
-        Some(der)
-    }
-}
-
 /// A second object for a certificate that stock would hold twice.
 ///
 /// # Safety
@@ -343,10 +290,7 @@ fn base(store: *mut X509_STORE, api: &Required) -> Vec<BaseObject> {
                 if !certificate.is_null() {
                     return Some(BaseObject::Certificate(Held::new(api, certificate)));
                 }
-                (!crl.is_null()).then(|| {
-                    (api.X509_CRL_up_ref)(crl);
-                    BaseObject::Crl(HeldCrl { crl, free: api.X509_CRL_free })
-                })
+                (!crl.is_null()).then(|| BaseObject::Crl(HeldCrl::new(api, crl)))
             })
             .collect();
         (api.X509_STORE_unlock)(store);
@@ -382,33 +326,6 @@ fn forget_sortedness(state: &StoreState, served: &Served) {
             (api.OPENSSL_sk_set)(stack, 0, (api.OPENSSL_sk_value)(stack, 0));
         }
         (api.X509_STORE_unlock)(state.store);
-    }
-}
-
-/// What is among the events of a store of 4.0, where nothing is settled before the table becomes a stack: what was noted once
-/// changes nothing when it comes again, however often a program adds it or a directory gives it.
-#[derive(Default)]
-pub struct Noted {
-    keys: (RandomState, RandomState),
-    known: Mutex<HashSet<[u64; 2]>>,
-}
-
-impl Noted {
-    fn is_new(&self, served: &Served, event: &Event) -> bool {
-        let fingerprint = match event {
-            Event::Base(..) => return true,
-            // Replays of a table do not search.
-            Event::Find => return false,
-            Event::Load(registration) => self.fingerprint(&std::sync::Arc::as_ptr(registration)),
-            // SAFETY: the event holds the certificate.
-            Event::Added(held) => self.fingerprint(&unsafe { encoding(&served.api, held.certificate) }),
-        };
-        // Only a child that was forked in the middle finds it locked: the state's lock is held.
-        self.known.try_lock().map_or(true, |mut known| known.insert(fingerprint))
-    }
-
-    fn fingerprint(&self, of: &impl std::hash::Hash) -> [u64; 2] {
-        [self.keys.0.hash_one(of), self.keys.1.hash_one(of)]
     }
 }
 

@@ -12,7 +12,8 @@ use crate::fork_lock::{ForkGuard, ForkLock};
 use crate::openssl::api::{X509_LOOKUP, X509_OBJECT, X509_STORE};
 use crate::openssl::default_store::DefaultStore;
 use crate::openssl::library::{Libcrypto, Served};
-use crate::openssl::order::{Event, Noted};
+use crate::openssl::noted::Noted;
+use crate::openssl::order::Event;
 use crate::openssl::snapshot::Snapshot;
 use crate::ptr_table::PtrTable;
 

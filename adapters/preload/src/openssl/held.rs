@@ -1,0 +1,69 @@
+//! References to certificates and CRLs that belong to us.
+
+use crate::openssl::api::{Required, X509, X509_CRL};
+
+/// A reference to a certificate, released with the event.
+pub struct Held {
+    pub certificate: *mut X509,
+    free: unsafe extern "C-unwind" fn(*mut X509),
+}
+
+/// A reference to a CRL.
+pub struct HeldCrl {
+    pub crl: *mut X509_CRL,
+    free: unsafe extern "C-unwind" fn(*mut X509_CRL),
+}
+
+impl Held {
+    /// Takes a reference of its own.
+    ///
+    /// # Safety
+    /// `certificate` is a valid certificate of the libcrypto of `api`.
+    pub unsafe fn new(api: &Required, certificate: *mut X509) -> Held {
+        // SAFETY: as the caller states.
+        unsafe { (api.X509_up_ref)(certificate) };
+        Held { certificate, free: api.X509_free }
+    }
+}
+
+impl HeldCrl {
+    /// Takes a reference of its own.
+    ///
+    /// # Safety
+    /// `crl` is a valid CRL of the libcrypto of `api`.
+    pub unsafe fn new(api: &Required, crl: *mut X509_CRL) -> HeldCrl {
+        // SAFETY: as the caller states.
+        unsafe { (api.X509_CRL_up_ref)(crl) };
+        HeldCrl { crl, free: api.X509_CRL_free }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: the reference that `new` took.
+        unsafe { (self.free)(self.certificate) };
+    }
+}
+
+impl Drop for HeldCrl {
+    fn drop(&mut self) {
+        // SAFETY: the reference that `new` took.
+        unsafe { (self.free)(self.crl) };
+    }
+}
+
+/// A certificate's DER.
+///
+/// # Safety
+/// `certificate` is a live certificate.
+pub unsafe fn encoding(api: &Required, certificate: *mut X509) -> Option<Vec<u8>> {
+    // SAFETY: as the caller states; i2d_X509 writes as many bytes as it has announced.
+    unsafe {
+        let length = (api.i2d_X509)(certificate, std::ptr::null_mut());
+        let length = usize::try_from(length).ok().filter(|&length| length > 0)?;
+        let mut der = vec![0u8; length];
+        let mut at = der.as_mut_ptr();
+        (api.i2d_X509)(certificate, &mut at);
+        Some(der)
+    }
+}
