@@ -20,7 +20,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 	test-broken test-compiled test-process test-e2e test-memory test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
 
 demo: build ## builds, then shows the gain on this machine's programs and trust store
 	bench/demo.sh

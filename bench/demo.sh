@@ -32,7 +32,7 @@ if [ -z "$bundle" ]; then
     exit 2
 fi
 roots=$(grep -c -e '-----BEGIN CERTIFICATE-----' "$bundle")
-echo "Each program verifies against the $roots roots of $bundle."
+echo "Each program makes a context that trusts the $roots roots of $bundle."
 echo
 
 # ms N COMMAND...: the median duration of N runs in milliseconds, into $taken; what it costs to take the time is in it.

@@ -93,9 +93,29 @@ pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     if !process::enabled() || INSIDE.get() > 0 {
         return None;
     }
+    let _errno = KeptErrno::new();
     let _inside = inside();
     let _uncancelled = uncancelled();
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(None)
+}
+
+/// Gives `errno` back as it was: CPython clears it, calls a loading function, and takes what it finds there for the reason
+/// of a failure (_ssl.c, load_verify_locations). The original sets it after this, as without us.
+pub struct KeptErrno(c_int);
+
+impl KeptErrno {
+    /// Remembers it.
+    pub fn new() -> KeptErrno {
+        // SAFETY: the location is this thread's own.
+        KeptErrno(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for KeptErrno {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.0 };
+    }
 }
 
 /// Keeps `pthread_cancel` off this thread until the value is dropped: its forced unwinding can't pass what catches panics.

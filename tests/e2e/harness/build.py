@@ -11,6 +11,7 @@ COMMANDS = {
     "stores.c": lambda source, out: ["cc", *WARNINGS, "-pthread", "-o", out, source, "-lssl", "-lcrypto"],
     "reach.c": lambda source, out: ["cc", *WARNINGS, "-pthread", "-o", out, source, "-lssl", "-lcrypto"],
     "guest.c": lambda source, out: ["cc", *WARNINGS, "-pthread", "-o", out, source, "-lssl", "-lcrypto"],
+    "direct.c": lambda source, out: ["cc", *WARNINGS, "-o", out, source, "-ldl"],
     "local.c": lambda source, out: ["cc", *WARNINGS, "-o", out, source, "-ldl"],
 }
 

@@ -1,5 +1,6 @@
 /* stores WHAT: what programs do with a store's lock, its live objects and lookup methods of their own. */
 #include "reach.h"
+#include <errno.h>
 #include <openssl/provider.h>
 #include <pthread.h>
 
@@ -81,6 +82,18 @@ static void own_method_file(void) {
     X509_LOOKUP_meth_free(method);
 }
 
+/* CPython takes errno for the reason of a failure. */
+static void errno_of_failure(void) {
+    X509_STORE *store = X509_STORE_new();
+    errno = 0;
+    int broken = X509_STORE_load_file(store, path_of("BROKEN"));
+    printf("broken: %d errno %d\n", broken, errno);
+    errno = 0;
+    int missing = X509_STORE_load_file(store, "missing.pem");
+    printf("missing: %d errno %d\n", missing, errno);
+    X509_STORE_free(store);
+}
+
 /* What the root itself has signed. */
 static int verify_intermediate(X509_STORE *store) {
     X509 *intermediate = certificate("INTERMEDIATE");
@@ -153,6 +166,7 @@ int main(int argc, char **argv) {
     } parts[] = {{"deleted_root", deleted_root}, {"live_stack", live_stack}, {"two_locks", two_locks},
                  {"own_method", own_method},
                  {"own_method_file", own_method_file}, {"late_provider", late_provider},
+                 {"errno_of_failure", errno_of_failure},
                  {"first_verifications", first_verifications}};
     for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++) {
         if (strcmp(argv[1], parts[i].name) == 0) {

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases
 import containers
 import prove
+import trust
 from package import Package
 from root import Roots
 
@@ -39,7 +40,7 @@ def main():
 
 
 def all_cases():
-    return cases.ALL + containers.ALL
+    return cases.ALL + trust.ALL + containers.ALL
 
 
 def run(case, package, roots, say=print):

@@ -101,11 +101,29 @@ impl Libcrypto {
         LOADED.iter().filter_map(|entry| unsafe { entry.load(Ordering::Acquire).as_ref() })
     }
 
-    /// The only libcrypto of the process, for callers that are not linked against any (a tail call of a libssl that was
-    /// opened with RTLD_LOCAL).
-    fn only() -> Option<&'static Libcrypto> {
-        let mut loaded = Libcrypto::loaded();
-        loaded.next().filter(|_| loaded.next().is_none())
+    /// The function of the only libcrypto that has it, for callers that are not linked against any: a program that found its
+    /// functions by `dlsym`, some of which end in a jump to a hooked one, so that the program itself seems to call.
+    fn only<F>(pick: &impl Fn(&Originals) -> Option<F>) -> Option<F> {
+        let only = || {
+            let mut found = Libcrypto::loaded().filter_map(|library| pick(&library.originals));
+            found.next().filter(|_| found.next().is_none())
+        };
+        only().or_else(|| {
+            Libcrypto::meet_all();
+            only()
+        })
+    }
+
+    /// Makes the acquaintance of all libcryptos that are loaded.
+    fn meet_all() {
+        for start in users::libcryptos() {
+            let Some(object) = Object::of(start) else { continue };
+            let Some(handle) = object::handle_of(&object) else { continue };
+            let address = object::defined_by(&object, handle, c"X509_STORE_new");
+            if !address.is_null() {
+                Libcrypto::defining(address as usize);
+            }
+        }
     }
 
     fn open(object: Object) -> Option<Libcrypto> {
@@ -182,7 +200,7 @@ pub fn forward<F: Copy>(
         return Some(function);
     }
     let Some(address) = object::original(caller.address(), name) else {
-        return Libcrypto::only().and_then(|library| pick(&library.originals));
+        return Libcrypto::only(&pick);
     };
     // SAFETY: F is the type that OpenSSL declares for `name`, an unsafe extern function pointer, as large as an address.
     Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })

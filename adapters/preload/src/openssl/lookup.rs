@@ -69,6 +69,7 @@ unsafe extern "C" fn get_by_subject(
     ret: *mut X509_OBJECT,
 ) -> c_int {
     let Some(state) = state_of(lookup) else { return 0 };
+    let _errno = hook::KeptErrno::new();
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));

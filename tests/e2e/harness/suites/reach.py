@@ -41,3 +41,12 @@ def cases(world):
     yield Case("C: libssl by dlopen(RTLD_LOCAL) and dlsym", lambda side: side.run([world.built["local.c"]]), served=None,
                bypassed="used-by-dlsym",
                shows=(f"dlopen: 1 {pki.system_count}",))
+    for function in ("X509_STORE_load_locations", "X509_STORE_load_file", "X509_STORE_set_default_paths"):
+        for disabled in ({}, {"WINDLASS_DISABLE": "1"}):
+            yield Case(f"C: {function} by dlsym{', switched off' if disabled else ''}",
+                       lambda side, function=function, disabled=disabled: side.run(
+                           [world.built["direct.c"], function, pki.bundle], {"SSL_CERT_FILE": pki.bundle, **disabled}),
+                       served=None, shows=(f"{function}: 1 {pki.count}",))
+    yield Case("C: errno of a failing load", lambda side: side.run(
+        [world.built["stores.c"], "errno_of_failure"], {**env, "WINDLASS_STORE": world.place.folder}), served=None,
+        shows=(r"broken: 0 errno 0", r"missing: 0 errno 2"))
