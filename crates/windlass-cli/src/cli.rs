@@ -125,8 +125,10 @@ pub enum Command {
     #[command(after_long_help = cache::HELP, disable_help_subcommand = true)]
     Cache(cache::CacheArgs),
     /// Keep compiled stores fresh, and make programs load the library
+    #[command(long_about = install::INSTALL_ABOUT)]
     Install(install::InstallArgs),
     /// Undo what install did
+    #[command(long_about = install::UNINSTALL_ABOUT)]
     Uninstall(install::UninstallArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = COMPLETIONS_HELP)]

@@ -11,8 +11,8 @@ use common::{copy_program, fixture, is_root, json_of};
 use predicates::prelude::*;
 use predicates::str::contains;
 
-/// nobody, on most systems; no account is needed.
-const USER: u32 = 65_534;
+/// No account is needed. Not 65534, which stands for users without a number: nobody believes that one.
+const USER: u32 = 54_321;
 
 /// A place that the user may look into, and a copy of the command there: the build's own directory may be private.
 struct Place(tempfile::TempDir);

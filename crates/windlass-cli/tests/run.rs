@@ -81,7 +81,13 @@ fn the_library_is_not_added_twice() {
 
 #[test]
 fn the_rest_of_the_environment_is_untouched() {
-    let assert = windlass().env("A", "1\n2").env("EMPTY", "").args(["run", "env", "-0"]).assert().success();
+    let assert = windlass()
+        .env_remove("WINDLASS_STORE")
+        .env("A", "1\n2")
+        .env("EMPTY", "")
+        .args(["run", "env", "-0"])
+        .assert()
+        .success();
     let output = assert.get_output().stdout.clone();
     let mut names: Vec<_> = output.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).collect();
     names.sort();

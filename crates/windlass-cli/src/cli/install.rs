@@ -6,7 +6,8 @@ use clap::Args;
 
 use crate::exit::Exit;
 
-const INSTALL_ABOUT: &str = "\
+/// What `windlass install --help` begins with.
+pub const INSTALL_ABOUT: &str = "\
 Keep this machine's compiled stores fresh, and on request make programs load the preload library.
 
 Always: a hook of update-ca-certificates that runs `windlass compile`; systemd units that do so after edits that bypass it. \
@@ -26,14 +27,17 @@ Examples:
   windlass install --root /srv/image --machine --yes
 
 The library is tried before anything is told to load it: programs are run with it, and must print
-nothing. A command or a library that is not below /usr or /opt is copied to /usr/local (--shell:
-~/.local/lib/windlass).
+nothing. With --root as root these are programs of the image, run as root (chroot): leave that out
+with --no-try for an image of people whom you would not let do that.
+
+A command or a library that is not below /usr or /opt, or that others than root can change, is
+copied to /usr/local (--shell: ~/.local/lib/windlass).
 
 Environment:
   WINDLASS_PRELOAD_LIBRARY
           the library to use, instead of the one installed with windlass
   SHELL, HOME, ZDOTDIR, XDG_CONFIG_HOME, XDG_STATE_HOME
-          for --shell
+          for --shell; HOME must be yours, and the directories must be below it
 
 What was done is recorded in /var/lib/windlass/install.json; for --shell in windlass/install.json in
 XDG_STATE_HOME or ~/.local/state.
@@ -51,14 +55,16 @@ Output of --json, one object, before anything is done:
   notes    what is left out, and what is left to do by hand, for people
 ";
 
-const UNINSTALL_ABOUT: &str = "\
+/// What `windlass uninstall --help` begins with.
+pub const UNINSTALL_ABOUT: &str = "\
 Undo what `windlass install` did: all of it, or the activations that are named.
 
 Files that were made are removed, files that were changed get their bytes back. Where somebody has changed a file since, only our \
 line or block is taken out of it. Names of the library go before the library. The plan is shown first, and on a terminal you are \
 asked.
 
-What a package installed is the package manager's to remove.";
+For root, all is what concerns the machine, and no user's shell; root's own shell is undone with --shell. What a package installed \
+is the package manager's to remove. A record that somebody else has written or could have written is refused.";
 
 const UNINSTALL_HELP: &str = "\
 Examples:
@@ -83,7 +89,7 @@ Output of --json, one object, before anything is done:
 
 /// Arguments of `windlass install`.
 #[derive(Debug, Args)]
-#[command(long_about = INSTALL_ABOUT, after_long_help = format!("{INSTALL_HELP}\n{}", Exit::help()))]
+#[command(after_long_help = format!("{INSTALL_HELP}\n{}", Exit::help()))]
 pub struct InstallArgs {
     /// Make every program of the machine load the library (/etc/ld.so.preload)
     #[arg(long)]
@@ -98,6 +104,10 @@ pub struct InstallArgs {
     #[arg(conflicts_with = "root")]
     pub shell: Option<String>,
 
+    /// Run nothing with the library before it is named
+    #[arg(long)]
+    pub no_try: bool,
+
     /// How, and where.
     #[command(flatten)]
     pub how: HowArgs,
@@ -105,7 +115,7 @@ pub struct InstallArgs {
 
 /// Arguments of `windlass uninstall`.
 #[derive(Debug, Args)]
-#[command(long_about = UNINSTALL_ABOUT, after_long_help = format!("{UNINSTALL_HELP}\n{}", Exit::help()))]
+#[command(after_long_help = format!("{UNINSTALL_HELP}\n{}", Exit::help()))]
 pub struct UninstallArgs {
     /// Only the activation of the machine
     #[arg(long)]

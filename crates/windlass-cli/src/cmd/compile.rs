@@ -18,6 +18,7 @@ use crate::output::{compile_json, compile_table, stderr, stdout};
 
 /// Compiles sources, or says whether that needs to be done.
 pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
+    crate::install::end_with_parent();
     let root = match &arguments.root {
         Some(root) => Some(absolute(root)?),
         None => None,

@@ -13,14 +13,15 @@ use crate::output::{install_json, install_plan, stderr, stdout};
 pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
     let how = &arguments.how;
     let mut installations = Vec::new();
-    let wanted = Wanted { machine: arguments.machine, services: arguments.service.clone(), shell: None };
+    let untried = arguments.no_try;
+    let wanted = Wanted { machine: arguments.machine, services: arguments.service.clone(), shell: None, untried };
     // A shell is recorded with the user, all else with the machine.
     if wanted.machine || !wanted.services.is_empty() || arguments.shell.is_none() {
         installations.push(Installation { wanted, place: Place::system(how.root.as_deref())?, home: None });
     }
     if let Some(shell) = &arguments.shell {
         let home = home()?;
-        let wanted = Wanted { shell: Some(shell_name(shell)?), ..Wanted::default() };
+        let wanted = Wanted { shell: Some(shell_name(shell)?), untried, ..Wanted::default() };
         installations.push(Installation { wanted, place: Place::user(&home), home: Some(home) });
     }
     for installation in &installations {
@@ -52,9 +53,9 @@ pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
 
 /// The user's directories.
 pub fn home() -> Result<Home, Failure> {
-    Home::from_environment(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failure::new(Exit::Failure, "the home directory", "HOME is not set, or is not an absolute path")
-            .advise("set HOME to your home directory")
+    Home::of_this_user(|name| std::env::var_os(name)).ok_or_else(|| {
+        Failure::new(Exit::Failure, "the home directory", "HOME is not set, or does not lead to a directory of yours")
+            .advise("set HOME to your home directory (sudo: -H)")
     })
 }
 

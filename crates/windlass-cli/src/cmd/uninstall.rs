@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::install::{agreed, home, must_be_root};
-use crate::cli::install::UninstallArgs;
+use crate::cli::install::{HowArgs, UninstallArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::install::{self, Home, Place, Target};
@@ -24,8 +24,10 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
     // What a user has installed stands on what the machine has: it goes first.
     if arguments.shell {
         places.push((Place::user(&home()?), vec![Target::Shell]));
-    } else if let (true, None, Some(home)) = (all, &how.root, Home::from_environment(|name| std::env::var_os(name))) {
-        places.push((Place::user(&home), Vec::new()));
+    } else if all && how.root.is_none() && !rustix::process::geteuid().is_root() {
+        // Root is asked about the machine; its HOME may be another user's.
+        let home = Home::of_this_user(|name| std::env::var_os(name));
+        places.extend(home.map(|home| (Place::user(&home), Vec::new())));
     }
     if all || !targets.is_empty() {
         places.push((Place::system(how.root.as_deref())?, targets));
@@ -34,9 +36,7 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
     let mut found = false;
     for (place, targets) in &places {
         let Some(plan) = install::plan_removal(place, targets)? else {
-            if !how.dry_run {
-                install::tidy(place)?;
-            }
+            found |= tidy(place, how)?;
             continue;
         };
         found = true;
@@ -49,9 +49,7 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
         if how.dry_run || (plan.is_empty() && !targets.is_empty()) {
             continue;
         }
-        if place.state.starts_with("/var") {
-            must_be_root(place, "`windlass uninstall --shell` undoes what concerns only you")?;
-        }
+        may_change(place)?;
         if !agreed(how)? {
             return Ok(Exit::Failure.into());
         }
@@ -60,8 +58,40 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
             stdout::write(b"Done.\n")?;
         }
     }
-    if !found && !how.json {
-        stdout::write(b"Nothing to do: no installation is recorded.\n")?;
+    if let (false, Some((place, _))) = (found, places.last()) {
+        let nothing = || "Nothing to do: no installation is recorded.\n".to_owned();
+        let text = if how.json { install_json::removal(&[], place, how.dry_run) } else { nothing() };
+        stdout::write(text.as_bytes())?;
     }
     Ok(Exit::Success.into())
+}
+
+/// What concerns the machine is root's to change, what concerns a user that user's.
+fn may_change(place: &Place) -> Result<(), Failure> {
+    match place.home() {
+        Some(_) => Ok(()),
+        None => must_be_root(place, "`windlass uninstall --shell` undoes what concerns only you"),
+    }
+}
+
+/// Removes what a removal that was killed at its very end left. Says whether there was anything.
+fn tidy(place: &Place, how: &HowArgs) -> Result<bool, Failure> {
+    let left = install::leftovers(place)?;
+    if left.is_empty() {
+        return Ok(false);
+    }
+    if how.json {
+        stdout::write(install_json::removal(&[], place, how.dry_run).as_bytes())?;
+    } else {
+        let line = |path: &std::path::PathBuf| format!("  {}\n     remove: a killed command left it\n", path.display());
+        stdout::write(format!("To do:\n{}", left.iter().map(line).collect::<String>()).as_bytes())?;
+    }
+    if how.dry_run {
+        return Ok(true);
+    }
+    may_change(place)?;
+    if agreed(how)? {
+        install::tidy(place)?;
+    }
+    Ok(true)
 }

@@ -54,8 +54,9 @@ impl Build<'_> {
                     keys_not_decoded: Some(keys_not_decoded),
                     ..Row::new(candidate, state)
                 };
-                let slow = "the identity of its files can't be believed here (a network file system, or a timestamp in the \
-                            future), so programs read it each time to compare";
+                let slow = "the identity of its files can't be believed here (a network file system, a change time in whole \
+                            seconds as builders of images write it, or one in the future), so programs read it each \
+                            time to compare";
                 Ok((if image.is_believed() { row } else { row.because(slow) }, None))
             }
             Err(error @ WriteError::Shrinks { .. }) => {

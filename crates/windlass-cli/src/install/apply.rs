@@ -11,6 +11,7 @@ use super::record::{Change, Kind, Record, Target};
 use super::systemd;
 use super::text::{Bytes, sha256};
 use super::upkeep::STORES;
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Takes steps, one after the other.
@@ -87,7 +88,7 @@ impl Executor<'_> {
             Action::Reload => systemd::call(["daemon-reload"])?,
             Action::Start { unit } => {
                 self.note(step, Kind::Started { unit: unit.clone() })?;
-                systemd::call(["start", unit])?;
+                systemd::call(["start", "--", unit])?;
             }
             Action::Compile => self.compile(remarks)?,
         }
@@ -145,10 +146,26 @@ impl Executor<'_> {
     }
 }
 
+/// Names the process with which a `windlass compile` has to end.
+const PARENT: &str = "WINDLASS_PARENT";
+
+/// Makes this process end with the one that started it by [`compile_command`]: else it could go on after an installation that
+/// was killed, and write compiled stores behind the back of the `uninstall` that undoes it.
+pub fn end_with_parent() {
+    let Some(parent) = std::env::var(PARENT).ok().and_then(|parent| parent.parse::<u32>().ok()) else { return };
+    let armed = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    // It may be gone already.
+    if armed.is_ok() && std::os::unix::process::parent_id() != parent {
+        std::process::exit(Exit::Failure.status().into());
+    }
+}
+
 /// `windlass compile` for a place.
 pub fn compile_command(executable: &Path, place: &Place) -> Command {
     let mut command = Command::new(executable);
-    command.arg("compile").stdin(Stdio::null());
+    // What the plan names is the place's own directory, whatever the one who installs uses.
+    command.arg("compile").stdin(Stdio::null()).env_remove("WINDLASS_STORE");
+    command.env(PARENT, std::process::id().to_string());
     if !place.is_machine() {
         command.arg("--root").arg(place.root());
     }

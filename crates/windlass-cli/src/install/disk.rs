@@ -1,12 +1,17 @@
 //! The few ways in which an installation changes a file system. Each is one atomic change, or made of such.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::XattrFlags;
+use rustix::fs::{AtFlags, FileType, XattrFlags};
+use rustix::io::Errno;
 
+use super::owned;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -118,17 +123,28 @@ impl Disk {
         remove().map_err(|error| failure("remove the directory", path, &error))
     }
 
-    /// Removes a directory with the files in it. For directories that only we fill; what has directories in it is not one.
-    pub fn remove_flat_directory(&self, path: &Path) -> Result<(), Failure> {
-        let entries = match fs::read_dir(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            other => other.map_err(|error| failure("read the directory", path, &error))?,
-        };
-        for entry in entries {
-            let entry = entry.map_err(|error| failure("read the directory", path, &error))?;
-            self.remove(&entry.path())?;
+    /// Removes compiled stores, and the directory if nothing else is in it; says whether it is gone.
+    pub fn remove_stores(&self, path: &Path) -> Result<bool, Failure> {
+        let Some(directory) = owned::directory(path)? else { return Ok(true) };
+        let entries = rustix::fs::Dir::read_from(&directory).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        let entries = entries.map_err(|error| failure("read the directory", path, &error.into()))?;
+        for entry in entries.iter().filter(|entry| entry.file_type() == FileType::RegularFile) {
+            let name = entry.file_name().to_bytes();
+            if name.ends_with(b".store") || name.starts_with(b".") {
+                self.remove_in(&directory, OsStr::from_bytes(name), AtFlags::empty())
+                    .map_err(|error| failure("remove a file in", path, &error))?;
+            }
         }
-        self.remove_directory(path).map(drop)
+        self.remove_directory(path)
+    }
+
+    /// Removes a name in an opened directory, if it is there: no link on the way leads anywhere else.
+    pub fn remove_in(&self, directory: &OwnedFd, name: &OsStr, flags: AtFlags) -> io::Result<()> {
+        self.change()?;
+        match rustix::fs::unlinkat(directory, name, flags) {
+            Err(Errno::NOENT) => Ok(()),
+            other => Ok(other?),
+        }
     }
 
     /// Gives a file or directory another name on the same file system, where nothing may be yet.
@@ -159,7 +175,7 @@ impl Disk {
 
 /// The name under which a file is written before it gets its own. It begins with a dot and has no known suffix, so that
 /// run-parts(8), systemd and shells take no notice of it.
-fn temporary(path: &Path) -> PathBuf {
+pub fn temporary(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.windlass-new"))
 }

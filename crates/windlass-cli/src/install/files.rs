@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::owned;
 use super::place::{Last, Place};
 use super::plan::{Action, Content, Context, Foreign, NewFile, Step};
 use super::record::{Kind, Record, Target};
@@ -11,7 +12,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::library::{FILE_NAME, MULTIARCH};
 
-const COMMAND: &str = "/usr/local/bin/windlass";
+/// Where the command is copied to.
+pub const COMMAND: &str = "/usr/local/bin/windlass";
+/// The directory that the library is copied to.
+pub const LOCAL: &str = "/usr/local/lib/windlass";
 
 /// Where they are, and the steps that bring them there.
 #[derive(Debug)]
@@ -27,12 +31,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// Takes what is installed under /usr or /opt as it is, and copies what is not (a build tree, a download) below
-    /// /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a unit must not lead to a place that
-    /// somebody cleans up, or that somebody but root can write to.
+    /// Takes what is installed under /usr or /opt, where only root can change it, as it is, and copies what is not (a build
+    /// tree, a download) below /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a unit must not
+    /// lead to a place that somebody cleans up, or that somebody but root can write to.
     pub fn find(context: &Context<'_>, record: &Record, system: bool, activates: bool) -> Result<Files, Failure> {
         let place = context.place;
-        let local = if system { PathBuf::from("/usr/local/lib/windlass") } else { user_directory(context)? };
+        let local = if system { PathBuf::from(LOCAL) } else { user_directory(context)? };
         let mut files = Files { command_path: COMMAND.into(), command: None, library: None, library_step: None };
         let commands = ["/usr/bin/windlass", COMMAND].map(PathBuf::from);
         let why = "the command that the hook and the units run";
@@ -40,13 +44,14 @@ impl Files {
             files.command = Some(Step::there(Target::Command, path.clone(), "is installed", why));
             files.command_path = path;
         } else if system {
+            only_root_can_change(place, Path::new(COMMAND))?;
             let copy = copy(Target::Command, COMMAND.into(), context.executable, 0o755, why);
             files.command = Some(file_step(context, record, copy)?);
         }
         safe_in_scripts(&files.command_path)?;
         if activates {
             let found = (context.library)()?;
-            let own = local.join(FILE_NAME);
+            let own = library_in(&local);
             let packaged = [format!("/usr/lib/{MULTIARCH}/windlass"), "/usr/lib/windlass".into()];
             let mut candidates: Vec<_> = packaged.iter().map(|path| Path::new(path).join(FILE_NAME)).collect();
             candidates.push(own.clone());
@@ -54,6 +59,7 @@ impl Files {
             let (path, step) = match installed(place, record, &found, &candidates) {
                 Some(path) => (path.clone(), Step::there(Target::Library, path, "is installed", why)),
                 None => {
+                    only_root_can_change(place, &own)?;
                     let copy = copy(Target::Library, own.clone(), &found, 0o644, why);
                     (own, file_step(context, record, copy)?)
                 }
@@ -68,17 +74,52 @@ impl Files {
 
 /// The path in the root of `own` if it can be relied upon there.
 fn installed(place: &Place, record: &Record, own: &Path, candidates: &[PathBuf]) -> Option<PathBuf> {
-    let lasting = |path: &Path| path.starts_with("/usr") || path.starts_with("/opt");
     if place.is_machine() {
-        return lasting(own).then(|| own.to_owned());
+        // The path without links, as each of them could be changed as well.
+        let real = own.canonicalize().ok()?;
+        let lasting = real.starts_with("/usr") || real.starts_with("/opt");
+        return (lasting && owned::changeable_by_others(&real, &owners(place)).is_none()).then_some(real);
     }
     // An image has its own, unless that is our copy, which is renewed.
     candidates.iter().find(|path| place.exists(path) && record.file(path).is_none()).cloned()
 }
 
+/// Those who may change what is named in a place: whoever loads or runs it trusts them anyway.
+fn owners(place: &Place) -> Vec<u32> {
+    let user = place.home().map(|_| rustix::process::geteuid().as_raw());
+    user.into_iter().chain([0]).collect()
+}
+
+/// Fails if somebody else can change what will be at a path of this machine. Whose an image is, nobody knows yet.
+fn only_root_can_change(place: &Place, path: &Path) -> Result<(), Failure> {
+    if place.home().is_some() || !place.is_machine() {
+        return Ok(());
+    }
+    let real = place.real(path, Last::Itself)?;
+    match owned::changeable_by_others(&real, &owners(place)) {
+        None => Ok(()),
+        Some(part) => Err(Failure::new(
+            Exit::Failure,
+            format!("won't use {}", path.display()),
+            format!("others than root can change {}", part.display()),
+        )
+        .advise(format!("chown root {0}; chmod go-w {0}", part.display()))),
+    }
+}
+
+/// The library in a directory.
+pub fn library_in(directory: &Path) -> PathBuf {
+    directory.join(FILE_NAME)
+}
+
+/// The directory that a user's library is copied to.
+pub fn of_user(home: &Path) -> PathBuf {
+    home.join(".local/lib/windlass")
+}
+
 fn user_directory(context: &Context<'_>) -> Result<PathBuf, Failure> {
     let home = context.home.ok_or_else(|| Failure::new(Exit::Failure, "HOME", "not set, or not an absolute path"))?;
-    Ok(home.path.join(".local/lib/windlass"))
+    Ok(of_user(&home.path))
 }
 
 fn copy<'a>(target: Target, path: PathBuf, from: &Path, mode: u32, why: &'a str) -> NewFile<'a> {

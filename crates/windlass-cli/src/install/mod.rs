@@ -8,7 +8,9 @@ mod apply;
 mod disk;
 mod edit;
 mod files;
+mod known;
 mod machine;
+mod owned;
 mod place;
 mod plan;
 mod probe;
@@ -27,6 +29,7 @@ mod tests;
 
 use std::path::Path;
 
+pub use apply::end_with_parent;
 pub use place::{Home, Place};
 pub use plan::{Plan, Step, Wanted};
 pub use record::Target;
@@ -68,16 +71,17 @@ impl Installation {
         Plan::install(&self.wanted, &context, &record)
     }
 
-    /// Does what was planned, unless it would be something else by now. Says what is worth knowing afterwards.
+    /// Does what was planned, or less where some of it was done meanwhile; nothing if it would be something else by now. Says what is worth knowing afterwards.
     pub fn apply(&self, shown: &Plan) -> Result<Vec<String>, Failure> {
         let disk = Disk::default();
         let _lock = state::open_or_make(&self.place, &disk)?;
-        if self.plan()? != *shown {
+        let plan = self.plan()?;
+        if !plan.is_within(shown) {
             return Err(changed_meanwhile());
         }
         let record = Record::read(&self.place)?.unwrap_or_else(Record::empty);
         let executable = executable()?;
-        Executor { place: &self.place, disk: &disk, record, executable: &executable }.install(shown)
+        Executor { place: &self.place, disk: &disk, record, executable: &executable }.install(&plan)
     }
 }
 
@@ -98,7 +102,12 @@ pub fn apply_removal(place: &Place, targets: &[Target], shown: &[Undo]) -> Resul
     Executor { place, disk: &disk, record, executable: &executable }.uninstall(shown, Systemd::of(place))
 }
 
-/// Removes what a removal that was killed at its very end left.
+/// What a removal that was killed at its very end left, if it did.
+pub fn leftovers(place: &Place) -> Result<Vec<std::path::PathBuf>, Failure> {
+    Ok(state::leftovers(place)?.into_iter().map(|left| left.path).collect())
+}
+
+/// Removes that.
 pub fn tidy(place: &Place) -> Result<(), Failure> {
     state::remove_leftovers(place, &Disk::default())
 }

@@ -16,6 +16,8 @@ const MAX_LINKS: usize = 40;
 pub struct Place {
     /// `/`, or the directory of an image.
     root: PathBuf,
+    /// The user's home directory; none for the machine and for images.
+    home: Option<PathBuf>,
     /// Where the record is kept.
     pub state: PathBuf,
 }
@@ -33,12 +35,17 @@ impl Place {
                         .advise("--root names the directory that becomes the root of an image")
                 })?,
         };
-        Ok(Place { root, state: PathBuf::from("/var/lib/windlass") })
+        Ok(Place { root, home: None, state: PathBuf::from("/var/lib/windlass") })
     }
 
     /// One user's own files, on this machine.
     pub fn user(home: &Home) -> Place {
-        Place { root: PathBuf::from("/"), state: home.state.join("windlass") }
+        Place { root: PathBuf::from("/"), home: Some(home.path.clone()), state: home.state.join("windlass") }
+    }
+
+    /// The home directory, where it is a user's place.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Whether this is the running machine, with its processes and services.
@@ -128,18 +135,30 @@ pub struct Home {
     pub path: PathBuf,
     /// For configuration: `$XDG_CONFIG_HOME`.
     pub config: PathBuf,
-    /// For what must last: `$XDG_STATE_HOME`.
+    /// For what must last: `$XDG_STATE_HOME`, where that is below the home directory.
     pub state: PathBuf,
 }
 
 impl Home {
+    /// The same, if the home directory is this user's: sudo(8) and su(1) may leave another's in HOME.
+    pub fn of_this_user(variable: impl Fn(&str) -> Option<OsString>) -> Option<Home> {
+        let is_own = |home: &Home| {
+            let owner = std::fs::metadata(&home.path).map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata));
+            owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
+        };
+        Home::from_environment(variable).filter(is_own)
+    }
+
     /// From HOME and the variables of the XDG Base Directory Specification, which says that relative ones are ignored.
+    /// The record stays below HOME, which is known to be this user's.
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Home> {
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let path = absolute("HOME")?;
+        let is_below =
+            |state: &PathBuf| state.starts_with(&path) && !state.components().any(|part| part == Component::ParentDir);
         Some(Home {
+            state: absolute("XDG_STATE_HOME").filter(is_below).unwrap_or_else(|| path.join(".local/state")),
             config: absolute("XDG_CONFIG_HOME").unwrap_or_else(|| path.join(".config")),
-            state: absolute("XDG_STATE_HOME").unwrap_or_else(|| path.join(".local/state")),
             path,
         })
     }
@@ -181,5 +200,17 @@ mod tests {
         assert_eq!(home.state, Path::new("/home/a/.local/state"));
         assert_eq!(home.config, Path::new("/elsewhere"));
         assert!(Home::from_environment(|_| None).is_none());
+        for (state, kept) in [
+            ("/home/a/.state", "/home/a/.state"),
+            ("/var/x", "/home/a/.local/state"),
+            ("/home/a/../b", "/home/a/.local/state"),
+        ] {
+            let home = Home::from_environment(|name| match name {
+                "HOME" => Some("/home/a".into()),
+                "XDG_STATE_HOME" => Some(state.into()),
+                _ => None,
+            });
+            assert_eq!(home.unwrap().state, Path::new(kept));
+        }
     }
 }

@@ -19,6 +19,8 @@ pub struct Wanted {
     pub services: Vec<String>,
     /// A user's shell, by name.
     pub shell: Option<String>,
+    /// Name the library without having run anything with it.
+    pub untried: bool,
 }
 
 impl Wanted {
@@ -138,10 +140,17 @@ impl Plan {
         if let (true, Some(library)) = (wanted.machine, library) {
             machine::plan(&mut plan, context, record, library)?;
         }
-        if let (Some(library), true) = (library, plan.steps[activations..].iter().any(|step| step.to_do)) {
+        let activates = plan.steps[activations..].iter().any(|step| step.to_do);
+        if let (Some(library), true, false) = (library, activates, wanted.untried) {
             let why = "a library that can't be loaded makes every program print an error";
             let action = Action::Try { library: library.clone() };
-            let what = "run programs with it, which must print nothing";
+            let what = match (context.place.is_machine(), rustix::process::geteuid().is_root()) {
+                (true, _) => "run programs with it, which must print nothing",
+                (false, true) => {
+                    "run programs of the image with it, as root (chroot), which must print nothing; --no-try leaves it out"
+                }
+                (false, false) => "run nothing with it: only root can run programs of an image",
+            };
             plan.steps.insert(activations, Step::to_do(Target::Library, library, what, why, action));
         }
         if system {
@@ -153,6 +162,12 @@ impl Plan {
     /// Whether there is nothing to do.
     pub fn is_done(&self) -> bool {
         self.steps.iter().all(|step| !step.to_do)
+    }
+
+    /// Whether everything to do was to be done in the other plan as well. A `windlass compile` of a killed command may have
+    /// ended since that one was made.
+    pub fn is_within(&self, shown: &Plan) -> bool {
+        self.steps.iter().filter(|step| step.to_do).all(|step| shown.steps.contains(step))
     }
 
     /// Adds a step for a file that is to have this content: to do, or there already.

@@ -1,10 +1,13 @@
 //! What was done, written down before it is done, so that it can be completed or undone from any moment on.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::disk::{Attributes, Disk};
+use super::disk::{self, Attributes, Disk};
+use super::known;
+use super::owned;
 use super::place::{Last, Place};
 use super::text::Bytes;
 use crate::exit::Exit;
@@ -130,14 +133,12 @@ impl Record {
 
     /// Reads the record of a place; none if there is none.
     pub fn read(place: &Place) -> Result<Option<Record>, Failure> {
-        let path = place.real(&place.state.join(FILE_NAME), Last::Itself)?;
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(Failure::new(Exit::Failure, format!("can't read {}", path.display()), error)),
-        };
+        let directory = place.real(&place.state, Last::Followed)?;
+        let path = directory.join(FILE_NAME);
+        let Some(directory) = owned::directory(&directory)? else { return Ok(None) };
+        let Some(mut file) = owned::file_in(&directory, FILE_NAME, false, &path)? else { return Ok(None) };
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(|error| disk::failure("read", &path, &error))?;
         let what = || format!("the record {}", path.display());
         let record: Record = serde_json::from_slice(&text).map_err(|error| {
             Failure::new(Exit::Failure, what(), error)
@@ -147,7 +148,15 @@ impl Record {
             let why = format!("written by another version of windlass (schema {}, not {SCHEMA})", record.schema);
             return Err(Failure::new(Exit::Failure, what(), why).advise("use that version to uninstall"));
         }
-        Ok(Some(record))
+        match record.changes.iter().find(|change| !known::is_known(change, place)) {
+            None => Ok(Some(record)),
+            Some(change) => {
+                let why =
+                    format!("`windlass install` does no such thing: {} at {}", change.target, change.path.display());
+                Err(Failure::new(Exit::Failure, what(), why)
+                    .advise("somebody has edited it: nothing of it was done; undo by hand what was really installed"))
+            }
+        }
     }
 
     /// Writes it into the state directory, which exists.
@@ -177,8 +186,11 @@ impl Record {
         let Some(old) = self.changes.iter_mut().find(same) else { return self.changes.push(change) };
         match (&old.kind, &mut change.kind) {
             (Kind::File { sha256: old, .. }, Kind::File { sha256: new, .. }) => add(new, old),
-            (Kind::Edit { sha256: old, mark: then, .. }, Kind::Edit { sha256: new, mark, .. }) => {
-                add(new, old);
+            (Kind::Edit { before: first, sha256: old, mark: then }, Kind::Edit { before, sha256: new, mark }) => {
+                // What was made of another file is not undone by the bytes of this one.
+                if first == before {
+                    add(new, old);
+                }
                 if let (Mark::Names(old), Mark::Names(new)) = (then, mark) {
                     add(new, old);
                 }

@@ -29,7 +29,7 @@ pub fn plan(
             .advise(format!("looked in {}", UNIT_DIRECTORIES.join(", ")))
             .advise("names of services: systemctl list-unit-files --type=service"));
     }
-    let own = Path::new("/etc/systemd/system").join(format!("{unit}.d")).join(DROP_IN);
+    let own = drop_in(&unit);
     let mut earlier: Option<String> = None;
     for file in files.iter().filter(|file| file.path != own) {
         let real = place.real(&file.path, Last::Followed)?;
@@ -100,8 +100,13 @@ fn refuse(unit: &str, path: &Path, why: &str) -> Failure {
     Failure::new(Exit::Failure, format!("can't activate Windlass for {unit}"), format!("{} {why}", path.display()))
 }
 
+/// Our drop-in of a service.
+pub fn drop_in(unit: &str) -> PathBuf {
+    Path::new("/etc/systemd/system").join(format!("{unit}.d")).join(DROP_IN)
+}
+
 /// The full name of a service.
-fn unit_name(name: &str) -> Result<String, Failure> {
+pub fn unit_name(name: &str) -> Result<String, Failure> {
     let is_valid = |character: char| character.is_ascii_alphanumeric() || ":-_.\\@".contains(character);
     if name.is_empty() || !name.chars().all(is_valid) || name.starts_with('.') {
         return Err(Failure::new(Exit::Usage, format!("--service {name:?}"), "not the name of a systemd service"));

@@ -10,6 +10,11 @@ use super::text::{BEGIN, END, with_block};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// The profiles that get the block.
+pub const PROFILES: [&str; 4] = [".bash_profile", ".bash_login", ".profile", ".zprofile"];
+/// The file for fish, in the directory for configuration.
+pub const FISH: &str = "fish/conf.d/windlass.fish";
+
 const BY: &str = "Put here by `windlass install --shell`, removed by `windlass uninstall`.";
 
 /// Plans the block for a shell, named as in SHELL.
@@ -26,9 +31,12 @@ pub fn plan(
     let path = match &*name {
         "sh" | "dash" | "ash" | "ksh" | "ksh93" | "mksh" => home.path.join(".profile"),
         "bash" => bash(home),
-        "zsh" => std::env::var_os("ZDOTDIR").map_or(home.path.clone(), PathBuf::from).join(".zprofile"),
+        "zsh" => {
+            let directory = std::env::var_os("ZDOTDIR").map_or(home.path.clone(), PathBuf::from);
+            below_home(home, directory.join(".zprofile"))?
+        }
         "fish" => {
-            let path = home.config.join("fish/conf.d/windlass.fish");
+            let path = below_home(home, home.config.join(FISH))?;
             let line = fish(library);
             let content = Content::Bytes(format!("# {BY}\n{line}\n").into_bytes());
             let if_foreign = Foreign::Refuse("remove or rename that file, and run this again");
@@ -62,6 +70,16 @@ pub fn plan(
 fn bash(home: &Home) -> PathBuf {
     let names = [".bash_profile", ".bash_login", ".profile"].map(|name| home.path.join(name));
     names.iter().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&names[2]).clone()
+}
+
+/// What is not below HOME may be another user's.
+fn below_home(home: &Home, path: PathBuf) -> Result<PathBuf, Failure> {
+    if path.starts_with(&home.path) && !path.components().any(|part| part == std::path::Component::ParentDir) {
+        return Ok(path);
+    }
+    let what = format!("won't change {}", path.display());
+    Err(Failure::new(Exit::Failure, what, "it is not below HOME")
+        .advise("set LD_PRELOAD there yourself, or unset ZDOTDIR and XDG_CONFIG_HOME"))
 }
 
 /// The block for shells in the tradition of Bourne's. A library that is gone must not be named: the loader would complain

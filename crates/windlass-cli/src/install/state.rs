@@ -1,13 +1,16 @@
 //! The state directory: made at once with the record in it, locked while it is used, and gone at once.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{AtFlags, FlockOperation};
 
 use super::disk::{self, Attributes, Disk};
+use super::owned;
 use super::place::{Last, Place};
 use super::record::{FILE_NAME, Record};
 use crate::exit::Exit;
@@ -45,14 +48,8 @@ pub fn open(place: &Place, disk: &Disk) -> Result<Option<Locked>, Failure> {
     let directory = place.real(&place.state, Last::Followed)?;
     let path = directory.join(LOCK);
     loop {
-        if !directory.is_dir() {
-            return Ok(None);
-        }
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let file = match file {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(|error| disk::failure("open", &path, &error))?,
-        };
+        let Some(within) = owned::directory(&directory)? else { return Ok(None) };
+        let Some(file) = owned::file_in(&within, LOCK, true, &path)? else { return Ok(None) };
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -63,7 +60,7 @@ pub fn open(place: &Place, disk: &Disk) -> Result<Option<Locked>, Failure> {
         }
         // Somebody may have removed the directory while we waited for nothing: then this is a lock on a file without name.
         let same = |found: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == found.ino());
-        if fs::metadata(&path).is_ok_and(same) {
+        if fs::symlink_metadata(&path).is_ok_and(same) {
             disk.remove_temporary(&directory.join(FILE_NAME))?;
             return Ok(Some(Locked { file }));
         }
@@ -115,30 +112,56 @@ pub fn remove(place: &Place, made_directories: usize, disk: &Disk) -> Result<(),
     remove_leftovers(place, disk)
 }
 
-/// Removes what a killed [`make`] or [`remove`] left behind.
-pub fn remove_leftovers(place: &Place, disk: &Disk) -> Result<(), Failure> {
-    let directory = place.real(&place.state, Last::Followed)?;
-    let mut below = PathBuf::new();
-    for ancestor in directory.ancestors().take(4) {
-        let (Some(parent), Some(name)) = (ancestor.parent(), ancestor.file_name()) else { break };
-        let top = parent.join(format!("{NEW}{}", name.to_string_lossy()));
-        if top.is_dir() {
-            let mut inner = top.join(&below);
-            while !inner.is_dir() {
-                inner.pop();
-            }
-            if inner == top.join(&below) {
-                disk.remove_flat_directory(&inner)?;
-                inner.pop();
-            }
-            while inner.starts_with(&top) {
-                disk.remove_directory(&inner)?;
-                inner.pop();
-            }
+/// A directory that a killed [`make`] or [`remove`] left behind.
+#[derive(Debug)]
+pub struct Leftover {
+    /// Where, for people.
+    pub path: PathBuf,
+    parent: OwnedFd,
+    /// Its own name, then those of the directories in it, one in the other.
+    names: Vec<OsString>,
+}
+
+/// Finds them: beside the state directory and beside those of its parents that may have been made for it, never above the
+/// place.
+pub fn leftovers(place: &Place) -> Result<Vec<Leftover>, Failure> {
+    let mut found = Vec::new();
+    let mut below = Vec::new();
+    for path in place.state.ancestors().take_while(|path| Some(*path) != place.home()) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { break };
+        let parent = place.real(parent, Last::Followed)?;
+        let own = OsString::from(format!("{NEW}{}", name.to_string_lossy()));
+        let path = parent.join(&own);
+        if path.symlink_metadata().is_ok()
+            && let Some(parent) = owned::directory(&parent)?
+        {
+            found.push(Leftover { path, parent, names: std::iter::once(own).chain(below.iter().cloned()).collect() });
         }
-        below = Path::new(name).join(&below);
+        below.insert(0, name.to_owned());
     }
-    Ok(())
+    Ok(found)
+}
+
+/// Removes them. What is neither ours nor expected stays, and its directory with it.
+pub fn remove_leftovers(place: &Place, disk: &Disk) -> Result<(), Failure> {
+    leftovers(place)?.iter().try_for_each(|left| remove_one(&left.parent, &left.names, &left.path, disk))
+}
+
+fn remove_one(parent: &OwnedFd, names: &[OsString], path: &Path, disk: &Disk) -> Result<(), Failure> {
+    let [name, below @ ..] = names else { return Ok(()) };
+    let Some(directory) = owned::directory_in(parent, name, path)? else { return Ok(()) };
+    let failed = |error| disk::failure("remove", path, &error);
+    if below.is_empty() {
+        let temporary = disk::temporary(Path::new(FILE_NAME)).into_os_string();
+        for file in [FILE_NAME.as_ref(), LOCK.as_ref(), temporary.as_os_str()] {
+            disk.remove_in(&directory, file, AtFlags::empty()).map_err(failed)?;
+        }
+    }
+    remove_one(&directory, below, path, disk)?;
+    match disk.remove_in(parent, name, AtFlags::REMOVEDIR) {
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+        other => other.map_err(failed),
+    }
 }
 
 /// The part of the path that exists, and the names of the directories that don't.

@@ -42,7 +42,7 @@ impl Systemd {
 
 /// Whether a unit is running.
 pub fn is_active(unit: &str) -> bool {
-    systemctl(["is-active", "--quiet", unit]).status().is_ok_and(|status| status.success())
+    systemctl(["is-active", "--quiet", "--", unit]).status().is_ok_and(|status| status.success())
 }
 
 /// Runs systemctl, and fails as it does.

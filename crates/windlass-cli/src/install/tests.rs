@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+mod hostile;
+
 use super::apply::Executor;
 use super::disk::Disk;
 use super::place::{Home, Place};
@@ -30,7 +32,8 @@ impl World {
         // Thousands of small changes, each made durable: memory is the place for that, where there is such a directory.
         let memory = Path::new("/dev/shm");
         let directory = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
-        let world = World { directory, wanted: Wanted { machine: true, services: vec!["web".into()], shell: None } };
+        let world =
+            World { directory, wanted: Wanted { machine: true, services: vec!["web".into()], ..Wanted::default() } };
         for path in
             ["etc/ca-certificates/update.d", "usr/lib/systemd/system", "etc/systemd/system", "usr/local", "var/lib"]
         {
@@ -240,6 +243,18 @@ fn the_second_installation_has_nothing_to_do() {
         let plan = world.plan().unwrap();
         assert!(plan.is_done(), "{plan:?}");
     }
+}
+
+#[test]
+fn what_was_done_since_the_plan_was_shown_is_no_other_plan() {
+    let world = World::new();
+    let shown = world.plan().unwrap();
+    world.write(HOOK, "#!/bin/sh\n# another package's\n");
+    fs::create_dir_all(world.root().join("var/cache/windlass")).unwrap();
+    let less = world.plan().unwrap();
+    assert!(less != shown && less.is_within(&shown) && !shown.is_within(&less));
+    world.write("/etc/preload.list", "/opt/new.so\n");
+    assert!(!world.plan().unwrap().is_within(&shown), "other bytes would be written");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::record::{Change, Kind, Record, Target};
 use super::state;
 use super::systemd::{self, Systemd};
 use super::text::{has_name, sha256};
+use super::upkeep::WATCH;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -40,7 +41,8 @@ enum Action {
     RemoveDirectory,
     RemoveStores,
     Write(Vec<u8>),
-    Stop(String),
+    /// Of the one unit that is ever started.
+    Stop,
 }
 
 /// What undoing these targets (all, if there are none) takes. What only they needed goes with them.
@@ -67,8 +69,13 @@ fn chosen(record: &Record, targets: &[Target]) -> BTreeSet<Target> {
 fn undo(change: &Change, place: &Place) -> Result<Undo, Failure> {
     let (what, action) = match &change.kind {
         Kind::Directory => ("remove the directory, if it is empty", Action::RemoveDirectory),
-        Kind::Stores => ("remove the compiled stores", Action::RemoveStores),
-        Kind::Started { unit } => ("stop", Action::Stop(unit.clone())),
+        Kind::Stores => match place.real(&change.path, Last::Itself)?.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => ("remove the compiled stores", Action::RemoveStores),
+            Ok(_) => ("keep: it is no directory any more", Action::Forget),
+            Err(_) => ("is gone already", Action::Forget),
+        },
+        Kind::Started { .. } if place.is_machine() => ("stop", Action::Stop),
+        Kind::Started { .. } => ("keep: units of an image don't run here", Action::Forget),
         Kind::Link { to } => match std::fs::read_link(place.real(&change.path, Last::Itself)?) {
             Ok(now) if now == *to => ("remove", Action::Remove),
             Ok(_) => ("keep: it was changed since, and leads elsewhere", Action::Forget),
@@ -162,12 +169,12 @@ impl Executor<'_> {
                 self.disk.remove(&real)?;
             }
             Action::RemoveDirectory => return self.disk.remove_directory(&real),
-            Action::RemoveStores => self.disk.remove_flat_directory(&real)?,
+            Action::RemoveStores => return self.disk.remove_stores(&real),
             // Mode and owner are as before, unless somebody wanted them otherwise since.
             Action::Write(bytes) => self.disk.replace(&real, bytes, &Attributes::As(real.clone()))?,
-            Action::Stop(unit) => {
-                if systemd::is_active(unit) {
-                    systemd::call(["stop", unit])?;
+            Action::Stop => {
+                if systemd::is_active(WATCH) {
+                    systemd::call(["stop", "--", WATCH])?;
                 }
             }
         }

@@ -24,6 +24,18 @@ const COMPILE: &str = "windlass-compile.service";
 /// Where the compiled stores of the machine are.
 pub const STORES: &str = "/var/cache/windlass";
 
+/// The files that are made.
+pub const FILES: [&str; 3] = [
+    "/etc/ca-certificates/update.d/windlass",
+    "/etc/systemd/system/windlass-compile.service",
+    "/etc/systemd/system/windlass-compile.path",
+];
+
+/// The link that is made.
+pub fn link() -> std::path::PathBuf {
+    Path::new(UNITS).join("paths.target.wants").join(WATCH)
+}
+
 /// Plans hook and units.
 pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &Path) -> Result<(), Failure> {
     let named = |text: &str| Content::Bytes(text.replace(PACKAGED_COMMAND, &command.to_string_lossy()).into_bytes());
@@ -76,7 +88,7 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &P
 
 /// What `systemctl enable` would do, which works as well where systemd does not run, and is undone exactly.
 fn enable(plan: &mut Plan, place: &Place, record: &Record, watch: &Path) {
-    let link = Path::new(UNITS).join("paths.target.wants").join(WATCH);
+    let link = link();
     let why = "starts the path unit at boot";
     let real = place.real(&link, super::place::Last::Itself);
     if real.is_ok_and(|real| real.symlink_metadata().is_ok()) {

@@ -17,6 +17,8 @@ pub fn std_windlass() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
     command.env_clear().env("PATH", std::env::var_os("PATH").expect("PATH"));
     command.env("WINDLASS_PRELOAD_LIBRARY", stand_in());
+    // Neither the machine's compiled stores nor the user's are read or written, unless a test says where its own are.
+    command.env("WINDLASS_STORE", "");
     command
 }
 
