@@ -20,7 +20,9 @@ import store_file
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
-NOBODY, SOMEBODY = 65534, 65533
+USER, STRANGER = 4321, 4322
+# Stands for all users without a number: nobody in particular.
+OVERFLOW = 65534
 FRESH, STALE = "cache/compiled", "cache/compiled-stale"
 DISTRUSTED, MALFORMED = "cache/compiled-distrusted", "cache/compiled-malformed"
 

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from .lab import DISTRUSTED, NOBODY, SOMEBODY
+from .lab import DISTRUSTED, OVERFLOW, STRANGER, USER
 
 BOTH = ("driver", "python3")
 
@@ -98,7 +98,7 @@ def users(lab, place):
             os.chown(place.stores, directory, directory)
         return with_lie(place, change)
 
-    for user, others in ((None, (NOBODY, SOMEBODY)), (NOBODY, (SOMEBODY,))):
+    for user, others in ((None, (USER, STRANGER)), (USER, (STRANGER,))):
         who = "root" if user is None else "a user"
         own = 0 if user is None else user
         for file, directory in ((0, 0), (own, own), (own, 0), (0, own)):
@@ -108,11 +108,14 @@ def users(lab, place):
                 programs = BOTH if file == directory else BOTH[:1]
                 place.unmoved(f"{who}, store of {file} in a directory of {directory}", owned(file, directory), DISTRUSTED,
                               programs, user=user)
+    for file, directory in ((OVERFLOW, OVERFLOW), (OVERFLOW, 0), (0, OVERFLOW)):
+        place.unmoved(f"user {OVERFLOW}, store of {file} in a directory of {directory}", owned(file, directory), DISTRUSTED,
+                      user=OVERFLOW)
     place.unmoved("a user, store that only root may read", with_lie(place, lambda: place.store.chmod(0o600)), DISTRUSTED,
-                  user=NOBODY)
+                  user=USER)
     # A process that gives up its rights for a while believes what it then may.
-    script = f"as {NOBODY}\n" + place.script(0)
-    place.unmoved("root as a user, store of another user", owned(SOMEBODY, SOMEBODY), script=script)
+    script = f"as {USER}\n" + place.script(0)
+    place.unmoved("root as a user, store of another user", owned(STRANGER, STRANGER), script=script)
     place.unmoved("root as a user, but the bundle is not readable any more",
                   with_lie(place, lambda: place.bundle.chmod(0o600)), script=script, programs=("driver",))
     place.bundle.chmod(0o644)
@@ -124,11 +127,11 @@ def secure(lab, place):
     setuid = place.folder / "driver-setuid"
     setuid.write_bytes(lab.driver.read_bytes())
     place.put(place.lie)
-    who = {"user": NOBODY, "group": NOBODY}
-    for program, owner, mode, believes in ((lab.driver, 0, 0o755, True), (setuid, SOMEBODY, 0o4755, False)):
+    who = {"user": USER, "group": USER}
+    for program, owner, mode, believes in ((lab.driver, 0, 0o755, True), (setuid, STRANGER, 0o4755, False)):
         os.chown(program, owner, owner)
         program.chmod(mode)
-        stock = place.run([program, "script"], False, user=NOBODY, script=place.script(0, 1) + "secure\n")
+        stock = place.run([program, "script"], False, user=USER, script=place.script(0, 1) + "secure\n")
         env = {"WINDLASS_STORE": str(place.stores)}
         now = preload_everywhere(lab.library, place.folder, program, env, who)
         # The page of counters is a descriptor of the one and not of the other.

@@ -10,7 +10,7 @@ import builds
 import counters
 import store_file
 from .damage import flipped
-from .lab import CLEAN, DISTRUSTED, FRESH, HERE, MALFORMED, NOBODY, STALE, write_files
+from .lab import CLEAN, DISTRUSTED, FRESH, HERE, MALFORMED, STALE, USER, write_files
 
 MOMENTS = 60  # calls of the C library that two contexts need, with room
 
@@ -158,7 +158,7 @@ def swap(place, stores, good, stale, lies, stop):
                    7: lie[:r.randrange(len(lie))]}.get(kind, good[path])
         spare.write_bytes(content)
         if kind == 4:
-            os.chown(spare, NOBODY, NOBODY)
+            os.chown(spare, USER, USER)
         if kind == 5:
             spare.chmod(0o666)
         spare.rename(store)
