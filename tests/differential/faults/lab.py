@@ -17,6 +17,7 @@ import builds
 import compiled
 import counters
 import store_file
+from process import write_files
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
@@ -178,15 +179,3 @@ class Place:
         stock, now = self.both(arrange, program, **how)
         self.lab.check(f"{label}: {program} believes it", stock.text != now.text and now.values.get(FRESH),
                        f"counted {now.values}\nnow:\n{now.text}")
-
-
-def write_files(folder, files):
-    for path, content in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, str):
-            target.symlink_to(content)
-        elif content is None:
-            target.mkdir(exist_ok=True)
-        else:
-            target.write_bytes(content)

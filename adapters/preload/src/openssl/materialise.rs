@@ -82,7 +82,7 @@ pub fn everything(state: &StoreState) {
 
 /// Adds every registered anchor of a subject. To be called with the state's lock held. The result is the first of them.
 pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Option<*mut X509> {
-    let (mut first, mut missing, mut seen) = (None, Vec::new(), HashSet::new());
+    let (mut first, mut missing, mut marks, mut seen) = (None, Vec::new(), Vec::new(), HashSet::new());
     for registration in state.registrations.iter() {
         let snapshot = &registration.snapshot;
         for index in arranged(snapshot.roots.by_subject(name)) {
@@ -98,11 +98,15 @@ pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Opt
                 if seen.insert(snapshot.roots.anchor(index).der()) {
                     missing.push(certificate);
                 }
-                registration.mark(index);
+                marks.push((registration, index));
             }
         }
     }
-    if add_together(state, served, &missing) { first } else { None }
+    if !add_together(state, served, &missing) {
+        return None;
+    }
+    marks.into_iter().for_each(|(registration, index)| registration.mark(index));
+    first
 }
 
 /// Adds certificates of one subject, of which the store's memory holds none. No other thread sees some of them without the
