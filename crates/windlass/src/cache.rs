@@ -201,8 +201,7 @@ impl TrustCache {
     fn load_now(&self, source: SourceRef<'_>, state: State, previous: Option<Entry>) -> Result<Entry, LoadError> {
         // What another user vouched for is not even compared with.
         let previous = previous.filter(|entry| is_vouched_for(entry.voucher));
-        // Where only the content tells, the source is read in any case, and is nearly always what it was.
-        if previous.as_ref().is_some_and(|entry| self.is_too_old(entry) || entry.files.is_some()) {
+        if previous.as_ref().is_some_and(|entry| self.is_too_old(entry)) {
             return self.read_now(source, previous, None);
         }
         let refuse = |error: &ReadError| {
