@@ -61,7 +61,7 @@ fn the_state_of_each_store_is_shown() {
     let mut other = bytes.clone();
     other[8] += 1;
     std::fs::write(&file, other).unwrap();
-    assert_state("other-version", "of version 2");
+    assert_state("other-version", &format!("of version {}", windlass::compiled::VERSION + 1));
     let shown =
         contains(format!("{}  ", file.file_name().unwrap().to_str().unwrap())).and(contains("  other version\n"));
     windlass().env("WINDLASS_STORE", &store).args(["cache", "status"]).assert().success().stdout(shown);

@@ -4,6 +4,7 @@
 //! timestamps; and that this process has meanwhile shut itself out by Landlock or AppArmor, which access(2) does not
 //! ask. It then serves what the process could read when it was loaded.
 
+mod seeded;
 mod slot;
 mod table;
 #[cfg(test)]
@@ -127,6 +128,12 @@ impl TrustCache {
         self.load_ref(SourceRef::Cafile(path))
     }
 
+    /// Whether a PEM file was loaded before and may still be here, as it was then. Looks at no file.
+    pub fn holds_cafile(&self, path: &Path) -> bool {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.of(SourceRef::Cafile(path)).slots.get(path.as_os_str()).is_some_and(|slot| slot.may_serve(|_| true))
+    }
+
     /// The process that made this cache. After a fork the child must go on with [`TrustCache::adopt`].
     pub fn process_id(&self) -> u32 {
         self.process_id
@@ -160,8 +167,10 @@ impl TrustCache {
                     return Ok(store);
                 }
                 Turn::Load(mut loader) => {
-                    let previous = loader.previous.take();
-                    let outcome = self.load_now(source, state, previous);
+                    let outcome = match loader.previous.take() {
+                        None => self.load_first(source, state, &slot),
+                        previous => self.load_now(source, state, previous),
+                    };
                     loader.finish(outcome.clone());
                     return outcome.map(|entry| entry.store);
                 }
@@ -195,6 +204,25 @@ impl TrustCache {
                 self.system.monotonic().saturating_duration_since(entry.since) >= Duration::from_secs(seconds)
             }
         }
+    }
+
+    /// A file that was loaded by another name, and is still what it was, is not read again.
+    fn load_first(&self, source: SourceRef<'_>, state: State, slot: &Arc<Slot>) -> Result<Entry, LoadError> {
+        if let State::File(identity) = &state {
+            let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+            let twin = slots.of_file(identity);
+            drop(slots);
+            let entry = twin.and_then(|twin| twin.try_entry()).filter(|entry| self.serves(entry, &state));
+            if let Some(entry) = entry {
+                self.count(HIT, 1);
+                return Ok(entry);
+            }
+        }
+        let entry = self.load_now(source, state, None)?;
+        if let (State::File(identity), true) = (&entry.state, entry.believed) {
+            self.slots.write().unwrap_or_else(PoisonError::into_inner).loaded(identity, slot);
+        }
+        Ok(entry)
     }
 
     /// Takes the compiled store of this state, if there is one; else reads the source.

@@ -37,7 +37,13 @@ impl Span {
 }
 
 /// `c2i_ASN1_OBJECT`: not empty, complete, and no part that begins with 0x80 (X.690, 8.19.2).
+#[inline]
 pub(crate) fn object_identifier(content: &[u8]) -> Result<(), DerFault> {
+    // Those of X.520 and of most extensions.
+    if matches!(content, [0x00..=0x7F, 0x00..=0x7F, 0x00..=0x7F]) { Ok(()) } else { any_object_identifier(content) }
+}
+
+fn any_object_identifier(content: &[u8]) -> Result<(), DerFault> {
     let mut first_of_part = true;
     for &byte in content {
         if first_of_part && byte == 0x80 {
@@ -72,13 +78,15 @@ pub(crate) fn small_number(content: &[u8]) -> Result<(), DerFault> {
 /// Reads elements one after the other. Positions are relative to the buffer that the first reader was made over.
 pub(crate) struct Reader<'a> {
     buffer: &'a [u8],
-    position: usize,
-    end: usize,
+    position: u32,
+    /// Not beyond the buffer, nor before the position.
+    end: u32,
 }
 
 impl<'a> Reader<'a> {
+    /// A buffer of 4 GiB or more counts as empty: no certificate and no name comes near that.
     pub fn new(buffer: &'a [u8]) -> Reader<'a> {
-        Reader { buffer, position: 0, end: buffer.len() }
+        Reader { buffer, position: 0, end: u32::try_from(buffer.len()).unwrap_or(0) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -87,7 +95,7 @@ impl<'a> Reader<'a> {
 
     /// The tag of the next element.
     pub fn peek(&self) -> Option<u8> {
-        if self.is_empty() { None } else { self.buffer.get(self.position).copied() }
+        if self.is_empty() { None } else { self.buffer.get(self.position as usize).copied() }
     }
 
     /// Nothing may be left.
@@ -122,26 +130,19 @@ impl<'a> Reader<'a> {
     /// Tags of more than one byte are read as they stand and match nothing.
     #[inline]
     pub fn element(&mut self) -> Result<(u8, Span, Span), DerFault> {
-        let rest = self.buffer.get(self.position..self.end).ok_or(DerFault::Truncated)?;
+        let rest = self.buffer.get(self.position as usize..self.end as usize).ok_or(DerFault::Truncated)?;
         let (tag, header, len) = match *rest {
-            [tag, len @ 0..=0x7F, ..] => (tag, 2, usize::from(len)),
-            [tag, 0x81, len @ 0x80..=0xFF, ..] => (tag, 3, usize::from(len)),
-            [tag, 0x82, a @ 1..=0xFF, b, ..] => (tag, 4, usize::from(a) << 8 | usize::from(b)),
-            [tag, 0x83, a @ 1..=0xFF, b, c, ..] => {
-                (tag, 5, usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c))
-            }
-            [tag, 0x84, a @ 1..=0xFF, b, c, d, ..] => {
-                (tag, 6, usize::from(a) << 24 | usize::from(b) << 16 | usize::from(c) << 8 | usize::from(d))
-            }
-            [] | [_] | [_, 0x81] | [_, 0x82, _] | [_, 0x82] => return Err(DerFault::Truncated),
-            _ => return Err(DerFault::Length),
+            // Nearly all elements are short.
+            [tag, len @ 0..=0x7F, ..] => (tag, 2, u32::from(len)),
+            _ => long_header(rest)?,
         };
-        if len > rest.len() - header {
+        if len > self.end - self.position - header {
             return Err(DerFault::Truncated);
         }
-        let whole = Span::new(self.position, header + len).ok_or(DerFault::TooLarge)?;
-        let content = Span::new(self.position + header, len).ok_or(DerFault::TooLarge)?;
-        self.position += header + len;
+        // All of it lies before the end.
+        let whole = Span { start: self.position, len: header + len };
+        let content = Span { start: self.position + header, len };
+        self.position += whole.len;
         Ok((tag, whole, content))
     }
 
@@ -152,7 +153,18 @@ impl<'a> Reader<'a> {
 
     /// A reader over the content of an element that this reader has read.
     pub fn inside(&self, span: Span) -> Reader<'a> {
-        let start = span.start as usize;
-        Reader { buffer: self.buffer, position: start, end: start + span.len as usize }
+        Reader { buffer: self.buffer, position: span.start, end: span.start + span.len }
+    }
+}
+
+/// Tag, length of the header, and length of the content of an element that is not short.
+fn long_header(rest: &[u8]) -> Result<(u8, u32, u32), DerFault> {
+    match *rest {
+        [tag, 0x81, len @ 0x80..=0xFF, ..] => Ok((tag, 3, u32::from(len))),
+        [tag, 0x82, a @ 1..=0xFF, b, ..] => Ok((tag, 4, u32::from_be_bytes([0, 0, a, b]))),
+        [tag, 0x83, a @ 1..=0xFF, b, c, ..] => Ok((tag, 5, u32::from_be_bytes([0, a, b, c]))),
+        [tag, 0x84, a @ 1..=0xFF, b, c, d, ..] => Ok((tag, 6, u32::from_be_bytes([a, b, c, d]))),
+        [] | [_] | [_, 0x81] | [_, 0x82, _] | [_, 0x82] => Err(DerFault::Truncated),
+        _ => Err(DerFault::Length),
     }
 }

@@ -36,6 +36,15 @@ pub enum Unsupported {
     /// More bytes or certificates than this crate indexes.
     #[error("more than can be indexed")]
     TooLarge,
+    /// A line that Mozilla's certdata.txt does not have.
+    #[error("line {line}: not as in certdata.txt")]
+    Certdata {
+        /// Line in the file, counted from 1.
+        line: u64,
+    },
+    /// A certificate that is to be distrusted, in a form that is not read.
+    #[error("a certificate to be distrusted that can't be read")]
+    Distrust,
     /// Memory for the index could not be had.
     #[error("not enough memory")]
     OutOfMemory,
@@ -54,6 +63,8 @@ impl Unsupported {
             Unsupported::Certificate { .. } => "certificate",
             Unsupported::NoCertificate => "no-certificate",
             Unsupported::TooLarge => "too-large",
+            Unsupported::Certdata { .. } => "certdata",
+            Unsupported::Distrust => "distrust",
             Unsupported::OutOfMemory => "out-of-memory",
         }
     }

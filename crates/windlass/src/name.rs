@@ -110,7 +110,6 @@ pub fn subject_hash_old(name: RawName<'_>) -> SubjectHash {
 }
 
 /// Computes canonical encodings; keeps its buffers from one name to the next.
-#[derive(Default)]
 pub(crate) struct Canonicaliser {
     /// The encoded entries of one RDN.
     rdn: Vec<u8>,
@@ -122,6 +121,19 @@ pub(crate) struct Canonicaliser {
     utf8: String,
     /// Output that nobody wants.
     waste: Vec<u8>,
+}
+
+impl Default for Canonicaliser {
+    /// With room for what nearly all names need.
+    fn default() -> Canonicaliser {
+        Canonicaliser {
+            rdn: Vec::with_capacity(128),
+            entries: Vec::with_capacity(4),
+            value: Vec::with_capacity(128),
+            utf8: String::new(),
+            waste: Vec::new(),
+        }
+    }
 }
 
 impl Canonicaliser {
@@ -261,7 +273,7 @@ fn fold(text: &[u8], out: &mut Vec<u8>) {
     let text = text.get(first..=last).unwrap_or(&[]);
     // Nearly all names: no blanks but single spaces.
     let pairs = text.iter().zip(text.get(1..).unwrap_or(&[]));
-    if !pairs.into_iter().any(|(a, b)| is_space(a) && (*a != b' ' || is_space(b))) {
+    if !pairs.into_iter().any(|(a, b)| *a <= b' ' && is_space(a) && (*a != b' ' || is_space(b))) {
         let start = out.len();
         out.extend_from_slice(text);
         out.get_mut(start..).unwrap_or(&mut []).make_ascii_lowercase();

@@ -18,6 +18,9 @@ const MAX_COMMENT: usize = 200;
 /// What `PEM_write_bio` writes is 64; RFC 2045 allows 76.
 const MAX_BASE64_LINE: usize = 76;
 
+/// Nearly all certificates need less, and the buffer does not have to grow.
+const USUAL_BLOCK: usize = 3 << 10;
+
 /// The blocks of a file, one after the other.
 pub(crate) struct Blocks<'a> {
     rest: &'a [u8],
@@ -29,7 +32,7 @@ pub(crate) struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     pub fn new(pem: &'a [u8]) -> Blocks<'a> {
-        Blocks { rest: pem, line: 0, text: Vec::new() }
+        Blocks { rest: pem, line: 0, text: Vec::with_capacity(pem.len().min(USUAL_BLOCK)) }
     }
 
     /// Appends the bytes of the next block to `out` and returns how many they are, or None at the end.
@@ -90,7 +93,10 @@ impl<'a> Blocks<'a> {
             }
             self.text.extend_from_slice(line);
             if alike && stride.is_none() {
-                stride = Some(before - self.rest.len() - 1);
+                stride = (before - self.rest.len()).checked_sub(1);
+            }
+            if let Some(end) = stride {
+                self.take_alike(end);
             }
         }
         if self.text.is_empty() {
@@ -105,6 +111,23 @@ impl<'a> Blocks<'a> {
             base64_simd::STANDARD.decode(&self.text, base64_simd::Out::from_slice(target)).map(|bytes| bytes.len());
         out.truncate(start + decoded.as_ref().copied().unwrap_or(0));
         decoded.map_err(|_| Unsupported::Pem { line: not_base64(block, begin, self.line), fault: PemFault::NotBase64 })
+    }
+
+    /// Takes the base64 of all lines that follow and have their end at this place. It stops before whatever is unusual.
+    fn take_alike(&mut self, end: usize) {
+        let mut lines = 0;
+        for line in self.rest.chunks_exact(end + 1) {
+            let [text @ .., b'\n'] = line else { break };
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let usual = (1..=MAX_BASE64_LINE).contains(&text.len()) && text.first() != Some(&b'-');
+            if !usual || self.text.len() > MAX_CERTIFICATE / 3 * 4 {
+                break;
+            }
+            self.text.extend_from_slice(text);
+            lines += 1;
+        }
+        self.line += lines as u64;
+        self.rest = self.rest.get(lines * (end + 1)..).unwrap_or(&[]);
     }
 
     /// The next line, if there is a line end at this place.

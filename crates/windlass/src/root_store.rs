@@ -11,6 +11,7 @@ use once_cell::race::OnceBox;
 
 use crate::anchor::{AnchorIndex, Record, TrustAnchor};
 use crate::error::Unsupported;
+use crate::gnutls_profile::{self, GnutlsProfile};
 use crate::index::{Index, Key};
 use crate::name::{CanonicalName, RawName, SubjectHash};
 use builder::Builder;
@@ -40,6 +41,7 @@ pub struct RootStore {
     fingerprints: OnceBox<Option<Fingerprints>>,
     twins: Twins,
     ca_names: OnceBox<Box<[AnchorIndex]>>,
+    gnutls_profile: OnceBox<GnutlsProfile>,
 }
 
 /// SHA-256 of each certificate.
@@ -99,6 +101,7 @@ impl RootStore {
             key_ids: OnceBox::new(),
             fingerprints: OnceBox::new(),
             ca_names: OnceBox::new(),
+            gnutls_profile: OnceBox::new(),
         })
     }
 
@@ -200,6 +203,22 @@ impl RootStore {
     /// duplicates included.
     pub fn shared_subjects(&self) -> &[AnchorIndex] {
         &self.twins.shared
+    }
+
+    /// What GnuTLS is known to do with these certificates. The PEM files that they were read from are read by GnuTLS as the
+    /// same certificates in the same order.
+    pub fn gnutls_profile(&self) -> GnutlsProfile {
+        let of = |anchor: TrustAnchor<'_>| {
+            gnutls_profile::of_certificate(anchor.der(), [anchor.not_before(), anchor.not_after()])
+        };
+        let find = || self.anchors().map(of).min().unwrap_or(GnutlsProfile::Outside);
+        let written = self.written.as_ref().and_then(|written| written.gnutls_profile);
+        written.unwrap_or_else(|| *self.gnutls_profile.get_or_init(|| Box::new(find())))
+    }
+
+    /// Whether GnuTLS is known to load all of them, and to say nothing.
+    pub fn is_plain_for_gnutls(&self) -> bool {
+        self.gnutls_profile() == GnutlsProfile::Plain
     }
 
     pub(crate) fn is_duplicate(&self, index: AnchorIndex) -> bool {

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
+use super::seeded::Seeded;
 use super::slot::Slot;
+use crate::identity::Identity;
 use crate::source::SourceRef;
 
 /// A program that makes a file for each connection must not fill memory with its stores, and one that loads each file of a
@@ -21,10 +23,13 @@ const MOST_BYTES: u64 = 64 << 20;
 pub(super) struct Slots {
     pub cafiles: Table,
     pub capaths: Table,
+    /// The slot that has loaded a file when it was new, by device and inode: the files of a hashed directory have two names
+    /// each.
+    pub files: HashMap<(u64, u64), Weak<Slot>, Seeded>,
 }
 
 pub(super) struct Table {
-    pub slots: HashMap<OsString, Arc<Slot>>,
+    pub slots: HashMap<OsString, Arc<Slot>, Seeded>,
     /// How many there may be until the next look at what they are worth.
     room: usize,
     pub most_bytes: u64,
@@ -32,7 +37,7 @@ pub(super) struct Table {
 
 impl Default for Table {
     fn default() -> Table {
-        Table { slots: HashMap::new(), room: FEW_SOURCES, most_bytes: MOST_BYTES }
+        Table { slots: HashMap::default(), room: FEW_SOURCES, most_bytes: MOST_BYTES }
     }
 }
 
@@ -46,7 +51,20 @@ impl Slots {
 
     /// What is finished, in slots of their own.
     pub fn adopt(&self) -> Slots {
-        Slots { cafiles: self.cafiles.adopt(), capaths: self.capaths.adopt() }
+        Slots { cafiles: self.cafiles.adopt(), capaths: self.capaths.adopt(), files: HashMap::default() }
+    }
+
+    /// A slot that has loaded the file of this identity, maybe under another name, and maybe long ago.
+    pub fn of_file(&self, identity: &Identity) -> Option<Arc<Slot>> {
+        self.files.get(&(identity.dev, identity.ino))?.upgrade()
+    }
+
+    /// Keeps in mind which slot has loaded a file.
+    pub fn loaded(&mut self, identity: &Identity, slot: &Arc<Slot>) {
+        if self.files.len() > 2 * self.cafiles.slots.len() + FEW_SOURCES {
+            self.files.retain(|_, slot| slot.strong_count() > 0);
+        }
+        self.files.insert((identity.dev, identity.ino), Arc::downgrade(slot));
     }
 
     /// The slot of a source, made now if there is none.
@@ -74,9 +92,7 @@ impl Table {
 
     /// A thread that is at work on a slot that is forgotten goes on with it; only the next call starts anew.
     fn forget(&mut self, source: fn(&Path) -> SourceRef<'_>) {
-        self.slots.retain(|path, slot| {
-            slot.may_serve(|state| source(Path::new(path)).observe().is_ok_and(|now| now == *state))
-        });
+        self.slots.retain(|path, slot| slot.may_serve(|state| source(Path::new(path)).is_still(state)));
         let bytes: u64 = self.slots.values().map(|slot| slot.source_bytes()).sum();
         if self.slots.len() >= MOST_SOURCES || bytes > self.most_bytes {
             let mut uses: Vec<u64> = self.slots.values().map(|slot| slot.last_used.load(Ordering::Relaxed)).collect();

@@ -8,13 +8,15 @@ use std::path::PathBuf;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::gnutls_profile::{self, GnutlsProfile};
 use crate::identity::Identity;
 use crate::index::read;
+use crate::root_store::RootStore;
 use crate::source::{HashName, Source, SourceRef, State};
 
 /// The version of the layout, and of the rules by which certificates are accepted and names made canonical: a file of any
 /// other version is ignored.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"WINDLASS";
 /// Fixed fields, then offset and length of each section.
@@ -108,16 +110,18 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub fn new(origin: &Origin, anchors: u32) -> Encoder {
+    pub fn new(origin: &Origin, store: &RootStore) -> Encoder {
         let mut out = Vec::new();
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
         out.extend_from_slice(&(HEADER as u32).to_le_bytes());
         // Length and checksum, when they are known.
         out.extend_from_slice(&[0; 24]);
-        let kind = kind(origin.source.borrow()) as u32;
-        for number in [kind, u32::from(origin.believed), anchors, origin.digests.len() as u32] {
-            out.extend_from_slice(&number.to_le_bytes());
+        out.extend_from_slice(&(kind(origin.source.borrow()) as u32).to_le_bytes());
+        out.extend_from_slice(&[u8::from(origin.believed), store.gnutls_profile() as u8]);
+        out.extend_from_slice(&gnutls_profile::NUMBER.to_le_bytes());
+        for number in [store.len(), origin.digests.len()] {
+            out.extend_from_slice(&(number as u32).to_le_bytes());
         }
         out.extend_from_slice(&origin.source_bytes.to_le_bytes());
         out.resize(HEADER, 0);
@@ -152,6 +156,8 @@ impl Encoder {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub anchors: u32,
+    /// None if it was found by other rules than ours.
+    pub gnutls_profile: Option<GnutlsProfile>,
     kind: u32,
     believed: bool,
     files: u32,
@@ -193,16 +199,20 @@ impl Layout {
                 *section = end..next;
                 end = next;
             }
-            let believed = match u32_at(bytes, 44)? {
-                flag @ 0..=1 => flag == 1,
+            let [believed, profile, number @ ..] = array_at::<4>(bytes, 44)?;
+            let believed = match believed {
+                0..=1 => believed == 1,
                 _ => return Err(OutOfBounds),
             };
+            let profile = GnutlsProfile::from_number(profile).ok_or(OutOfBounds)?;
+            let is_ours = u16::from_le_bytes(number) == gnutls_profile::NUMBER;
             if end != bytes.len() {
                 return Err(OutOfBounds);
             }
             Ok(Layout {
                 kind: u32_at(bytes, 40)?,
                 believed,
+                gnutls_profile: is_ours.then_some(profile),
                 anchors: u32_at(bytes, 48)?,
                 files: u32_at(bytes, 52)?,
                 source_bytes: u64_at(bytes, 56)?,

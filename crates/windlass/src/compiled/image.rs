@@ -97,11 +97,12 @@ impl Image {
 fn settled(source: &Source, root: Root<'_>) -> Result<Reading, LoadError> {
     let start = Instant::now();
     loop {
+        let last = start.elapsed() > PATIENCE;
         let now_ns = Real.real_ns();
         let reading = source.borrow().read_below(&Real, &|path| root.resolve(&path))?;
         // If it is not its age that speaks against it, waiting does not help.
         let young = reading.state.is_racy(now_ns) && !reading.state.is_racy(now_ns + PATIENCE.as_nanos() as i128);
-        if reading.believed || !young || start.elapsed() > PATIENCE {
+        if reading.believed || !young || last {
             return Ok(reading);
         }
         std::thread::sleep(STEP);
@@ -141,7 +142,7 @@ pub(super) fn encode(origin: &Origin, store: &RootStore) -> Option<Vec<u8>> {
     let fingerprints = store.fingerprints()?;
     let (raw_subjects, issuers_and_serials) = (store.raw_subject_index()?, store.issuer_and_serial_index()?);
     let key_ids = store.key_id_index()?;
-    let mut encoder = Encoder::new(origin, store.len() as u32);
+    let mut encoder = Encoder::new(origin, store);
     encoder.section(Section::Records, |out| store.records().iter().for_each(|record| record.write(out)));
     encoder.section(Section::Subjects, |out| store.subject_index().write(out));
     encoder.section(Section::RawSubjects, |out| raw_subjects.write(out));

@@ -86,7 +86,7 @@ pub fn inspect(path: &Path) -> Result<Description, ReadError> {
     let missing = || ReadError::Missing { path: path.to_owned() };
     let directory = path.parent().ok_or_else(missing)?;
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?;
-    let compiled = Compiled::read(directory, name)?;
+    let compiled = Compiled::read(directory, || name)?;
     let bytes = compiled.bytes.len() as u64;
     let (store, origin) = compiled.into_store().map_err(|what| malformed(directory, name, what))?;
     Ok(Description {

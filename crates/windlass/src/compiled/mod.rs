@@ -31,6 +31,7 @@ pub use format::{Malformed, VERSION};
 pub use image::{CompileError, Image, compile};
 pub use inspect::{Description, Freshness, Stale, all, inspect};
 pub(crate) use reader::{Candidate, Found, find};
+pub use root::{Last, Root};
 pub use trusted::{Distrust, ReadError};
 pub(crate) use trusted::{Voucher, is_vouched_for};
 pub use writer::{Cleared, Overwrite, WriteError, Written, clear, write};
@@ -42,15 +43,15 @@ pub fn file_name(source: &Source) -> String {
 }
 
 fn name_of(source: SourceRef<'_>) -> String {
-    use std::fmt::Write;
     use std::os::unix::ffi::OsStrExt;
     let mut hash = Sha256::new();
     hash.update([format::kind(source) as u8]);
     hash.update(source.path().as_os_str().as_bytes());
     let digest: [u8; 32] = hash.finalize().into();
     let mut name = String::with_capacity(NAME_LEN);
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
     for byte in digest.iter().take(16) {
-        let _ = write!(name, "{byte:02x}");
+        name.extend([digit(byte >> 4), digit(byte & 15)]);
     }
     name.push_str(SUFFIX);
     name

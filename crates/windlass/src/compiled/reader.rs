@@ -1,5 +1,6 @@
 //! From a file to a root store, or to nothing.
 
+use std::cell::LazyCell;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -48,10 +49,10 @@ pub(crate) fn find(
     if !source.path().is_absolute() {
         return Found::Nothing;
     }
-    let name = name_of(source);
+    let name = LazyCell::new(|| name_of(source));
     let mut found = Found::Nothing;
     for directory in directories.iter() {
-        match Compiled::read(directory, &name).and_then(|compiled| compiled.of(source, directory, &name)) {
+        match Compiled::read(directory, || name.as_str()).and_then(|compiled| compiled.of(source, directory, &name)) {
             Ok(compiled) if compiled.origin.believed && compiled.origin.state == *state => {
                 let voucher = compiled.voucher;
                 match compiled.into_store() {
@@ -107,9 +108,9 @@ impl Origin {
 
 impl Compiled {
     /// Reads a file, and checks it as far as that goes without looking at the certificates.
-    pub fn read(directory: &Path, name: &str) -> Result<Compiled, ReadError> {
-        let (bytes, voucher) = trusted::read(directory, name)?;
-        Compiled::from_bytes(bytes, voucher).map_err(|what| malformed(directory, name, what))
+    pub fn read<'n>(directory: &Path, name: impl Fn() -> &'n str) -> Result<Compiled, ReadError> {
+        let (bytes, voucher) = trusted::read(directory, &name)?;
+        Compiled::from_bytes(bytes, voucher).map_err(|what| malformed(directory, name(), what))
     }
 
     /// The same for what was in a file.
@@ -147,6 +148,7 @@ impl Compiled {
             subject_hashes: part(Section::SubjectHashes)?,
             fingerprints: part(Section::Fingerprints)?,
             by_fingerprint: part(Section::ByFingerprint)?,
+            gnutls_profile: layout.gnutls_profile,
         };
         RootStore::new(der, canonical, records, Some(subjects), Some(Box::new(written)), origin.source_bytes)
             .map(|store| (store, origin))

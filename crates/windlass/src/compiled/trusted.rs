@@ -99,8 +99,10 @@ pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
 }
 
 /// The content of a file in a directory that may be believed, if the file may be, too; and who vouches for it.
-pub(super) fn read(directory: &Path, name: &str) -> Result<(Vec<u8>, Voucher), ReadError> {
+/// The name is asked for when it is needed: to compute it takes longer than to see that there is no directory.
+pub(super) fn read<'n>(directory: &Path, name: impl FnOnce() -> &'n str) -> Result<(Vec<u8>, Voucher), ReadError> {
     let (within, of_directory) = self::directory(directory)?;
+    let name = name();
     let path = || directory.join(name);
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = openat(&within, name, flags, Mode::empty()).map_err(|errno| match errno {

@@ -97,7 +97,7 @@ pub fn write(directory: &Path, image: &Image, how: Overwrite) -> Result<Written,
     let name = file_name(image.source());
     let path = directory.join(&name);
     let bytes = image.bytes().len() as u64;
-    match Compiled::read(directory, &name) {
+    match Compiled::read(directory, || name.as_str()) {
         Ok(before) if before.bytes == image.bytes() => return Ok(Written { path, bytes, unchanged: true }),
         Ok(before) => {
             let (before, after) = (before.layout.anchors as usize, image.store().len());
@@ -149,7 +149,14 @@ struct Lock<'a> {
     directory: &'a Path,
     /// The directory that was found trustworthy: names are looked up in it, whatever comes to lie at the path.
     within: OwnedFd,
-    _file: OwnedFd,
+    file: OwnedFd,
+}
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        // Closing would not do: a child that another thread has forked meanwhile may have the descriptor for long.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl Lock<'_> {
@@ -165,7 +172,7 @@ impl Lock<'_> {
         let start = Instant::now();
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Lock { directory, within, _file: file }),
+                Ok(()) => return Ok(Lock { directory, within, file }),
                 Err(Errno::WOULDBLOCK) if start.elapsed() < patience => std::thread::sleep(STEP),
                 Err(Errno::WOULDBLOCK) => return Err(WriteError::Locked { path }),
                 Err(Errno::INTR) => {}

@@ -45,7 +45,13 @@ impl Builder {
         }
         // A canonical name has less than twice the bytes of its original.
         self.canonical.try_reserve(2 * len).map_err(|_| Unsupported::OutOfMemory)?;
-        self.records.try_reserve(1).map_err(|_| Unsupported::OutOfMemory)?;
+        let reserved = if self.records.is_empty() {
+            // Most files of a directory have one.
+            self.records.try_reserve_exact(1)
+        } else {
+            self.records.try_reserve(1)
+        };
+        reserved.map_err(|_| Unsupported::OutOfMemory)?;
         let canonical = self.canonical.len();
         let der = self.der.get(start..).unwrap_or(&[]);
         let fields = certificate::walk(der, &mut self.canonicaliser, &mut self.canonical)
@@ -66,7 +72,9 @@ impl Builder {
 
     pub fn finish(self) -> Result<RootStore, Unsupported> {
         let bytes = |mut buffer: Vec<u8>| {
-            buffer.shrink_to_fit();
+            if buffer.capacity() - buffer.len() > buffer.len() / 16 {
+                buffer.shrink_to_fit();
+            }
             Bytes::from(buffer)
         };
         let records = self.records.into_boxed_slice();

@@ -1,7 +1,9 @@
-//! Indices that a compiled store brings along, still as they were written. Each is read when it is first asked for.
+//! What a compiled store brings along: indices, still as they were written, of which each is read when it is first asked
+//! for.
 
 use super::bytes::Bytes;
 use crate::anchor::AnchorIndex;
+use crate::gnutls_profile::GnutlsProfile;
 use crate::index::read;
 use crate::name::SubjectHash;
 
@@ -13,6 +15,8 @@ pub(crate) struct Written {
     pub subject_hashes: Bytes,
     pub fingerprints: Bytes,
     pub by_fingerprint: Bytes,
+    /// None if it has to be found anew.
+    pub gnutls_profile: Option<GnutlsProfile>,
 }
 
 /// Appends what [`read_hashes`] reads: hash and place of each, little-endian.

@@ -55,7 +55,7 @@ fn attempt(path: &Path, system: &dyn System) -> Result<Option<File>, LoadError> 
     let before = identity(path, &fstat()?)?;
     let file_system = rustix::fs::fstatfs(&fd).map_err(|errno| failed(path, "stat", errno))?;
     system.opened(path);
-    let bytes = contents(path, &fd)?;
+    let bytes = contents(path, &fd, before.size)?;
     let after = identity(path, &fstat()?)?;
     if bytes.len() as u64 != before.size || before != after || before != stat(path)? {
         return Ok(None);
@@ -66,13 +66,15 @@ fn attempt(path: &Path, system: &dyn System) -> Result<Option<File>, LoadError> 
     Ok(Some(File { bytes, identity: before, believed }))
 }
 
-/// Reads to the end. Memory follows what was read, not what the file system says the size is.
-fn contents(path: &Path, fd: impl AsFd) -> Result<Vec<u8>, LoadError> {
+/// Reads to the end. Memory follows what was read, not what the file system says the size is: that is only believed if it
+/// is small. With one byte more than that the end is seen without growing.
+fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes = Vec::new();
+    let mut step = usize::try_from(size).map_or(FIRST_STEP, |size| FIRST_STEP.min(size + 1));
     loop {
         if bytes.len() == bytes.capacity() {
-            let step = bytes.capacity().max(FIRST_STEP);
             bytes.try_reserve_exact(step).map_err(|_| out_of_memory(path))?;
+            step = bytes.capacity().max(FIRST_STEP);
         }
         match rustix::io::read(&fd, spare_capacity(&mut bytes)) {
             Ok(0) => return Ok(bytes),
@@ -85,7 +87,7 @@ fn contents(path: &Path, fd: impl AsFd) -> Result<Vec<u8>, LoadError> {
     }
 }
 
-fn stat(path: &Path) -> Result<Identity, LoadError> {
+pub(super) fn stat(path: &Path) -> Result<Identity, LoadError> {
     let stat = rustix::fs::stat(path).map_err(|errno| failed(path, "stat", errno))?;
     identity(path, &stat)
 }

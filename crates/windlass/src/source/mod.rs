@@ -2,6 +2,8 @@
 
 mod cafile;
 mod capath;
+mod certdata;
+pub(crate) mod p11_kit;
 pub(crate) mod system;
 
 pub(crate) use capath::HashName;
@@ -101,6 +103,14 @@ impl<'a> SourceRef<'a> {
         match self {
             SourceRef::Cafile(path) => cafile::observe(path).map(State::File),
             SourceRef::Capath(path) => capath::observe(path, &Ok),
+        }
+    }
+
+    /// Whether the source is in this state. Whether this process may read it is not asked of a file.
+    pub fn is_still(self, state: &State) -> bool {
+        match (self, state) {
+            (SourceRef::Cafile(path), State::File(before)) => cafile::stat(path).is_ok_and(|now| now == *before),
+            _ => self.observe().is_ok_and(|now| now == *state),
         }
     }
 

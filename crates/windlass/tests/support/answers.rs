@@ -7,6 +7,7 @@ pub fn assert_same(ours: &RootStore, theirs: &RootStore) {
     assert_eq!(ours.len(), theirs.len());
     assert_eq!(ours.source_bytes(), theirs.source_bytes());
     assert_eq!(ours.shared_subjects(), theirs.shared_subjects());
+    assert_eq!(ours.gnutls_profile(), theirs.gnutls_profile());
     assert!(ours.first_of_each_subject().eq(theirs.first_of_each_subject()));
     assert!(ours.ca_names().eq(theirs.ca_names()));
     assert_eq!(ours.anchors().len(), theirs.anchors().len());
@@ -43,6 +44,7 @@ pub fn ask_everything(store: &RootStore) {
         let _ = format!("{anchor:?}");
     }
     store.shared_subjects().iter().for_each(exists);
+    let _ = store.gnutls_profile();
     store.first_of_each_subject().for_each(|index| exists(&index));
     assert!(store.ca_names().len() <= store.len());
     store.ca_names().for_each(drop);

@@ -7,6 +7,7 @@ pub mod child;
 pub mod der;
 pub mod judge;
 pub mod libcrypto;
+pub mod libgnutls;
 pub mod quiet;
 pub mod stores;
 

@@ -53,14 +53,14 @@ fn equal_size_and_equal_mtime_hide_nothing() {
 #[test]
 fn a_young_file_is_read_again_until_it_is_older() {
     let bench = Bench::new(MaxAge::Forever);
-    // The world's clock stands where the file's stands, whatever the machine is doing.
+    // The world's clock stands an hour from the file's, whatever the machine is doing.
     let now = |path: &Path, later_ns: i64| {
         let ahead = identity(path).ctime_ns - Real.real_ns() + i128::from(later_ns);
         bench.world.ahead_ns.store(ahead as i64, Ordering::SeqCst);
     };
     let [first, second] = equal_sizes();
     let path = bench.write("ca.pem", &first);
-    now(&path, -1_000_000_000);
+    now(&path, -3_600_000_000_000);
     let store = bench.expect(&path, &[0]);
     assert!(Arc::ptr_eq(&store, &bench.expect(&path, &[0])));
     assert_eq!(bench.counts(), [1, 0, 1, 0]);
@@ -71,7 +71,7 @@ fn a_young_file_is_read_again_until_it_is_older() {
         path.clone().into_os_string(),
         Arc::new(Slot::with_entry(Entry { state: State::File(identity(&path)), ..seen })),
     );
-    now(&path, -1_000_000_000);
+    now(&path, -3_600_000_000_000);
     bench.expect(&path, &[1]);
     assert_eq!(bench.counts(), [2, 0, 1, 0]);
     // An hour later it is read once more, and then believed.

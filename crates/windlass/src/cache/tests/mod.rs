@@ -3,6 +3,8 @@
 mod capaths;
 mod changes;
 mod compiled;
+mod held;
+mod names;
 mod threads;
 
 use std::fs;
@@ -108,7 +110,7 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// Writes the file in place, and again until its ctime has changed: the kernel's clock may be coarse.
+    /// Writes the file in place, later than everything before.
     fn write(&self, name: &str, content: &[u8]) -> PathBuf {
         let path = self.path(name);
         write_in_place(&path, content);
@@ -144,12 +146,16 @@ fn assert_holds(store: &RootStore, certificates: &[usize]) {
     assert!(store.has_same_certificates(&expected), "{store:?}");
 }
 
+/// Writes again until the ctime has changed: the kernel's clock may be coarse. A new file is written until it has changed as
+/// well, as it may have the inode of one that was removed within the same tick.
 fn write_in_place(path: &Path, content: &[u8]) {
-    let ctime = || fs::metadata(path).ok().map(|_| identity(path).ctime_ns);
-    let before = ctime();
+    if !path.exists() {
+        fs::write(path, content).unwrap();
+    }
+    let before = identity(path).ctime_ns;
     loop {
         fs::write(path, content).unwrap();
-        if ctime() != before {
+        if identity(path).ctime_ns != before {
             break;
         }
     }

@@ -1,0 +1,22 @@
+//! What sources say about certificates beyond "this is an anchor": for what purposes one is trusted, that one is not to be
+//! trusted, and from when on what it issues is not.
+//!
+//! A PEM bundle has lost all that; p11-kit directories and Mozilla's certdata.txt have it. [`TrustLocation`] reads any of
+//! the three into a [`TrustStore`], with the meaning that p11-kit-trust (0.24 to 0.26) gives to files and NSS to certdata.txt.
+
+mod certificate;
+mod description;
+mod label;
+mod location;
+mod store;
+mod verdict;
+mod view;
+
+pub(crate) use certificate::{Parts, element, extension as stapled_parts};
+pub(crate) use description::{Description, Explicit, Sayings, Stapled};
+pub use description::{DistrustAfter, StapledExtension};
+pub use location::TrustLocation;
+pub use store::TrustStore;
+pub(crate) use verdict::oid_of;
+pub use verdict::{KeyUse, Purpose, Verdict};
+pub use view::{Category, Statement, TrustCertificate};

@@ -1,0 +1,64 @@
+//! What a compiled store says about GnuTLS: taken from the file if it was found by the same rules, else found anew.
+
+mod support;
+
+use std::fs;
+
+use support::stores::{Bench, COMPILED, MALFORMED, certificate, pem_of, template};
+use windlass::GnutlsProfile::{self, Audited, Outside, Plain};
+use xxhash_rust::xxh3::xxh3_128;
+
+const CHECKED_FROM: usize = 40;
+const ANSWER: usize = 45;
+const RULES: usize = 46;
+
+fn seal(bytes: &mut [u8]) {
+    let checksum = xxh3_128(&bytes[CHECKED_FROM..]);
+    bytes[24..CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
+}
+
+#[test]
+fn the_answer_is_believed_if_the_rules_are_the_same() {
+    let bench = Bench::new();
+    let template = template();
+    let mut no_ca = template.clone();
+    no_ca.children()[0].children().truncate(7);
+    let mut nameless = template.clone();
+    nameless.children()[0].children()[5].children().clear();
+    let [no_ca, nameless] = [no_ca.encode(), nameless.encode()];
+    let ca = certificate(&template, "CA", 1);
+    let files: [(&[&Vec<u8>], GnutlsProfile); 4] =
+        [(&[&ca], Plain), (&[&ca, &no_ca], Audited), (&[&nameless], Outside), (&[&no_ca, &nameless, &ca], Outside)];
+    for (certificates, expected) in files {
+        let pem = pem_of(certificates.iter().copied());
+        let source = bench.source(&pem);
+        let path = bench.compile(&source);
+        assert_eq!(bench.expect(&source, &pem), COMPILED);
+        let written = fs::read(&path).unwrap();
+        assert_eq!(written[ANSWER], expected as u8);
+
+        let ours = u16::from_le_bytes([written[RULES], written[RULES + 1]]);
+        for rules in [0, ours, ours + 1, ours << 8, u16::MAX] {
+            for answer in [Outside, Audited, Plain] {
+                let mut bytes = written.clone();
+                bytes[ANSWER] = answer as u8;
+                bytes[RULES..RULES + 2].copy_from_slice(&rules.to_le_bytes());
+                seal(&mut bytes);
+                fs::write(&path, bytes).unwrap();
+                let before = bench.counts();
+                let store = bench.load(&source).unwrap();
+                assert_eq!(bench.changed_since(&before), COMPILED);
+                let wanted = if rules == ours { answer } else { expected };
+                assert_eq!(store.gnutls_profile(), wanted, "{answer:?} by rules {rules}");
+                assert_eq!(store.is_plain_for_gnutls(), wanted == Plain);
+            }
+        }
+        for answer in [3, 4, 0x80, 0xFF] {
+            let mut bytes = written.clone();
+            bytes[ANSWER] = answer;
+            seal(&mut bytes);
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(bench.expect(&source, &pem), MALFORMED);
+        }
+    }
+}
