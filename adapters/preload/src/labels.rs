@@ -1,6 +1,6 @@
 //! What is counted: entry points served, bypasses by reason, and what became of the certificates.
 
-use windlass::CACHE_LABELS;
+use windlass::{CACHE_LABELS, LoadError};
 
 macro_rules! labels {
     ($(#[$meta:meta])* $enum:ident in $section:literal { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
@@ -39,6 +39,26 @@ labels! {
 }
 
 labels! {
+    /// The same for GnuTLS.
+    Gnutls in "gnutls" {
+        /// A trust list was created and is watched.
+        ListCreated = "lists",
+        /// Certificates that a stock load would have parsed, and that were only noted.
+        AnchorsRegistered = "certificates-registered",
+        /// Certificates that were parsed because a verification or a complete list needed them; each once for a list.
+        AnchorsParsed = "certificates-parsed",
+        /// Those that were parsed for a list again: a verification keeps none.
+        AnchorsParsedAgain = "certificates-parsed-again",
+        /// Verifications and searches that were answered with a few certificates.
+        Verifications = "verifications",
+        /// Lists that were filled completely.
+        Completions = "completions",
+        /// Certificates that GnuTLS refused although they are in the profile.
+        ParseFailures = "parse-failures",
+    }
+}
+
+labels! {
     /// Entry points that were served.
     Served in "served" {
         /// `X509_STORE_set_default_paths`, `_ex`, and with them `SSL_CTX_set_default_verify_paths`.
@@ -57,15 +77,19 @@ labels! {
         DirectoryFile = "hashed-directory-file",
         /// `SSL_load_client_CA_file`, `SSL_add_file_cert_subjects_to_stack`, `SSL_add_dir_cert_subjects_to_stack`: files.
         CaNames = "ca-name-list",
+        /// `gnutls_x509_trust_list_add_trust_file`, and with it `gnutls_certificate_set_x509_system_trust` and its kind.
+        TrustFile = "gnutls_x509_trust_list_add_trust_file",
+        /// `gnutls_x509_trust_list_add_trust_mem`, and with it `gnutls_certificate_set_x509_trust_mem`.
+        TrustMemory = "gnutls_x509_trust_list_add_trust_mem",
     }
 }
 
 labels! {
     /// Why a call was left to the original function.
     Bypass in "bypass" {
-        /// The libcrypto is not one of OpenSSL 1.1.1, 3.x, 4.x, or lacks a function that is needed.
+        /// The library is not one of OpenSSL 1.1.1, 3.x, 4.x or GnuTLS 3.7 to 3.8, or lacks a function that is needed.
         UnsupportedLibrary = "unsupported-library",
-        /// The store was made before it could be watched (through `dlsym`, or before the library was there).
+        /// The store or trust list was made where it could not be watched (through `dlsym`, or before the library was there).
         UnknownStore = "unknown-store",
         /// No loaded object is linked against this libcrypto or its libssl: whoever uses it found its functions by `dlsym`,
         /// where no hook sees the calls.
@@ -90,11 +114,45 @@ labels! {
         OwnMethod = "own-lookup-method",
         /// The program asked for an OSSL_STORE source.
         StoreUri = "store-uri",
+        /// GnuTLS: a list or credentials of a libgnutls whose calls of itself can't be seen, and with them what is loaded.
+        HiddenCalls = "gnutls-hidden-calls",
+        /// GnuTLS: the list was filled completely before, because something reads or changes it.
+        CompleteList = "gnutls-complete-list",
+        /// GnuTLS: a server of this process asks for client certificates, and reads CA names straight from the lists.
+        ServerNames = "gnutls-server",
+        /// GnuTLS: a certificate that it may refuse, change or complain about.
+        Profile = "gnutls-profile",
+        /// GnuTLS: a CRL comes along with, or in place of, the certificates.
+        CrlWithTrust = "crl-with-trust",
+        /// GnuTLS: a PKCS#11 URL in place of a file.
+        Pkcs11Url = "pkcs11-url",
     }
 }
 
-const SECTIONS: [&[&str]; 4] = [&CACHE_LABELS, Event::LABELS, Served::LABELS, Bypass::LABELS];
-const COUNT: usize = SECTIONS[0].len() + SECTIONS[1].len() + SECTIONS[2].len() + SECTIONS[3].len();
+impl Bypass {
+    /// The reason that an error of the core is.
+    pub fn for_error(error: &LoadError) -> Bypass {
+        match error {
+            LoadError::Unsupported { .. } => Bypass::UnsupportedContent,
+            LoadError::ChangedWhileReading { .. } => Bypass::Changing,
+            LoadError::NotAFile { .. } | LoadError::TooLarge { .. } => Bypass::NotAFile,
+            _ => Bypass::Unreadable,
+        }
+    }
+}
+
+const SECTIONS: [&[&str]; 5] = [&CACHE_LABELS, Event::LABELS, Gnutls::LABELS, Served::LABELS, Bypass::LABELS];
+const COUNT: usize = start_of(SECTIONS.len());
+
+/// How many labels there are in front of a section.
+const fn start_of(section: usize) -> usize {
+    let (mut before, mut at) = (0, 0);
+    while at < section {
+        before += SECTIONS[at].len();
+        at += 1;
+    }
+    before
+}
 
 /// All labels; the core's own come first, as it expects.
 pub static LABELS: [&str; COUNT] = concatenated();
@@ -120,23 +178,17 @@ pub trait Label {
     fn slot(self) -> usize;
 }
 
-impl Label for Event {
-    fn slot(self) -> usize {
-        SECTIONS[0].len() + self as usize
-    }
+macro_rules! slots {
+    ($($section:literal $enum:ident)*) => { $(
+        impl Label for $enum {
+            fn slot(self) -> usize {
+                self as usize + const { start_of($section) }
+            }
+        }
+    )* };
 }
 
-impl Label for Served {
-    fn slot(self) -> usize {
-        SECTIONS[0].len() + SECTIONS[1].len() + self as usize
-    }
-}
-
-impl Label for Bypass {
-    fn slot(self) -> usize {
-        SECTIONS[0].len() + SECTIONS[1].len() + SECTIONS[2].len() + self as usize
-    }
-}
+slots! { 1 Event 2 Gnutls 3 Served 4 Bypass }
 
 #[cfg(test)]
 mod tests {
@@ -145,9 +197,11 @@ mod tests {
     #[test]
     fn slots_and_labels_agree() {
         assert_eq!(LABELS[Event::ProcessAttached.slot()], "openssl/processes");
+        assert_eq!(LABELS[Gnutls::ParseFailures.slot()], "gnutls/parse-failures");
         assert_eq!(LABELS[Served::CaNames.slot()], "served/ca-name-list");
         assert_eq!(LABELS[Bypass::StoreUri.slot()], "bypass/store-uri");
-        assert_eq!(Bypass::StoreUri.slot(), LABELS.len() - 1);
+        assert_eq!(LABELS[Bypass::Pkcs11Url.slot()], "bypass/pkcs11-url");
+        assert_eq!(Bypass::Pkcs11Url.slot(), LABELS.len() - 1);
         assert!(LABELS.iter().all(|label| label.len() <= 48));
     }
 }

@@ -1,5 +1,5 @@
-//! `libwindlass_preload.so`: put in front of a program with `LD_PRELOAD`, it serves the program's OpenSSL from shared,
-//! immutable root stores instead of letting every context parse the whole CA bundle again.
+//! `libwindlass_preload.so`: put in front of a program with `LD_PRELOAD`, it serves the program's OpenSSL and
+//! GnuTLS from shared, immutable root stores instead of letting every context parse the whole CA bundle again.
 //!
 //! Nothing runs when the library is loaded. The first hooked call of a process sets up what is needed; every hook
 //! falls back to the function that it stands in front of, so a program never sees more than a difference in cost.
@@ -10,8 +10,14 @@
 unsafe extern "C" {}
 
 #[macro_use]
+mod foreign;
+#[macro_use]
 mod hook;
+mod append_list;
+mod arranged;
+mod callers;
 mod fork_lock;
+mod gnutls;
 mod image;
 mod labels;
 mod object;

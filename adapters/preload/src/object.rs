@@ -85,7 +85,7 @@ impl Object {
 /// The address that a call of `name` from `caller` would have reached if this library were not there.
 pub fn original(caller: usize, name: &CStr) -> Option<*mut c_void> {
     let object = Object::of(caller);
-    let versions = object.map(|object| openssl_versions(&object)).unwrap_or_default();
+    let versions = object.map(|object| foreign_versions(&object)).unwrap_or_default();
     let found = in_scope(libc::RTLD_NEXT, name, &versions)
         .or_else(|| in_dependencies(&object?, name, &versions))
         .or_else(|| in_scope(libc::RTLD_NEXT, name, &[]));
@@ -125,6 +125,28 @@ pub fn defined_by(object: &Object, handle: *mut c_void, name: &CStr) -> *mut c_v
     if object.contains(symbol as usize) { symbol } else { ptr::null_mut() }
 }
 
+/// An address in each loaded object whose `DT_SONAME` begins so.
+pub fn named(beginning: &str) -> Vec<usize> {
+    unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid record, and `search` back as it was given.
+        let (info, (beginning, found)) = unsafe { (&*info, &mut *search.cast::<(&str, Vec<usize>)>()) };
+        // SAFETY: as above; the object can't be unloaded during the iteration.
+        let name = unsafe { Image::of(info) }.and_then(|image| image.soname());
+        // SAFETY: the name belongs to the object's string table.
+        if name.is_some_and(|name| unsafe { CStr::from_ptr(name) }.to_bytes().starts_with(beginning.as_bytes())) {
+            // SAFETY: the program headers of a loaded object.
+            let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+            let code = headers.iter().find(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
+            found.extend(code.map(|code| info.dlpi_addr as usize + code.p_vaddr as usize));
+        }
+        0
+    }
+    let mut search: (&str, Vec<usize>) = (beginning, Vec::new());
+    // SAFETY: the callback keeps nothing, and gets `search` back, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut search).cast()) };
+    search.1
+}
+
 fn in_dependencies(object: &Object, name: &CStr, versions: &[*const c_char]) -> Option<*mut c_void> {
     let handle = handle_of(object)?;
     let found = in_scope(handle, name, versions).or_else(|| in_scope(handle, name, &[]));
@@ -160,15 +182,17 @@ pub fn is_ours(address: usize) -> bool {
     (START.load(Ordering::Acquire)..END.load(Ordering::Relaxed)).contains(&address)
 }
 
-/// The `OPENSSL_…` symbol versions that an object's calls can carry.
-fn openssl_versions(object: &Object) -> Vec<*const c_char> {
+/// The `OPENSSL_…` and `GNUTLS_…` symbol versions that an object's calls can carry.
+fn foreign_versions(object: &Object) -> Vec<*const c_char> {
     // SAFETY: the caller's code is running, so its object stays loaded meanwhile.
     let image = unsafe { Image::of_object(object) };
     // A libcrypto's calls of itself carry the versions that it defines.
     let versions =
         image.into_iter().flat_map(|image| image.versions_needed().into_iter().chain(image.versions_defined()));
     // SAFETY: strings of a loaded object's string table.
-    versions.filter(|&name| unsafe { CStr::from_ptr(name) }.to_bytes().starts_with(b"OPENSSL_")).collect()
+    let text = |name: *const c_char| unsafe { CStr::from_ptr(name) }.to_bytes();
+    let is_foreign = |name: &[u8]| name.starts_with(b"OPENSSL_") || name.starts_with(b"GNUTLS_");
+    versions.filter(|&name| is_foreign(text(name))).collect()
 }
 
 const RTLD_DL_LINKMAP: c_int = 2;

@@ -1,6 +1,6 @@
 //! From the address of a foreign object to what we know about it.
 //!
-//! The objects are opaque and belong to any of several libcryptos, so their own extension data can't be asked before it
+//! The objects are opaque and belong to any of several libraries, so their own extension data can't be asked before it
 //! is known whose they are. This table answers both questions.
 
 use std::ptr;
@@ -68,6 +68,23 @@ impl<V: Copy> PtrTable<V> {
         None
     }
 
+    /// Calls `f` with each value, while no other thread can remove that one.
+    pub fn for_each(&self, mut f: impl FnMut(V)) {
+        for bucket in &self.buckets {
+            if bucket.head.load(Ordering::Acquire).is_null() {
+                continue;
+            }
+            let _guard = bucket.lock.lock();
+            let mut at = bucket.head.load(Ordering::Acquire);
+            while !at.is_null() {
+                // SAFETY: as in `with`.
+                let node = unsafe { &*at };
+                f(node.value);
+                at = node.next.load(Ordering::Acquire);
+            }
+        }
+    }
+
     /// Takes the value out.
     pub fn remove(&self, key: usize) -> Option<V> {
         let bucket = self.bucket(key);
@@ -102,6 +119,16 @@ impl<V: Copy> PtrTable<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passes_over_all() {
+        let table = PtrTable::new();
+        (1..2000usize).for_each(|key| table.insert(key * 16, key));
+        let mut seen = Vec::new();
+        table.for_each(|value| seen.push(value));
+        seen.sort_unstable();
+        assert_eq!(seen, (1..2000).collect::<Vec<_>>());
+    }
 
     #[test]
     fn inserts_replaces_and_removes() {

@@ -2,21 +2,15 @@
 
 #![allow(non_snake_case, non_camel_case_types, clippy::upper_case_acronyms)]
 
-use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
-
-macro_rules! opaque {
-    ($($name:ident)*) => { $(
-        #[doc = concat!("OpenSSL's opaque `", stringify!($name), "`.")]
-        #[repr(C)]
-        pub struct $name([u8; 0]);
-    )* };
-}
+use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
 
 opaque! {
     X509 X509_STORE X509_STORE_CTX X509_LOOKUP X509_LOOKUP_METHOD X509_OBJECT X509_NAME X509_CRL
     OPENSSL_STACK OSSL_LIB_CTX BIO
 }
 
+/// `X509_LU_NONE` of <openssl/x509_vfy.h>.
+pub const X509_LU_NONE: c_int = 0;
 /// `X509_LU_X509` of <openssl/x509_vfy.h>.
 pub const X509_LU_X509: c_int = 1;
 /// `X509_LU_CRL`.
@@ -42,40 +36,6 @@ pub type GetBySubject = unsafe extern "C" fn(*mut X509_LOOKUP, c_int, *const X50
 pub type FreeLookup = unsafe extern "C" fn(*mut X509_LOOKUP);
 /// The destructor passed to `OPENSSL_sk_pop_free`.
 pub type FreeElement = unsafe extern "C" fn(*mut c_void);
-
-macro_rules! functions {
-    ($(#[$meta:meta])* $struct:ident { $($name:ident: fn($($arg:ty),*) $(-> $ret:ty)?;)* } as $kind:ident) => {
-        $(#[$meta])*
-        pub struct $struct { $(
-            #[doc = concat!("`", stringify!($name), "`")]
-            pub $name: functions!(@type $kind fn($($arg),*) $(-> $ret)?),
-        )* }
-        impl $struct {
-            /// Fills the table; for required functions `None` when one is missing.
-            ///
-            /// # Safety
-            /// `find` must give the address of the function of that name as OpenSSL declares it, or null.
-            pub unsafe fn load(find: impl Fn(&CStr) -> *mut c_void) -> Option<Self> {
-                Some($struct { $($name: {
-                    const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!("a function name holds no NUL"),
-                    };
-                    let address = find(NAME);
-                    // SAFETY: a null pointer is None; any other address is a function of this type, as the caller states.
-                    let function = unsafe {
-                        std::mem::transmute::<*mut c_void, Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>>(address)
-                    };
-                    functions!(@take $kind function)
-                },)* })
-            }
-        }
-    };
-    (@type required fn($($arg:ty),*) $(-> $ret:ty)?) => { unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)? };
-    (@type optional fn($($arg:ty),*) $(-> $ret:ty)?) => { Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?> };
-    (@take required $function:ident) => { $function? };
-    (@take optional $function:ident) => { $function };
-}
 
 functions! {
     /// What serving needs; every OpenSSL from 1.1.1 to 4.0 has all of it.
@@ -109,6 +69,8 @@ functions! {
         X509_CRL_free: fn(*mut X509_CRL);
         X509_OBJECT_new: fn() -> *mut X509_OBJECT;
         X509_OBJECT_free: fn(*mut X509_OBJECT);
+        X509_OBJECT_get_type: fn(*const X509_OBJECT) -> c_int;
+        X509_OBJECT_retrieve_by_subject: fn(*mut OPENSSL_STACK, c_int, *const X509_NAME) -> *mut X509_OBJECT;
         X509_OBJECT_get0_X509: fn(*const X509_OBJECT) -> *mut X509;
         X509_OBJECT_get0_X509_CRL: fn(*const X509_OBJECT) -> *mut X509_CRL;
         X509_OBJECT_set1_X509: fn(*mut X509_OBJECT, *mut X509) -> c_int;
@@ -160,7 +122,12 @@ functions! {
         X509_LOOKUP_ctrl: fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char) -> c_int;
         X509_LOOKUP_ctrl_ex:
             fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_LOOKUP_by_subject: fn(*mut X509_LOOKUP, c_int, *const X509_NAME, *mut X509_OBJECT) -> c_int;
+        X509_LOOKUP_by_subject_ex:
+            fn(*mut X509_LOOKUP, c_int, *const X509_NAME, *mut X509_OBJECT, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
         X509_LOOKUP_store: fn() -> *mut X509_LOOKUP_METHOD;
+        X509_NAME_hash: fn(*const X509_NAME) -> c_ulong;
+        X509_NAME_hash_ex: fn(*const X509_NAME, *mut OSSL_LIB_CTX, *const c_char, *mut c_int) -> c_ulong;
         X509_load_cert_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
         X509_load_cert_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
         X509_load_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;

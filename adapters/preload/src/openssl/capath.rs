@@ -8,15 +8,23 @@ use windlass::CanonicalName;
 
 use crate::openssl::library::Served;
 use crate::openssl::materialise;
-use crate::openssl::store::StoreState;
+use crate::openssl::store::{HashedDirectory, LookupKind, StoreState};
 use crate::process;
 
-/// Remembers what `X509_LOOKUP_add_dir` was given: directories with `:` between them, empty ones ignored, each once.
-pub fn track(state: &StoreState, list: &CStr) {
+/// Remembers what `X509_LOOKUP_add_dir` was given: directories with `:` between them, empty ones ignored, each once, with
+/// the type that it was first given with.
+pub fn track(state: &StoreState, list: &CStr, is_pem: bool) {
+    if let (None, Some(served)) = (state.directories.iter().next(), state.served()) {
+        // SAFETY: the store is alive, and has the lookup that the directory was just added to: it is found, not made.
+        let lookup = unsafe { (served.api.X509_STORE_add_lookup)(state.store, (served.api.X509_LOOKUP_hash_dir)()) };
+        if !lookup.is_null() {
+            state.track_lookup(lookup, LookupKind::HashedDirectory);
+        }
+    }
     for directory in list.to_bytes().split(|&byte| byte == b':').filter(|part| !part.is_empty()) {
-        let known = state.directories.iter().any(|known| known.to_bytes() == directory);
-        if let (false, Ok(directory)) = (known, CString::new(directory)) {
-            state.directories.push(directory);
+        let known = state.directories.iter().any(|known| known.path.to_bytes() == directory);
+        if let (false, Ok(path)) = (known, CString::new(directory)) {
+            state.directories.push(HashedDirectory { path, is_pem });
         }
     }
 }
@@ -24,7 +32,7 @@ pub fn track(state: &StoreState, list: &CStr) {
 /// As [`track`] for the default: `SSL_CERT_DIR`, else the directory that was compiled in.
 pub fn track_default(state: &StoreState, served: &Served) {
     if let Some(list) = default_directories(served) {
-        track(state, list);
+        track(state, list, true);
     }
 }
 
@@ -44,7 +52,7 @@ pub fn prepare(state: &StoreState, served: &Served, name: &CanonicalName) {
     let hash = name.subject_hash();
     for directory in state.directories.iter() {
         for suffix in 0u32.. {
-            let mut path = directory.to_bytes().to_vec();
+            let mut path = directory.path.to_bytes().to_vec();
             path.extend_from_slice(format!("/{hash}.{suffix}").as_bytes());
             if std::fs::symlink_metadata(std::ffi::OsStr::from_bytes(&path)).is_err() {
                 break;

@@ -17,7 +17,7 @@ pub extern "C-unwind" fn plain(store: *mut X509_STORE, caller: Caller) -> c_int 
     let state = tracked(store);
     serve(state, caller, ptr::null_mut(), ptr::null()).unwrap_or_else(|| {
         let result = original!(library_of(state), caller, X509_STORE_set_default_paths(store), or 0);
-        track(state);
+        track(state, result);
         result
     })
 }
@@ -33,7 +33,7 @@ pub extern "C-unwind" fn extended(
     serve(state, caller, context, properties).unwrap_or_else(|| {
         let library = library_of(state);
         let result = original!(library, caller, X509_STORE_set_default_paths_ex(store, context, properties), or 0);
-        track(state);
+        track(state, result);
         result
     })
 }
@@ -88,10 +88,12 @@ fn add_directory(state: &StoreState, served: &Served) -> bool {
     true
 }
 
-fn track(state: Option<&StoreState>) {
+fn track(state: Option<&StoreState>, result: c_int) {
     if let Some((state, served)) = state.and_then(|state| Some((state, state.served()?))) {
         guarded(|| {
-            capath::track_default(state, served);
+            if result == 1 {
+                capath::track_default(state, served);
+            }
             default_store::registered_by_original(state, served);
             Some(())
         });

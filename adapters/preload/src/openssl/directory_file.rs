@@ -9,10 +9,11 @@ use crate::hook::guarded;
 use crate::labels::Served as Entry;
 use crate::openssl::api::{OSSL_LIB_CTX, X509, X509_FILETYPE_PEM, X509_LOOKUP};
 use crate::openssl::enumerate;
-use crate::openssl::library::Libcrypto;
-use crate::openssl::lifecycle::add_beside;
+use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::lifecycle::add_beside_locked;
 use crate::openssl::materialise::{self, Marked};
-use crate::openssl::store::tracked;
+use crate::openssl::snapshot::Snapshot;
+use crate::openssl::store::{StoreState, tracked};
 use crate::process;
 
 /// Loads a file into the store of a lookup, for libcrypto itself: of its own methods only that of hashed directories loads
@@ -44,18 +45,7 @@ pub fn serve(
         if !snapshot.has_readable_keys(served) {
             return None;
         }
-        // All are parsed before the first is added: what libcrypto does not accept it shall see itself.
-        let marked = Marked::new(served);
-        let certificates: Option<Vec<*mut X509>> =
-            snapshot.roots.anchors().map(|anchor| snapshot.certificate(served, anchor.index())).collect();
-        drop(marked);
-        for certificate in certificates? {
-            // SAFETY: the snapshot holds the certificate; the store is not locked by this thread.
-            if unsafe { add_beside(state, served, certificate) } != 1 {
-                return None;
-            }
-        }
-        process::count(Entry::DirectoryFile, 1);
+        add(state, served, &snapshot, || true)?;
         if served.is_before_3_0() {
             // As the original at the end of a file.
             // SAFETY: no preconditions.
@@ -63,4 +53,32 @@ pub fn serve(
         }
         c_int::try_from(snapshot.roots.len()).ok()
     })
+}
+
+/// Adds all that a file holds to a store, in the order of the file. `may` is asked when no other thread can add anything;
+/// when it says no, nothing was done.
+pub fn add(
+    state: &StoreState,
+    served: &Served,
+    snapshot: &Snapshot,
+    may: impl FnOnce() -> bool,
+) -> Option<Vec<*mut X509>> {
+    // All are parsed before the first is added: what libcrypto does not accept it shall see itself.
+    let marked = Marked::new(served);
+    let certificates: Option<Vec<*mut X509>> =
+        snapshot.roots.anchors().map(|anchor| snapshot.certificate(served, anchor.index())).collect();
+    drop(marked);
+    let certificates = certificates?;
+    let _guard = state.lock();
+    if !may() {
+        return None;
+    }
+    for &certificate in &certificates {
+        // SAFETY: the snapshot holds the certificate; the store is not locked by this thread.
+        if unsafe { add_beside_locked(state, served, certificate) } != 1 {
+            return None;
+        }
+    }
+    process::count(Entry::DirectoryFile, 1);
+    Some(certificates)
 }

@@ -137,7 +137,8 @@ fn fill(store: *const X509_STORE, caller: Caller) -> Option<&'static Libcrypto> 
     Some(state.library)
 }
 
-fn fill_now(state: &StoreState) {
+/// Adds what is only registered, unless this thread holds the store locked.
+pub fn fill_now(state: &StoreState) {
     if !holds_store_lock(state.store) {
         guarded(|| {
             if state.is_incomplete() {

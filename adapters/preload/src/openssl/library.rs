@@ -2,12 +2,13 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::callers::Callers;
 use crate::fork_lock::ForkLock;
 use crate::hook::Caller;
 use crate::image::Image;
-use crate::object::{self, Dyn, LinkMap, Object};
+use crate::object::{self, Object};
 use crate::openssl::api::{OSSL_LIB_CTX, Originals, Required, X509_LOOKUP_METHOD};
 use crate::openssl::{default_store, lookup, users};
 
@@ -17,6 +18,9 @@ const OLDEST: u64 = 0x1010_1000;
 const BEYOND: u64 = 0x5000_0000;
 const VERSION_3_0: u64 = 0x3000_0000;
 const VERSION_3_4: u64 = 0x3040_0000;
+
+/// Who has called; flagged: it imports `X509_STORE_CTX_init`.
+static CALLERS: Callers<Libcrypto> = Callers::new();
 
 static LOADED: [AtomicPtr<Libcrypto>; 16] = [const { AtomicPtr::new(ptr::null_mut()) }; 16];
 
@@ -53,10 +57,8 @@ impl Libcrypto {
     /// The libcrypto that a call from this place means.
     pub fn of_caller(caller: Caller) -> Option<&'static Libcrypto> {
         let object = Object::of(caller.address())?;
-        // SAFETY: the link map of a loaded object.
-        let dynamic = unsafe { (*object.link_map).l_ld };
-        if let Some(library) = remembered(object.link_map, dynamic) {
-            return Some(library);
+        if let Some(known) = CALLERS.find(&object) {
+            return Some(known.library);
         }
         let library = Libcrypto::defining(object::original(caller.address(), c"X509_STORE_new")? as usize)?;
         // SAFETY: the object's code is running, so it stays loaded.
@@ -65,7 +67,7 @@ impl Libcrypto {
             // SAFETY: the names belong to the object's string table.
             image.as_ref().is_some_and(|image| image.imports().any(|known| unsafe { CStr::from_ptr(known) } == name))
         };
-        if remember(object.link_map, dynamic, library, imports(c"X509_STORE_CTX_init")) {
+        if CALLERS.remember(&object, library, imports(c"X509_STORE_CTX_init")) {
             users::meet(&object);
         }
         Some(library)
@@ -116,7 +118,7 @@ impl Libcrypto {
 
     /// Makes the acquaintance of all libcryptos that are loaded.
     fn meet_all() {
-        for start in users::libcryptos() {
+        for start in object::named("libcrypto") {
             let Some(object) = Object::of(start) else { continue };
             let Some(handle) = object::handle_of(&object) else { continue };
             let address = object::defined_by(&object, handle, c"X509_STORE_new");
@@ -179,6 +181,11 @@ impl Served {
         self.version < 0x4000_0000
     }
 
+    /// Whether the lookup of hashed directories is one that is known to `directory_search`.
+    pub fn has_known_directories(&self) -> bool {
+        self.version < 0x4010_0000
+    }
+
     /// A path from one of the functions `X509_get_default_cert_*`.
     pub fn default_string(&self, function: unsafe extern "C-unwind" fn() -> *const c_char) -> Option<&'static CStr> {
         // SAFETY: these functions return constant strings.
@@ -218,24 +225,7 @@ macro_rules! original {
 /// be seen.
 macro_rules! transparent {
     ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
-        match $crate::openssl::library::forward(
-            $library,
-            $caller,
-            const {
-                match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!("a function name holds no NUL"),
-                }
-            },
-            |originals| originals.$name,
-        ) {
-            Some(function) => {
-                let _calling = $crate::hook::calling(function as usize);
-                // SAFETY: the arguments are those that the program passed for this very function.
-                unsafe { function($($arg),*) }
-            }
-            None => $failure,
-        }
+        call_original!($crate::openssl::library::forward, $library, $caller, $name($($arg),*), or $failure)
     };
 }
 pub(crate) use original;
@@ -280,65 +270,8 @@ impl Drop for GlobalContext<'_> {
     }
 }
 
-/// One remembered answer. An object that was unloaded leaves its slot behind; another one at the same addresses with its
-/// dynamic section at the same place is that same file again.
-struct Slot {
-    map: AtomicUsize,
-    dynamic: AtomicUsize,
-    library: AtomicPtr<Libcrypto>,
-    /// It imports `X509_STORE_CTX_init`.
-    begins_verifications: AtomicBool,
-}
-
-static REMEMBERED: [Slot; 64] = [const {
-    Slot {
-        map: AtomicUsize::new(0),
-        dynamic: AtomicUsize::new(0),
-        library: AtomicPtr::new(ptr::null_mut()),
-        begins_verifications: AtomicBool::new(false),
-    }
-}; 64];
-
-fn slot_of(map: *const LinkMap, dynamic: *const Dyn) -> Option<&'static Slot> {
-    for slot in &REMEMBERED {
-        match slot.map.load(Ordering::Acquire) {
-            0 => return None,
-            known if known == map as usize && slot.dynamic.load(Ordering::Relaxed) == dynamic as usize => {
-                return Some(slot);
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-fn remembered(map: *const LinkMap, dynamic: *const Dyn) -> Option<&'static Libcrypto> {
-    // SAFETY: stored before `map` was published, never freed.
-    slot_of(map, dynamic).and_then(|slot| unsafe { slot.library.load(Ordering::Relaxed).as_ref() })
-}
-
 /// Whether the calling object, which has called before, imports `X509_STORE_CTX_init`: then it is taken for granted that
 /// what it makes stores for, it verifies by that name. Others may have the function by `dlsym`, where no hook sees it.
 pub fn begins_verifications(caller: Caller) -> bool {
-    let slot = Object::of(caller.address()).and_then(|object| {
-        // SAFETY: the link map of a loaded object.
-        slot_of(object.link_map, unsafe { (*object.link_map).l_ld })
-    });
-    slot.is_some_and(|slot| slot.begins_verifications.load(Ordering::Relaxed))
-}
-
-fn remember(map: *const LinkMap, dynamic: *const Dyn, library: &'static Libcrypto, begins_verifications: bool) -> bool {
-    static WRITING: ForkLock = ForkLock::new();
-    let _guard = WRITING.lock();
-    if remembered(map, dynamic).is_some() {
-        return false;
-    }
-    let free = REMEMBERED.iter().find(|slot| slot.map.load(Ordering::Relaxed) == 0);
-    if let Some(slot) = free {
-        slot.dynamic.store(dynamic as usize, Ordering::Relaxed);
-        slot.library.store(ptr::from_ref(library).cast_mut(), Ordering::Relaxed);
-        slot.begins_verifications.store(begins_verifications, Ordering::Relaxed);
-        slot.map.store(map as usize, Ordering::Release);
-    }
-    free.is_some()
+    Object::of(caller.address()).and_then(|object| CALLERS.find(&object)).is_some_and(|known| known.flag)
 }

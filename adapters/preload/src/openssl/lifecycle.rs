@@ -73,6 +73,15 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
 /// `certificate` is a valid certificate of the libcrypto of `served`, and this thread has not locked the store.
 pub unsafe fn add_beside(state: &StoreState, served: &Served, certificate: *mut X509) -> c_int {
     let _guard = state.lock();
+    // SAFETY: as the caller states.
+    unsafe { add_beside_locked(state, served, certificate) }
+}
+
+/// As [`add_beside`], with the state's lock held.
+///
+/// # Safety
+/// As for [`add_beside`].
+pub unsafe fn add_beside_locked(state: &StoreState, served: &Served, certificate: *mut X509) -> c_int {
     if state.registrations.iter().next().is_some() {
         let _marked = Marked::new(served);
         // SAFETY: as the caller states.

@@ -126,7 +126,7 @@ fn track(state: Option<&StoreState>, path: *const c_char, result: c_int) {
     if let (Some(state), false, 1) = (state, path.is_null(), result) {
         guarded(|| {
             // SAFETY: the program passed a NUL-terminated path.
-            capath::track(state, unsafe { CStr::from_ptr(path) });
+            capath::track(state, unsafe { CStr::from_ptr(path) }, true);
             Some(())
         });
     }

@@ -120,7 +120,7 @@ impl Call {
                 return None;
             } else {
                 // SAFETY: the program passed a NUL-terminated list of directories.
-                capath::track(state, unsafe { CStr::from_ptr(self.argument) });
+                capath::track(state, unsafe { CStr::from_ptr(self.argument) }, self.number == X509_FILETYPE_PEM.into());
             }
             Some(())
         });

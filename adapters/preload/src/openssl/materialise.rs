@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use windlass::{AnchorIndex, CanonicalName, LoadError, RawName};
+use windlass::{AnchorIndex, CanonicalName, RawName};
 
+use crate::arranged::arranged;
 use crate::labels::{Bypass, Event};
 use crate::openssl::api::{Required, X509, X509_NAME};
 use crate::openssl::library::Served;
@@ -53,7 +54,7 @@ pub fn load(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
     }
     let process = process::current();
     let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
-    let roots = process.cache.load_cafile(path).map_err(|error| bypass_for(&error))?;
+    let roots = process.cache.load_cafile(path).map_err(|error| Bypass::for_error(&error))?;
     if users::survey().changes_certificates {
         // One store's certificates are then its own, as in stock.
         let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot.roots, &roots));
@@ -251,32 +252,4 @@ pub fn complete(state: &StoreState, served: &Served) {
         }
         registration.complete.store(whole, Ordering::Release);
     }
-}
-
-fn bypass_for(error: &LoadError) -> Bypass {
-    match error {
-        LoadError::Unsupported { .. } => Bypass::UnsupportedContent,
-        LoadError::ChangedWhileReading { .. } => Bypass::Changing,
-        LoadError::NotAFile { .. } | LoadError::TooLarge { .. } => Bypass::NotAFile,
-        _ => Bypass::Unreadable,
-    }
-}
-
-/// The order in which the anchors of one subject are added: as the source has them. The deliberately broken variants
-/// exist only to show that the differential tests notice them.
-#[cfg(not(feature = "sabotage"))]
-fn arranged(indices: impl Iterator<Item = AnchorIndex>) -> impl Iterator<Item = AnchorIndex> {
-    indices
-}
-
-#[cfg(feature = "sabotage")]
-fn arranged(indices: impl Iterator<Item = AnchorIndex>) -> impl Iterator<Item = AnchorIndex> {
-    let mut all: Vec<AnchorIndex> = indices.collect();
-    match process::environment(c"WINDLASS_SABOTAGE").and_then(|value| value.to_str()) {
-        Some("first") => all.truncate(1),
-        Some("last") => drop(all.drain(..all.len().saturating_sub(1))),
-        Some("reversed") => all.reverse(),
-        _ => {}
-    }
-    all.into_iter()
 }

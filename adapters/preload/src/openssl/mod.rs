@@ -12,7 +12,7 @@
 //! | `contested` | sources that would give a subject certificates of several origins |
 //! | `order`, `noted`, `held` | the order in which an eager load would have left them |
 //! | `lookup` | the lookup method that answers when a verification asks |
-//! | `capath`, `directory_file` | hashed directories, and their files |
+//! | `capath`, `directory_file`, `directory_search` | hashed directories, their files, and searches in them |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
 //! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `lifecycle`, `ca_names` | entry points |
 
@@ -23,6 +23,7 @@ pub mod contested;
 pub mod default_paths;
 pub mod default_store;
 pub mod directory_file;
+pub mod directory_search;
 pub mod enumerate;
 pub mod held;
 pub mod library;
@@ -65,6 +66,8 @@ hook! {
 
     5 X509_LOOKUP_ctrl => lookup_ctrl::plain;
     7 X509_LOOKUP_ctrl_ex => lookup_ctrl::extended;
+    4 X509_LOOKUP_by_subject => directory_search::by_subject;
+    6 X509_LOOKUP_by_subject_ex => directory_search::by_subject_ex;
 
     1 X509_STORE_lock => enumerate::lock;
     1 X509_STORE_unlock => enumerate::unlock;

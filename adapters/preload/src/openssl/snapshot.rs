@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use windlass::{AnchorIndex, RootStore};
 
+use crate::append_list::AppendList;
 use crate::labels::Event;
 use crate::openssl::api::X509;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::materialise::Marked;
-use crate::openssl::store::AppendList;
 use crate::process;
 
 /// A root store together with the `X509` objects that were made of it so far.

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::ffi::CString;
-use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use windlass::AnchorIndex;
 
+use crate::append_list::AppendList;
 use crate::fork_lock::{ForkGuard, ForkLock};
 use crate::openssl::api::{X509_LOOKUP, X509_OBJECT, X509_STORE};
 use crate::openssl::default_store::DefaultStore;
@@ -49,7 +49,7 @@ pub struct StoreState {
     /// Objects that were taken out of the store's stack; another thread may still look at them.
     pub retired: AppendList<usize>,
     /// Hashed directories, in the order in which libcrypto asks them.
-    pub directories: AppendList<CString>,
+    pub directories: AppendList<HashedDirectory>,
     /// The store's memory may hold something.
     pub touched: AtomicBool,
     /// Something may read the store's memory where no hook sees it: whatever is loaded goes in at once.
@@ -68,6 +68,14 @@ pub struct StoreState {
 unsafe impl Send for StoreState {}
 // SAFETY: as above; all other members are atomics, append-only lists, or protected by `lock`.
 unsafe impl Sync for StoreState {}
+
+/// What by_dir.c keeps of a directory, but for what it knows of CRLs.
+pub struct HashedDirectory {
+    /// As it was given.
+    pub path: CString,
+    /// Its files are read as PEM.
+    pub is_pem: bool,
+}
 
 /// One source, as registered with one store.
 pub struct Registration {
@@ -228,93 +236,5 @@ impl StoreState {
     /// The functions of this store's libcrypto. Only stores of libcryptos that can be served are watched.
     pub fn served(&self) -> Option<&'static Served> {
         self.library.served.as_ref()
-    }
-}
-
-/// A list that only grows, read without a lock.
-pub struct AppendList<T> {
-    head: AtomicPtr<Link<T>>,
-    /// A link near the end, where the next push begins to look for it.
-    tail: AtomicPtr<Link<T>>,
-    length: AtomicUsize,
-}
-
-struct Link<T> {
-    value: T,
-    next: AtomicPtr<Link<T>>,
-}
-
-impl<T> AppendList<T> {
-    /// An empty list.
-    pub const fn new() -> Self {
-        AppendList {
-            head: AtomicPtr::new(ptr::null_mut()),
-            tail: AtomicPtr::new(ptr::null_mut()),
-            length: AtomicUsize::new(0),
-        }
-    }
-
-    /// Appends at the end.
-    pub fn push(&self, value: T) {
-        let fresh = Box::into_raw(Box::new(Link { value, next: AtomicPtr::new(ptr::null_mut()) }));
-        // SAFETY: links live as long as the list.
-        let mut end = match unsafe { self.tail.load(Ordering::Acquire).as_ref() } {
-            Some(tail) => &tail.next,
-            None => &self.head,
-        };
-        while let Err(occupied) = end.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: as above.
-            end = unsafe { &(*occupied).next };
-        }
-        self.tail.store(fresh, Ordering::Release);
-        self.length.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.length.load(Ordering::Acquire)
-    }
-
-    /// From first to last.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        let mut at = self.head.load(Ordering::Acquire);
-        std::iter::from_fn(move || {
-            // SAFETY: links live as long as the list, which is borrowed.
-            let link = unsafe { at.as_ref() }?;
-            at = link.next.load(Ordering::Acquire);
-            Some(&link.value)
-        })
-    }
-}
-
-impl<T> Drop for AppendList<T> {
-    fn drop(&mut self) {
-        let mut at = *self.head.get_mut();
-        while !at.is_null() {
-            // SAFETY: made by Box::into_raw in `push`; nobody else has a reference any more.
-            let mut link = unsafe { Box::from_raw(at) };
-            at = *link.next.get_mut();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::AppendList;
-
-    #[test]
-    fn keeps_the_order_under_concurrent_pushes() {
-        let list = AppendList::new();
-        std::thread::scope(|scope| {
-            for thread in 0..4u32 {
-                let list = &list;
-                scope.spawn(move || (0..1000u32).for_each(|n| list.push((thread, n))));
-            }
-        });
-        assert_eq!(list.iter().count(), 4000);
-        for thread in 0..4 {
-            let own: Vec<u32> = list.iter().filter(|(by, _)| *by == thread).map(|&(_, n)| n).collect();
-            assert!(own.is_sorted() && own.len() == 1000);
-        }
     }
 }

@@ -66,28 +66,6 @@ pub fn meet(object: &Object) {
     }
 }
 
-/// An address in each loaded object that is called libcrypto.
-pub fn libcryptos() -> Vec<usize> {
-    unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _size: usize, found: *mut c_void) -> c_int {
-        // SAFETY: dl_iterate_phdr passes a valid record, and `found` back as it was given.
-        let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<usize>>()) };
-        // SAFETY: as above; the object can't be unloaded during the iteration.
-        let name = unsafe { Image::of(info) }.and_then(|image| image.soname());
-        // SAFETY: the name belongs to the object's string table.
-        if name.is_some_and(|name| unsafe { CStr::from_ptr(name) }.to_bytes().starts_with(b"libcrypto")) {
-            // SAFETY: the program headers of a loaded object.
-            let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-            let code = headers.iter().find(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
-            found.extend(code.map(|code| info.dlpi_addr as usize + code.p_vaddr as usize));
-        }
-        0
-    }
-    let mut found: Vec<usize> = Vec::new();
-    // SAFETY: the callback keeps nothing, and gets `found` back, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut found).cast()) };
-    found
-}
-
 fn look_at_all() {
     // SAFETY: the callback keeps nothing.
     unsafe { libc::dl_iterate_phdr(Some(look), std::ptr::null_mut()) };

@@ -1,0 +1,89 @@
+//! Where GnuTLS puts a certificate in a trust list.
+
+use std::ffi::c_uint;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use windlass::RootStore;
+
+/// `DEFAULT_SIZE` of verify-high.c: what `gnutls_x509_trust_list_init` makes of 0.
+const DEFAULT_SIZE: c_uint = 127;
+
+/// The bucket of a raw subject in a list that was made with this size: `hash_pjw_bare` of gnulib, modulo the number of buckets
+/// (verify-high.c, `gnutls_x509_trust_list_add_cas`, 3.6 to 3.8).
+pub fn bucket_of(subject: &[u8], size: c_uint) -> u32 {
+    let size = if size == 0 { DEFAULT_SIZE } else { size };
+    let hash = subject.iter().fold(0usize, |hash, &byte| usize::from(byte).wrapping_add(hash.rotate_left(9)));
+    (hash % size as usize) as u32
+}
+
+/// The buckets of a store's anchors, found out when they are first asked for. Without a lock, as all that a forked child may need.
+pub struct Buckets(AtomicPtr<Box<[Place]>>);
+
+/// Where one anchor would be.
+pub struct Place {
+    /// The bucket.
+    pub bucket: u32,
+    parsed: AtomicBool,
+}
+
+impl Place {
+    /// Remembers that the anchor was parsed. Whether it was not before.
+    pub fn is_parsed_first(&self) -> bool {
+        !self.parsed.swap(true, Ordering::Relaxed)
+    }
+}
+
+impl Buckets {
+    /// Not asked for yet.
+    pub const fn new() -> Buckets {
+        Buckets(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// One for each anchor. Always asked for with the same store and size.
+    pub fn get(&self, roots: &RootStore, size: c_uint) -> &[Place] {
+        // SAFETY: made by Box::into_raw below, and freed by `drop` alone.
+        if let Some(known) = unsafe { self.0.load(Ordering::Acquire).as_ref() } {
+            return known;
+        }
+        let place = |subject: &[u8]| Place { bucket: bucket_of(subject, size), parsed: AtomicBool::new(false) };
+        let fresh: Box<[Place]> = roots.anchors().map(|anchor| place(anchor.raw_subject().as_bytes())).collect();
+        let fresh = Box::into_raw(Box::new(fresh));
+        match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: just published, and freed by `drop` alone.
+            Ok(_) => unsafe { &*fresh },
+            Err(winner) => {
+                // SAFETY: `fresh` was not published, so it is ours to free; `winner` is as above.
+                unsafe {
+                    drop(Box::from_raw(fresh));
+                    &*winner
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Buckets {
+    fn drop(&mut self) {
+        let known = *self.0.get_mut();
+        if !known.is_null() {
+            // SAFETY: made by Box::into_raw in `get`; nobody else has a reference any more.
+            drop(unsafe { Box::from_raw(known) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bucket_of;
+
+    #[test]
+    fn the_hash_is_gnulibs() {
+        // Computed with hash-pjw-bare.c of GnuTLS 3.7.9.
+        let fox = b"The quick brown fox jumps over the lazy dog";
+        assert_eq!([0, 127, 7, 1_000_003].map(|size| bucket_of(fox, size)), [91, 91, 6, 646_105]);
+        assert_eq!([0, 7, 1_000_003].map(|size| bucket_of(b"0\x1e1\x100\x0e", size)), [105, 2, 714_726]);
+        assert_eq!(bucket_of(b"a", 1), 0);
+        assert_eq!(bucket_of(b"", 0), 0);
+    }
+}

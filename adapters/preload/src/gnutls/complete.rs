@@ -1,0 +1,66 @@
+//! Entry points that read or change a list in a way that needs all of it: the list is completed, and the original is called.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::gnutls::api::{Certificate, Credentials, Crl, Datum, GetIssuer, INTERNAL_ERROR, Iterator, List};
+use crate::gnutls::fill;
+use crate::gnutls::library::original;
+use crate::gnutls::lifecycle::list_of;
+use crate::gnutls::list::tracked;
+use crate::hook::Caller;
+
+macro_rules! completing {
+    ($($handler:ident => $name:ident($($argument:ident: $type:ty),*) $(-> $ret:ty)?, or $failure:expr;)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`.")]
+        pub extern "C-unwind" fn $handler(list: *mut List, $($argument: $type,)* caller: Caller) $(-> $ret)? {
+            let state = tracked(list);
+            if let Some(state) = state {
+                fill::complete(state);
+            }
+            original!(state.map(|state| state.library), caller, $name(list, $($argument),*), or $failure)
+        }
+    )* };
+}
+
+completing! {
+    add_cas => gnutls_x509_trust_list_add_cas(
+        certificates: *const *mut Certificate, count: c_uint, flags: c_uint
+    ) -> c_int, or INTERNAL_ERROR;
+    add_crls => gnutls_x509_trust_list_add_crls(
+        crls: *const *mut Crl, count: c_uint, flags: c_uint, verify_flags: c_uint
+    ) -> c_int, or INTERNAL_ERROR;
+    add_named_crt => gnutls_x509_trust_list_add_named_crt(
+        certificate: *mut Certificate, name: *const c_void, size: usize, flags: c_uint
+    ) -> c_int, or INTERNAL_ERROR;
+    remove_cas => gnutls_x509_trust_list_remove_cas(
+        certificates: *const *mut Certificate, count: c_uint
+    ) -> c_int, or INTERNAL_ERROR;
+    get_issuer_by_dn => gnutls_x509_trust_list_get_issuer_by_dn(
+        name: *const Datum, issuer: *mut *mut Certificate, flags: c_uint
+    ) -> c_int, or INTERNAL_ERROR;
+    get_issuer_by_subject_key_id => gnutls_x509_trust_list_get_issuer_by_subject_key_id(
+        name: *const Datum, key_id: *const Datum, issuer: *mut *mut Certificate, flags: c_uint
+    ) -> c_int, or INTERNAL_ERROR;
+    iter_get_ca => gnutls_x509_trust_list_iter_get_ca(
+        iterator: *mut *mut Iterator, certificate: *mut *mut Certificate
+    ) -> c_int, or INTERNAL_ERROR;
+    set_getissuer_function => gnutls_x509_trust_list_set_getissuer_function(function: Option<GetIssuer>), or ();
+}
+
+/// `gnutls_certificate_get_trust_list`: the program gets the list itself.
+pub extern "C-unwind" fn get_trust_list(credentials: *mut Credentials, list: *mut *mut List, caller: Caller) {
+    original!(None, caller, gnutls_certificate_get_trust_list(credentials, list), or());
+    // SAFETY: the original has stored the list there.
+    if let Some(state) = tracked(unsafe { *list }) {
+        fill::complete(state);
+    }
+}
+
+/// `gnutls_certificate_free_ca_names`: forgets the names of what was loaded before, and of nothing that comes later.
+pub extern "C-unwind" fn free_ca_names(credentials: *mut Credentials, caller: Caller) {
+    // SAFETY: the program passes its credentials.
+    if let Some(state) = unsafe { list_of(credentials, caller) }.and_then(|list| tracked(list)) {
+        fill::complete(state);
+    }
+    original!(None, caller, gnutls_certificate_free_ca_names(credentials), or())
+}

@@ -1,0 +1,186 @@
+//! Putting certificates into a foreign list: all of a lazy one, or a few into a private one.
+
+use std::ffi::{c_int, c_uint};
+use std::ptr;
+
+use windlass::AnchorIndex;
+
+use crate::arranged::arranged;
+use crate::gnutls::api::{Certificate, Datum, FORMAT_DER, List, NO_DUPLICATES};
+use crate::gnutls::bucket::Place;
+use crate::gnutls::library::Served;
+use crate::gnutls::list::{self, ListState, Source};
+use crate::hook::shielded;
+use crate::labels::Gnutls;
+use crate::process;
+
+/// Fills a lazy list with what the program has loaded into it. From now on everything goes to the original.
+///
+/// What a load would have done is repeated in the order of the loads: `gnutls_x509_trust_list_add_trust_mem` parses all
+/// certificates of a source, and adds none if one fails, in one call of `add_cas`. A child that was forked while another thread
+/// of its parent was at this does it again; duplicates take the place of what they equal.
+pub fn complete(state: &ListState) {
+    if !state.is_lazy() {
+        return;
+    }
+    shielded(|| {
+        let _guard = state.lock();
+        if !state.is_lazy() {
+            return None;
+        }
+        for source in state.recipe.iter() {
+            if let Some(certificates) = Parsed::new(state, source, source.roots.anchors().map(|anchor| anchor.index()))
+            {
+                certificates.add_to(state.list, source.flags);
+            }
+        }
+        if state.recipe.len() > 0 {
+            process::count(Gnutls::Completions, 1);
+        }
+        state.set_complete();
+        Some(())
+    });
+}
+
+/// Completes all lists in which something of this kind is pending.
+pub fn complete_where(kind: impl Fn(&Source) -> bool) {
+    list::all().iter().filter(|state| state.has_pending()).for_each(|state| {
+        if state.recipe.iter().any(&kind) {
+            complete(state);
+        }
+    });
+}
+
+/// A list of our own, freed when dropped.
+///
+/// It stands in for a lazy list in a search for certain names. GnuTLS looks into the bucket of the name's hash, and compares
+/// names there: as bytes, and then as text, so that names of other bytes can match (dn.c, `_gnutls_x509_compare_raw_dn`). Here
+/// are all anchors of the buckets that can be looked into, in the order of the program's loads, and nothing else.
+pub struct Private {
+    served: &'static Served,
+    /// The list.
+    pub list: *mut List,
+}
+
+impl Private {
+    /// Every anchor in the buckets of these names, put there with the flags of the program's loads. `None` when one can't be had.
+    pub fn new(state: &ListState, names: &[Vec<u8>]) -> Option<Private> {
+        let mut list = ptr::null_mut();
+        // SAFETY: a place for the result; the size was good enough before.
+        if unsafe { (state.served.api.gnutls_x509_trust_list_init)(&mut list, state.size) } < 0 || list.is_null() {
+            return None;
+        }
+        list::end(list);
+        let private = Private { served: state.served, list };
+        let mut buckets: Vec<u32> = names.iter().map(|name| state.bucket_of(name)).collect();
+        buckets.sort_unstable();
+        buckets.dedup();
+        for source in state.recipe.iter() {
+            let mut found = Vec::new();
+            for &bucket in &buckets {
+                found.extend(arranged(state.in_bucket(source, bucket)));
+            }
+            if found.is_empty() {
+                continue;
+            }
+            if !Parsed::new(state, source, found.into_iter())?.add_to(list, source.flags) {
+                return None;
+            }
+        }
+        process::count(Gnutls::Verifications, 1);
+        Some(private)
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`, and nobody else knows it. It owns its certificates.
+        unsafe { (self.served.api.gnutls_x509_trust_list_deinit)(self.list, 1) };
+    }
+}
+
+/// The raw subject and issuer of a certificate; `None` when it does not tell.
+///
+/// # Safety
+/// A certificate of this libgnutls, or null.
+pub unsafe fn names_of(served: &Served, certificate: *mut Certificate) -> Option<[Vec<u8>; 2]> {
+    if certificate.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller states; the functions fill a datum that is then the caller's.
+    unsafe {
+        let subject = bytes(served, |datum| (served.api.gnutls_x509_crt_get_raw_dn)(certificate, datum))?;
+        let issuer = bytes(served, |datum| (served.api.gnutls_x509_crt_get_raw_issuer_dn)(certificate, datum))?;
+        Some([subject, issuer])
+    }
+}
+
+/// What a function of libgnutls puts into a datum.
+///
+/// # Safety
+/// `fill` returns a negative number, or has put memory there that its caller frees.
+pub unsafe fn bytes(served: &Served, fill: impl FnOnce(&mut Datum) -> c_int) -> Option<Vec<u8>> {
+    let mut datum = Datum { data: ptr::null_mut(), size: 0 };
+    if fill(&mut datum) < 0 || datum.data.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller states.
+    let bytes = unsafe { std::slice::from_raw_parts(datum.data, datum.size as usize) }.to_vec();
+    // SAFETY: as the caller states.
+    unsafe { served.free(datum.data.cast()) };
+    Some(bytes)
+}
+
+/// Certificates that no list has yet.
+struct Parsed {
+    served: &'static Served,
+    certificates: Vec<*mut Certificate>,
+}
+
+impl Parsed {
+    /// All or none of these anchors of a source.
+    fn new(state: &ListState, source: &Source, anchors: impl Iterator<Item = AnchorIndex>) -> Option<Parsed> {
+        let (served, places) = (state.served, state.places(source));
+        let mut parsed = Parsed { served, certificates: Vec::with_capacity(anchors.size_hint().0) };
+        let mut first = 0;
+        for index in anchors {
+            let mut certificate = ptr::null_mut();
+            // SAFETY: a place for the result.
+            if unsafe { (served.api.gnutls_x509_crt_init)(&mut certificate) } < 0 {
+                return None;
+            }
+            parsed.certificates.push(certificate);
+            let der = source.roots.anchor(index).der();
+            let datum = Datum { data: der.as_ptr().cast_mut(), size: c_uint::try_from(der.len()).ok()? };
+            // SAFETY: a fresh certificate; the bytes are only read, and not kept.
+            if unsafe { (served.api.gnutls_x509_crt_import)(certificate, &datum, FORMAT_DER) } < 0 {
+                process::count(Gnutls::ParseFailures, 1);
+                return None;
+            }
+            first += u64::from(places.get(index.get()).is_some_and(Place::is_parsed_first));
+        }
+        process::count(Gnutls::AnchorsParsed, first);
+        process::count(Gnutls::AnchorsParsedAgain, parsed.certificates.len() as u64 - first);
+        Some(parsed)
+    }
+
+    /// Hands all over to a list. Whether it has taken all.
+    fn add_to(mut self, list: *mut List, flags: c_uint) -> bool {
+        let certificates = std::mem::take(&mut self.certificates);
+        let count = certificates.len() as c_uint;
+        let add = self.served.api.gnutls_x509_trust_list_add_cas;
+        // SAFETY: valid certificates; the list owns those that it has taken, and frees those that they replace. Should memory
+        // run out, the others are lost.
+        let taken = unsafe { add(list, certificates.as_ptr(), count, flags | NO_DUPLICATES) };
+        taken == count as c_int
+    }
+}
+
+impl Drop for Parsed {
+    fn drop(&mut self) {
+        for &certificate in &self.certificates {
+            // SAFETY: made in `new`, and in no list.
+            unsafe { (self.served.api.gnutls_x509_crt_deinit)(certificate) };
+        }
+    }
+}

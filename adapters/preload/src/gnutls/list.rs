@@ -1,0 +1,163 @@
+//! What is known of one trust list.
+
+use std::ffi::c_uint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use windlass::{AnchorIndex, GnutlsProfile, RootStore};
+
+use crate::append_list::AppendList;
+use crate::fork_lock::{ForkGuard, ForkLock};
+use crate::gnutls::api::{List, USE_IN_TLS};
+use crate::gnutls::bucket::{Buckets, Place, bucket_of};
+use crate::gnutls::library::{Libgnutls, Served};
+use crate::ptr_table::PtrTable;
+
+/// The state that goes with a list from its `gnutls_x509_trust_list_init` to its `deinit`.
+///
+/// Invariant: while it is lazy, the foreign list is empty (no certificate, CRL, name, callback or token is in it), and the
+/// recipe says what the program has loaded. Once it is complete, which it stays, the foreign list has all of that, and
+/// whatever came later went there directly.
+pub struct ListState {
+    /// Whose list it is.
+    pub library: &'static Libgnutls,
+    /// Its functions.
+    pub served: &'static Served,
+    /// The list.
+    pub list: *mut List,
+    /// The `size` of its `init`.
+    pub size: c_uint,
+    /// What was loaded, in the order of the calls.
+    pub recipe: AppendList<Source>,
+    phase: AtomicU8,
+    lock: ForkLock,
+}
+
+/// One load.
+pub struct Source {
+    /// What it had.
+    pub roots: Arc<RootStore>,
+    /// The `tl_flags` of the call.
+    pub flags: c_uint,
+    /// For each anchor, the bucket that it would be in.
+    buckets: Buckets,
+}
+
+impl Source {
+    /// A load of these anchors with these flags.
+    pub fn new(roots: Arc<RootStore>, flags: c_uint) -> Source {
+        Source { roots, flags, buckets: Buckets::new() }
+    }
+
+    /// Whether servers would send its names.
+    pub fn has_names(&self) -> bool {
+        self.flags & USE_IN_TLS != 0
+    }
+
+    /// Whether adding its certificates is worth a line in GnuTLS' audit log.
+    pub fn is_audited(&self) -> bool {
+        self.roots.gnutls_profile() != GnutlsProfile::Plain
+    }
+}
+
+// SAFETY: the raw pointer is only handed to libgnutls, as the program does; all else is atomics, an append-only list, or
+// immutable.
+unsafe impl Send for ListState {}
+// SAFETY: as above.
+unsafe impl Sync for ListState {}
+
+const LAZY: u8 = 0;
+const COMPLETE: u8 = 1;
+const ENDED: u8 = 2;
+
+/// A strong reference, as `Arc::into_raw` gave it.
+#[derive(Clone, Copy)]
+struct Tracked(*const ListState);
+
+static LISTS: PtrTable<Tracked> = PtrTable::new();
+
+/// The state of a list that is watched.
+///
+/// The caller is inside a call with this list, and the API demands of the program that nobody frees it meanwhile, so the state
+/// lives.
+pub fn tracked<'a>(list: *const List) -> Option<&'a ListState> {
+    // SAFETY: see above; the state is released by the list's `deinit` alone.
+    LISTS.get(list as usize).map(|Tracked(state)| unsafe { &*state })
+}
+
+/// Starts to watch a new, empty list.
+pub fn begin(library: &'static Libgnutls, served: &'static Served, list: *mut List, size: c_uint) {
+    let state = ListState {
+        library,
+        served,
+        list,
+        size,
+        recipe: AppendList::new(),
+        phase: AtomicU8::new(LAZY),
+        lock: ForkLock::new(),
+    };
+    end(list);
+    LISTS.insert(list as usize, Tracked(Arc::into_raw(Arc::new(state))));
+}
+
+/// Stops watching. To be called before the list is freed: as soon as it is, its address may be another list's.
+pub fn end(list: *const List) {
+    let Some(Tracked(state)) = LISTS.remove(list as usize) else { return };
+    // SAFETY: the table's own reference, made in `begin`, and given up by whoever takes it out.
+    let state = unsafe { Arc::from_raw(state) };
+    // A thread that completes all lists may be at work with this one.
+    let _guard = state.lock();
+    state.phase.store(ENDED, Ordering::Release);
+}
+
+/// All lists that are watched now. Some may have ended when the caller comes to them; what needs the list itself is done with
+/// its lock held, and sees that.
+pub fn all() -> Vec<Arc<ListState>> {
+    let mut all = Vec::new();
+    LISTS.for_each(|Tracked(state)| {
+        // SAFETY: while it is in the table, and nobody can take it out, the table's reference keeps the state.
+        all.push(unsafe {
+            Arc::increment_strong_count(state);
+            Arc::from_raw(state)
+        });
+    });
+    all
+}
+
+impl ListState {
+    /// Keeps other threads from loading, completing and ending.
+    pub fn lock(&self) -> ForkGuard<'_> {
+        self.lock.lock()
+    }
+
+    /// Whether loads are only noted.
+    pub fn is_lazy(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == LAZY
+    }
+
+    /// Whether the program has loaded what is not in the foreign list.
+    pub fn has_pending(&self) -> bool {
+        self.is_lazy() && self.recipe.len() > 0
+    }
+
+    /// The bucket of a subject.
+    pub fn bucket_of(&self, subject: &[u8]) -> u32 {
+        bucket_of(subject, self.size)
+    }
+
+    /// Where the anchors of a source would be.
+    pub fn places<'s>(&self, source: &'s Source) -> &'s [Place] {
+        source.buckets.get(&source.roots, self.size)
+    }
+
+    /// The anchors of a source that would be in a bucket, in source order.
+    pub fn in_bucket<'s>(&self, source: &'s Source, bucket: u32) -> impl Iterator<Item = AnchorIndex> + use<'s> {
+        let all = source.roots.anchors().zip(self.places(source));
+        all.filter(move |(_, place)| place.bucket == bucket).map(|(anchor, _)| anchor.index())
+    }
+
+    /// Everything is in the foreign list. To be called with the lock held, and the list lazy.
+    pub fn set_complete(&self) {
+        self.phase.store(COMPLETE, Ordering::Release);
+    }
+}

@@ -1,0 +1,200 @@
+//! Searches in hashed directories, where libcrypto's own lookup (by_dir.c) can only come to one end.
+//!
+//! For a file that is in the cache, libcrypto looks whether it is there and whether another is behind it, and loading it looks
+//! a third time, whether it has changed. The first and the third can be one. So where libcrypto asks its lookup for a subject
+//! whose file is known, and nothing is behind that file, what get_cert_by_subject_ex does is done here, at the same place
+//! and with libcrypto's own functions. Whatever else is the case is left to it.
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use windlass::CanonicalName;
+
+use crate::hook::{Caller, guarded};
+use crate::openssl::api::{
+    OSSL_LIB_CTX, Originals, Required, X509, X509_LOOKUP, X509_LU_NONE, X509_LU_X509, X509_NAME, X509_OBJECT,
+};
+use crate::openssl::library::{Served, transparent};
+use crate::openssl::materialise::{self, Marked};
+use crate::openssl::order::Event;
+use crate::openssl::store::{HashedDirectory, LookupKind, StoreState, tracked_lookup};
+use crate::openssl::{directory_file, enumerate, lookup};
+use crate::process;
+
+/// `X509_LOOKUP_by_subject`: what a search calls in 1.1.1. From 3.0 on it only calls the other.
+pub extern "C-unwind" fn by_subject(
+    lookup: *mut X509_LOOKUP,
+    kind: c_int,
+    name: *const X509_NAME,
+    ret: *mut X509_OBJECT,
+    caller: Caller,
+) -> c_int {
+    let tracked = tracked_lookup(lookup);
+    prepare(tracked, caller);
+    let state = of_directories(tracked).filter(|state| state.served().is_some_and(Served::is_before_3_0));
+    if serve(state, kind, name, ret, caller) {
+        return 1;
+    }
+    let library = tracked.map(|(state, _)| state.library);
+    transparent!(library, caller, X509_LOOKUP_by_subject(lookup, kind, name, ret), or 0)
+}
+
+/// `X509_LOOKUP_by_subject_ex` (3.0).
+pub extern "C-unwind" fn by_subject_ex(
+    lookup: *mut X509_LOOKUP,
+    kind: c_int,
+    name: *const X509_NAME,
+    ret: *mut X509_OBJECT,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    let tracked = tracked_lookup(lookup);
+    prepare(tracked, caller);
+    let state = of_directories(tracked).filter(|_| context.is_null() && properties.is_null());
+    if serve(state, kind, name, ret, caller) {
+        return 1;
+    }
+    let library = tracked.map(|(state, _)| state.library);
+    transparent!(library, caller, X509_LOOKUP_by_subject_ex(lookup, kind, name, ret, context, properties), or 0)
+}
+
+/// A program that asks a lookup itself has not asked ours before, and libcrypto's methods look into the store's memory in the end.
+fn prepare(tracked: Option<(&StoreState, LookupKind)>, caller: Caller) {
+    if let Some((state, _)) = tracked.filter(|(state, _)| !state.library.contains(caller)) {
+        enumerate::fill_now(state);
+    }
+}
+
+fn of_directories(tracked: Option<(&StoreState, LookupKind)>) -> Option<&StoreState> {
+    tracked.filter(|(_, kind)| *kind == LookupKind::HashedDirectory).map(|(state, _)| state)
+}
+
+/// Whether the search was answered. If not, nothing was done.
+fn serve(
+    state: Option<&StoreState>,
+    kind: c_int,
+    name: *const X509_NAME,
+    ret: *mut X509_OBJECT,
+    caller: Caller,
+) -> bool {
+    let Some(state) = state else { return false };
+    if kind != X509_LU_X509 || name.is_null() || ret.is_null() || !state.library.contains(caller) {
+        return false;
+    }
+    let Some(errno) = guarded(|| search(state, name, ret)) else { return false };
+    // SAFETY: the location is this thread's own. libcrypto's last call that sets it is the look that finds nothing.
+    unsafe { *libc::__errno_location() = errno };
+    true
+}
+
+/// Answers with a certificate of the first directory; the result is what the look behind its file left in `errno`.
+fn search(state: &StoreState, name: *const X509_NAME, ret: *mut X509_OBJECT) -> Option<c_int> {
+    let served = state.served()?;
+    let directory = state.directories.iter().next().filter(|directory| directory.is_pem)?;
+    let usable = state.linked
+        && state.library.shows_additions
+        && served.has_known_directories()
+        && !state.exposed.load(Ordering::Acquire)
+        && !enumerate::holds_store_lock(state.store)
+        && state.library.originals.is_global_context()
+        // SAFETY: libcrypto passes an object. One that holds something would lose it here, and keep it there.
+        && unsafe { (served.api.X509_OBJECT_get_type)(ret) } == X509_LU_NONE;
+    if !usable {
+        return None;
+    }
+    let subject = materialise::canonical(&served.api, name)?;
+    let hash = subject.subject_hash().to_string();
+    let file = file_of(directory, &hash, 0)?;
+    let is_known = process::current().cache.holds_cafile(Path::new(OsStr::from_bytes(file.to_bytes())));
+    if !is_known || hash_of(&state.library.originals, served, name)? != hash {
+        return None;
+    }
+    let snapshot = materialise::load(state, &file).ok()?;
+    if !snapshot.has_readable_keys(served) {
+        return None;
+    }
+    let mut wanted = snapshot.roots.by_subject(&subject);
+    let (first, is_alone) = (wanted.next()?, wanted.next().is_none());
+    let errno = missing(&file_of(directory, &hash, 1)?)?;
+    let may = || served.sorts_objects() || is_alone && is_absent(state, &served.api, &subject);
+    let certificates = directory_file::add(state, served, &snapshot, may)?;
+    let found =
+        if served.sorts_objects() { take_out(state, &served.api, name)? } else { *certificates.get(first.get())? };
+    // SAFETY: no preconditions. A search that finds something forgets all errors, those of before included.
+    unsafe { (served.api.ERR_clear_error)() };
+    // SAFETY: libcrypto's own object, which is empty; the store has a reference to the certificate.
+    (unsafe { lookup::answer(&served.api, ret, found) } == 1).then_some(errno)
+}
+
+/// `dir/0123abcd.0`
+fn file_of(directory: &HashedDirectory, hash: &str, number: u32) -> Option<CString> {
+    let mut path = directory.path.to_bytes().to_vec();
+    path.extend_from_slice(format!("/{hash}.{number}").as_bytes());
+    CString::new(path).ok()
+}
+
+/// The hash of a name as libcrypto finds it, and as by_dir.c writes it. Without SHA-1 there is none.
+fn hash_of(originals: &Originals, served: &Served, name: *const X509_NAME) -> Option<String> {
+    let _marked = Marked::new(served);
+    let mut done = 1;
+    // SAFETY: libcrypto passes a valid name; these are the functions with which by_dir.c hashes it.
+    let hash = unsafe {
+        match originals.X509_NAME_hash_ex {
+            Some(hash) => hash(name, ptr::null_mut(), ptr::null(), &mut done),
+            None => originals.X509_NAME_hash?(name),
+        }
+    };
+    (done != 0).then(|| format!("{hash:08x}"))
+}
+
+/// The error number if there is nothing of that name, not even a link to nothing (which some versions pass over).
+fn missing(path: &CStr) -> Option<c_int> {
+    let mut state = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: a NUL-terminated path, and room for the state, which is not read.
+    if unsafe { libc::lstat(path.as_ptr(), state.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    std::io::Error::last_os_error().raw_os_error()
+}
+
+/// Whether a store of 4.0, whose table can't be searched from outside, has nothing of a subject. The state's lock is held.
+fn is_absent(state: &StoreState, api: &Required, subject: &CanonicalName) -> bool {
+    /// More are not looked through for each search.
+    const FEW: usize = 64;
+    let unseen = state.loaded_by_original.load(Ordering::Acquire) || state.converted.load(Ordering::Acquire);
+    let is_registered =
+        || state.registrations.iter().any(|known| known.snapshot.roots.by_subject(subject).next().is_some());
+    let is_other = |event: &Event| match event {
+        Event::Added(held) => {
+            // SAFETY: the event holds the certificate.
+            let name = unsafe { (api.X509_get_subject_name)(held.certificate) };
+            materialise::canonical(api, name).is_some_and(|name| name != *subject)
+        }
+        Event::Base(..) => false,
+        Event::Load(_) | Event::Find => true,
+    };
+    !unseen && !is_registered() && state.events.len() <= FEW && state.events.iter().all(is_other)
+}
+
+/// What by_dir.c does when it has added something, up to 3.6: searches the stack, which sorts it in some versions, and sorts
+/// it then where that did not.
+fn take_out(state: &StoreState, api: &Required, name: *const X509_NAME) -> Option<*mut X509> {
+    // SAFETY: the stack is the live one, used under its lock; the store keeps what is in it.
+    unsafe {
+        if (api.X509_STORE_lock)(state.store) != 1 {
+            return None;
+        }
+        let stack = (api.X509_STORE_get0_objects)(state.store);
+        let object = (api.X509_OBJECT_retrieve_by_subject)(stack, X509_LU_X509, name);
+        let certificate = if object.is_null() { ptr::null_mut() } else { (api.X509_OBJECT_get0_X509)(object) };
+        if (api.OPENSSL_sk_is_sorted)(stack) == 0 {
+            (api.OPENSSL_sk_sort)(stack);
+        }
+        (api.X509_STORE_unlock)(state.store);
+        (!certificate.is_null()).then_some(certificate)
+    }
+}
