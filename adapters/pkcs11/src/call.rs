@@ -1,0 +1,90 @@
+//! The border to C: refusals become return values, panics stop here, pointers are looked at before they are used.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cryptoki_sys::{CK_RV, CK_ULONG, CKR_ARGUMENTS_BAD, CKR_GENERAL_ERROR, CKR_OK};
+
+/// Why a call was refused: one of PKCS#11's return values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal(pub CK_RV);
+
+/// What an inner function returns.
+pub type Answer<T = ()> = Result<T, Refusal>;
+
+/// Runs the inner function of a call.
+pub fn answer(call: impl FnOnce() -> Answer) -> CK_RV {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => CKR_OK,
+        Ok(Err(Refusal(value))) => value,
+        Err(payload) => {
+            // Dropping it may panic too.
+            std::mem::forget(payload);
+            CKR_GENERAL_ERROR
+        }
+    }
+}
+
+/// Reads what the caller has put somewhere.
+///
+/// # Safety
+/// `from` is null, or valid for reads of an initialised `T`.
+pub unsafe fn read<T: Copy>(from: *const T) -> Answer<T> {
+    if from.is_null() {
+        return Err(Refusal(CKR_ARGUMENTS_BAD));
+    }
+    // SAFETY: not null, and as above.
+    Ok(unsafe { from.read() })
+}
+
+/// Writes to where the caller wants it; what was there need not be initialised.
+///
+/// # Safety
+/// `to` is null, or valid for writes of a `T`.
+pub unsafe fn write<T: Copy>(to: *mut T, value: T) -> Answer {
+    // SAFETY: as above.
+    unsafe { write_all(to, &[value]) }
+}
+
+/// As [`write`], of several.
+///
+/// # Safety
+/// `to` is null, or valid for writes of as many `T`.
+pub unsafe fn write_all<T: Copy>(to: *mut T, values: &[T]) -> Answer {
+    if values.is_empty() {
+        return Ok(());
+    }
+    if to.is_null() {
+        return Err(Refusal(CKR_ARGUMENTS_BAD));
+    }
+    // SAFETY: not null, and as above; what we write is our own, so they do not overlap.
+    unsafe { to.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
+    Ok(())
+}
+
+/// A list of the caller's.
+///
+/// # Safety
+/// `first` is null, or points to `count` initialised `T` that nobody writes to until the call returns.
+pub unsafe fn list<'a, T>(first: *const T, count: CK_ULONG) -> Answer<&'a [T]> {
+    let count = usize::try_from(count).map_err(|_| Refusal(CKR_ARGUMENTS_BAD))?;
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if first.is_null() || count > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(Refusal(CKR_ARGUMENTS_BAD));
+    }
+    // SAFETY: not null, and as above.
+    Ok(unsafe { std::slice::from_raw_parts(first, count) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_return_value() {
+        assert_eq!(answer(|| panic!("for the test")), CKR_GENERAL_ERROR);
+        assert_eq!(answer(|| Ok(())), CKR_OK);
+        assert_eq!(answer(|| Err(Refusal(7))), 7);
+    }
+}

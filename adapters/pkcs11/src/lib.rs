@@ -1,0 +1,27 @@
+//! `libwindlass_pkcs11.so`: a PKCS#11 module whose tokens hold what this machine trusts, for programs that take their trust
+//! from PKCS#11 (GnuTLS, NSS, p11-kit's `trust`, Java). It stands where p11-kit-trust stands: the same objects, read-only.
+//!
+//! One file for each chapter of the specification has the functions: `general`, `slot`, `session`, `object`; what the
+//! token can't do is in `absent`. Each is one C function of two lines around one that can fail; `call` is the border.
+//! Nothing runs when the library is loaded, and nothing is read before somebody searches for objects.
+
+// The unwinder is linked in: to load libgcc_s.so.1 would cost more than all else that this library does.
+#[cfg(target_env = "gnu")]
+#[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
+unsafe extern "C" {}
+
+mod absent;
+mod arguments;
+mod call;
+mod general;
+mod interface;
+mod module;
+mod object;
+mod places;
+mod search;
+mod session;
+mod slot;
+mod snapshot;
+mod value;
+mod vendor;
+mod view;

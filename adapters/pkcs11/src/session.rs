@@ -1,0 +1,145 @@
+//! Session management (PKCS#11 3.0, 5.6).
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cryptoki_sys::*;
+
+use crate::call::{Answer, Refusal, answer, write};
+use crate::module::{self, Slot};
+use crate::snapshot::Snapshot;
+
+/// A session: a search, and the objects as they were when it first needed them.
+pub struct Session {
+    pub slot: Arc<Slot>,
+    snapshot: Mutex<Option<Arc<Snapshot>>>,
+    /// The handles that are still to be given out, in reverse. None if there is no search.
+    pub search: Mutex<Option<Vec<CK_OBJECT_HANDLE>>>,
+}
+
+impl Session {
+    /// Looks at the place at the first call; what was found then stays.
+    pub fn snapshot(&self) -> Answer<Arc<Snapshot>> {
+        let mut pinned = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(snapshot) = pinned.as_ref() {
+            return Ok(Arc::clone(snapshot));
+        }
+        let snapshot = self.slot.snapshot()?;
+        *pinned = Some(Arc::clone(&snapshot));
+        Ok(snapshot)
+    }
+}
+
+/// # Safety
+/// `handle` is null or valid for writes.
+pub unsafe extern "C" fn open_session(
+    slot: CK_SLOT_ID,
+    flags: CK_FLAGS,
+    _application: *mut c_void,
+    _notify: CK_NOTIFY,
+    handle: *mut CK_SESSION_HANDLE,
+) -> CK_RV {
+    // SAFETY: as above.
+    answer(|| unsafe { open(slot, flags, handle) })
+}
+
+/// # Safety
+/// None.
+pub unsafe extern "C" fn close_session(handle: CK_SESSION_HANDLE) -> CK_RV {
+    answer(|| module::current().with(|state| state.close(handle)).map(drop))
+}
+
+/// # Safety
+/// None.
+pub unsafe extern "C" fn close_all_sessions(slot: CK_SLOT_ID) -> CK_RV {
+    answer(|| {
+        let closed = module::current().with(|state| {
+            state.slot(slot)?;
+            Ok(state.close_all(slot))
+        });
+        closed.map(drop)
+    })
+}
+
+/// # Safety
+/// `info` is null or valid for writes.
+pub unsafe extern "C" fn get_session_info(handle: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) -> CK_RV {
+    // SAFETY: as above.
+    answer(|| unsafe { session_info(handle, info) })
+}
+
+/// Everybody may read and nobody may do more: p11-kit-trust and NSS's own module refuse a user so, too.
+///
+/// # Safety
+/// None; the PIN is not read.
+pub unsafe extern "C" fn login(
+    handle: CK_SESSION_HANDLE,
+    _user: CK_USER_TYPE,
+    _pin: *mut CK_UTF8CHAR,
+    _pin_len: CK_ULONG,
+) -> CK_RV {
+    answer(|| module::current().with(|state| state.session(handle)).and(Err(Refusal(CKR_USER_TYPE_INVALID))))
+}
+
+/// # Safety
+/// None; neither name nor PIN is read.
+pub unsafe extern "C" fn login_user(
+    handle: CK_SESSION_HANDLE,
+    _user: CK_USER_TYPE,
+    _pin: *mut CK_UTF8CHAR,
+    _pin_len: CK_ULONG,
+    _name: *mut CK_UTF8CHAR,
+    _name_len: CK_ULONG,
+) -> CK_RV {
+    answer(|| module::current().with(|state| state.session(handle)).and(Err(Refusal(CKR_USER_TYPE_INVALID))))
+}
+
+/// # Safety
+/// None.
+pub unsafe extern "C" fn logout(handle: CK_SESSION_HANDLE) -> CK_RV {
+    answer(|| module::current().with(|state| state.session(handle)).and(Err(Refusal(CKR_USER_NOT_LOGGED_IN))))
+}
+
+/// Ends a search, the only thing that a session can be doing.
+///
+/// # Safety
+/// None.
+pub unsafe extern "C" fn session_cancel(handle: CK_SESSION_HANDLE, flags: CK_FLAGS) -> CK_RV {
+    answer(|| {
+        let session = module::current().with(|state| state.session(handle))?;
+        if flags & CKF_FIND_OBJECTS != 0 {
+            session.search.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        Ok(())
+    })
+}
+
+unsafe fn open(slot: CK_SLOT_ID, flags: CK_FLAGS, handle: *mut CK_SESSION_HANDLE) -> Answer {
+    if handle.is_null() {
+        return Err(Refusal(CKR_ARGUMENTS_BAD));
+    }
+    let opened = module::current().with(|state| {
+        let slot = Arc::clone(state.slot(slot)?);
+        if flags & CKF_SERIAL_SESSION == 0 {
+            return Err(Refusal(CKR_SESSION_PARALLEL_NOT_SUPPORTED));
+        }
+        if flags & CKF_RW_SESSION != 0 {
+            return Err(Refusal(CKR_TOKEN_WRITE_PROTECTED));
+        }
+        Ok(state.open(Session { slot, snapshot: Mutex::new(None), search: Mutex::new(None) }))
+    })?;
+    // SAFETY: the caller's.
+    unsafe { write(handle, opened) }
+}
+
+unsafe fn session_info(handle: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) -> Answer {
+    let session = module::current().with(|state| state.session(handle))?;
+    let told = CK_SESSION_INFO {
+        slotID: session.slot.id,
+        state: CKS_RO_PUBLIC_SESSION,
+        flags: CKF_SERIAL_SESSION,
+        ulDeviceError: 0,
+    };
+    // SAFETY: the caller's.
+    unsafe { write(info, told) }
+}
