@@ -2,10 +2,12 @@
 # Makes the archive of a minimal system of this machine's own release, from this machine's own apt sources, and prints its path.
 # Made once; remove the file to have a newer one.
 #
-#   tests/packaging/base.sh DIRECTORY
+#   tests/packaging/base.sh DIRECTORY              without systemd, as in most containers
+#   tests/packaging/base.sh DIRECTORY systemd      with it, ready to boot
 set -eu
 . /etc/os-release
-archive=$1/base-$VERSION_CODENAME-$(dpkg --print-architecture).tar
+variant=${2:-}
+archive=$1/base-${variant:+$variant-}$VERSION_CODENAME-$(dpkg --print-architecture).tar
 if [ ! -e "$archive" ]; then
     mkdir -p "$1"
     # The release's own archives, and no third party's: those whose suite is this release.
@@ -16,7 +18,7 @@ if [ ! -e "$archive" ]; then
         exit 1
     fi
     # shellcheck disable=SC2086
-    mmdebstrap --quiet --mode=root --variant=essential --include=apt,ca-certificates,openssl \
+    mmdebstrap --quiet --mode=root --variant=essential --include=apt,ca-certificates,openssl${variant:+,systemd-sysv} \
         --format=tar "$VERSION_CODENAME" "$archive.new" $sources >&2
     mv "$archive.new" "$archive"
 fi

@@ -37,8 +37,8 @@ Examples:
   windlass run --stats=json --stats-file=stats.json -- make check
 
 Out of reach, and run without change: programs that are static, setuid, setgid or have file
-capabilities, are of another architecture or C library, or have a copy of OpenSSL linked into them.
-The report of --stats says so.
+capabilities, are of another architecture or C library, or have a copy of OpenSSL or GnuTLS linked
+into them. The report of --stats says so.
 
 Environment:
   WINDLASS_PRELOAD_LIBRARY
@@ -113,16 +113,16 @@ pub struct Cli {
 pub enum Command {
     /// Run a program whose TLS contexts share root stores
     #[command(override_usage = "windlass run [OPTIONS] [--] PROGRAM [ARGS]...")]
-    #[command(long_about = RUN_ABOUT, after_long_help = format!("{RUN_HELP}\n{}", Exit::help()))]
+    #[command(long_about = RUN_ABOUT, after_long_help = format!("{RUN_HELP}\n{}", Exit::help_of("run")))]
     Run(RunArgs),
     /// List the trust anchors of a file or a hashed directory
-    #[command(long_about = LS_ABOUT, after_long_help = format!("{LS_HELP}\n{}", Exit::help()))]
+    #[command(long_about = LS_ABOUT, after_long_help = format!("{LS_HELP}\n{}", Exit::help_of("ls")))]
     Ls(LsArgs),
     /// Compile sources of trust, so that programs need not read and index them
-    #[command(long_about = compile::ABOUT, after_long_help = format!("{}\n{}", compile::HELP, Exit::help()))]
+    #[command(long_about = compile::ABOUT, after_long_help = format!("{}\n{}", compile::HELP, Exit::help_of("compile")))]
     Compile(compile::CompileArgs),
     /// Show or remove compiled stores
-    #[command(after_long_help = cache::HELP, disable_help_subcommand = true)]
+    #[command(after_long_help = format!("{}\n{}", cache::HELP, Exit::help_of("cache")), disable_help_subcommand = true)]
     Cache(cache::CacheArgs),
     /// Keep compiled stores fresh, and make programs load the library
     #[command(long_about = install::INSTALL_ABOUT)]
@@ -131,10 +131,10 @@ pub enum Command {
     #[command(long_about = install::UNINSTALL_ABOUT)]
     Uninstall(install::UninstallArgs),
     /// Print the completion script of a shell
-    #[command(after_long_help = COMPLETIONS_HELP)]
+    #[command(after_long_help = format!("{COMPLETIONS_HELP}\n{}", Exit::help_of("completions")))]
     Completions(CompletionsArgs),
     /// Print the manual page of windlass or of one of its subcommands
-    #[command(after_long_help = MAN_HELP)]
+    #[command(after_long_help = format!("{MAN_HELP}\n{}", Exit::help_of("man")))]
     Man(ManArgs),
 }
 

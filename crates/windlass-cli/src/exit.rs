@@ -63,26 +63,50 @@ impl Exit {
             Exit::Success => "success",
             Exit::Failure => "another failure, such as output that can't be written",
             Exit::Usage => "the command line was not understood",
-            Exit::SourceUnreadable => "ls, compile: the source is missing or can't be read",
-            Exit::SourceUnsupported => "ls, compile: the source holds something that Windlass does not accept",
-            Exit::StoreStale => "compile --check: a compiled store is stale or missing",
-            Exit::StoreShrinks => "compile: the source lost more than half of its anchors",
-            Exit::RunFailed => "run: the preload library or the counters can't be used",
-            Exit::NotExecutable => "run: PROGRAM was found, but can't be executed",
-            Exit::NotFound => "run: PROGRAM was not found",
+            Exit::SourceUnreadable => "the source is missing or can't be read",
+            Exit::SourceUnsupported => "the source holds something that Windlass does not accept",
+            Exit::StoreStale => "with --check: a compiled store is stale or missing",
+            Exit::StoreShrinks => "the source lost more than half of its anchors",
+            Exit::RunFailed => "the preload library or the counters can't be used",
+            Exit::NotExecutable => "PROGRAM was found, but can't be executed",
+            Exit::NotFound => "PROGRAM was not found",
         }
     }
 
-    /// The section of the help text that documents the exit statuses.
-    pub fn help() -> String {
-        let mut text = String::from("Exit status:\n");
-        for exit in Self::ALL {
-            text.push_str(&format!("  {:>3}  {}\n", exit.status(), exit.meaning()));
+    /// The subcommands that can end so; all, if none is named.
+    const fn subcommands(self) -> &'static [&'static str] {
+        match self {
+            Exit::Success | Exit::Failure | Exit::Usage => &[],
+            Exit::SourceUnreadable | Exit::SourceUnsupported => &["ls", "compile"],
+            Exit::StoreStale | Exit::StoreShrinks => &["compile"],
+            Exit::RunFailed | Exit::NotExecutable | Exit::NotFound => &[RUN],
         }
-        text.push_str("\nOnce PROGRAM runs, `run` ends as PROGRAM does: same status, or same signal.");
-        text
+    }
+
+    /// The section of the help text that documents all exit statuses.
+    pub fn help() -> String {
+        let line = |exit: Exit| match exit.subcommands() {
+            [] => exit.line(""),
+            subcommands => exit.line(&format!("{}: ", subcommands.join(", "))),
+        };
+        format!("{HEAD}{}\n{TAIL}", Self::ALL.map(line).concat())
+    }
+
+    /// The same for one subcommand.
+    pub fn help_of(subcommand: &str) -> String {
+        let can_be = |exit: &Exit| exit.subcommands().is_empty() || exit.subcommands().contains(&subcommand);
+        let lines: String = Self::ALL.into_iter().filter(can_be).map(|exit| exit.line("")).collect();
+        if subcommand == RUN { format!("{HEAD}{lines}\n{TAIL}") } else { format!("{HEAD}{lines}") }
+    }
+
+    fn line(self, whose: &str) -> String {
+        format!("  {:>3}  {whose}{}\n", self.status(), self.meaning())
     }
 }
+
+const RUN: &str = "run";
+const HEAD: &str = "Exit status:\n";
+const TAIL: &str = "Once PROGRAM runs, `run` ends as PROGRAM does: same status, or same signal.";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
@@ -100,7 +124,13 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for exit in Exit::ALL {
             assert!(seen.insert(exit.status()), "{exit:?} repeats a status");
-            assert!(help.contains(&format!("{:>3}  {}", exit.status(), exit.meaning())));
+            let is_there =
+                |line: &str| line.starts_with(&format!("  {:>3}  ", exit.status())) && line.ends_with(exit.meaning());
+            assert!(help.lines().any(is_there), "{exit:?}");
+            for subcommand in exit.subcommands() {
+                assert!(Exit::help_of(subcommand).lines().any(is_there), "{subcommand}: {exit:?}");
+            }
+            assert_eq!(Exit::help_of("install").lines().any(is_there), exit.subcommands().is_empty());
         }
     }
 }

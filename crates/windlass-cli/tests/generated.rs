@@ -53,6 +53,7 @@ fn every_help_has_examples_and_fits_a_hundred_columns() {
     all.extend(SUBCOMMANDS.iter().map(|name| help(name)));
     for help in all {
         assert!(help.contains("\nExamples:\n  windlass "), "{help}");
+        assert!(help.contains("\nExit status:\n    0  success\n    1  "), "{help}");
         for line in help.lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
@@ -107,7 +108,7 @@ fn manual_pages_are_made_for_the_command_and_its_subcommands() {
         let title = page(name);
         let page = output(&["man", &title]);
         assert!(page.contains(&format!(".TH windlass-{title} 1")), "{page}");
-        for section in ["NAME", "SYNOPSIS", "OPTIONS", "EXAMPLES"] {
+        for section in ["NAME", "SYNOPSIS", "OPTIONS", "EXAMPLES", "EXIT STATUS"] {
             assert!(
                 page.contains(&format!(".SH {section}\n")) || page.contains(&format!(".SH \"{section}\"\n")),
                 "{name}: {section}"

@@ -6,6 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -72,7 +73,9 @@ fn json(assert: &assert_cmd::assert::Assert) -> Value {
 fn a_dry_run_shows_the_plan_and_does_nothing() {
     let image = image_with_command();
     let before = snapshot(image.path());
-    let shown = contains(format!("/{HOOK}\n     create\n     why: compiles the trust store"));
+    let outside = image.path().canonicalize().unwrap().join(HOOK);
+    let shown =
+        contains(format!("/{HOOK} (here: {})\n     create\n     why: compiles the trust store", outside.display()));
     install(image.path(), &["--dry-run"]).success().stdout(shown).stderr("");
     let plan = json(&install(image.path(), &["--dry-run", "--json"]).success());
     assert_eq!((plan["schema"].as_u64(), plan["dry_run"].as_bool()), (Some(1), Some(true)));
@@ -88,7 +91,8 @@ fn a_dry_run_shows_the_plan_and_does_nothing() {
 fn what_is_installed_is_removed_to_the_byte() {
     let image = image();
     let before = snapshot(image.path());
-    install(image.path(), &[]).success().stdout(contains("To do in ").and(contains("Done.")));
+    let undo = format!("Done. `windlass uninstall --root {}` undoes it.", image.path().display());
+    install(image.path(), &["--yes"]).success().stdout(contains("To do in the image ").and(contains(undo)));
     let hook = fs::read_to_string(image.path().join(HOOK)).unwrap();
     assert!(hook.contains("/usr/local/bin/windlass compile") && !hook.contains("/usr/bin/windlass"), "{hook}");
     assert_eq!(fs::metadata(image.path().join(HOOK)).unwrap().mode() & 0o7777, 0o755);
@@ -100,16 +104,75 @@ fn what_is_installed_is_removed_to_the_byte() {
         removal["steps"].as_array().unwrap().iter().any(|step| step["path"] == "/usr/local/bin/windlass"),
         "{removal}"
     );
-    uninstall(image.path(), &[]).success().stderr("");
+    uninstall(image.path(), &["--yes"]).success().stderr("");
     assert_eq!(snapshot(image.path()), before);
     uninstall(image.path(), &[]).success().stdout(contains("Nothing to do"));
     assert_eq!(json(&uninstall(image.path(), &["--json"]).success())["steps"].as_array().unwrap().len(), 0);
 }
 
+/// Where nobody can be asked, nothing is done without --yes.
+#[test]
+fn without_a_terminal_consent_has_to_be_given() {
+    let image = image_with_command();
+    let before = snapshot(image.path());
+    let to_say = "to have this plan carried out: windlass install --yes";
+    let refused = contains("can't ask, and nothing was done: standard input is no terminal").and(contains(to_say));
+    install(image.path(), &[]).code(1).stdout(contains("To do in the image")).stderr(refused);
+    let refused = contains("can't ask, and nothing was done: --json leaves no place").and(contains(to_say));
+    json(&install(image.path(), &["--json"]).code(1).stderr(refused));
+    assert_eq!(snapshot(image.path()), before);
+
+    json(&install(image.path(), &["--json", "--yes"]).success());
+    let installed = snapshot(image.path());
+    let to_say = "to have this plan carried out: windlass uninstall --yes";
+    uninstall(image.path(), &[]).code(1).stdout(contains("To do in the image")).stderr(contains(to_say));
+    json(&uninstall(image.path(), &["--json"]).code(1).stderr(contains(to_say)));
+    assert_eq!(snapshot(image.path()), installed);
+    json(&uninstall(image.path(), &["--json", "--yes"]).success());
+    assert_eq!(snapshot(image.path()), before);
+}
+
+#[test]
+fn on_a_terminal_there_is_a_question() {
+    let image = image_with_command();
+    let before = snapshot(image.path());
+    for (answer, agrees) in [("", false), ("n", false), ("yes", true), ("Y", true)] {
+        let command = format!("{} install --root '{}'", env!("CARGO_BIN_EXE_windlass"), image.path().display());
+        let mut script = std::process::Command::new("script");
+        common::clean_environment(&mut script);
+        script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+        let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(script.stdin.as_mut().unwrap(), format!("{answer}\n").as_bytes()).unwrap();
+        let output = script.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains("Go ahead? [y/N]") && said.contains("Done.") == agrees, "{answer}: {said}");
+        assert_eq!((output.status.success(), snapshot(image.path()) != before), (agrees, agrees), "{answer}: {said}");
+        uninstall(image.path(), &["--yes"]).success();
+    }
+}
+
+/// What is meant is said: a path of the image is not one of this machine.
+#[test]
+fn errors_in_an_image_say_so() {
+    let image = image_with_command();
+    fs::create_dir_all(image.path().join("lib")).unwrap();
+    fs::write(image.path().join("lib/ld-linux.so.2"), "").unwrap();
+    let root = image.path().canonicalize().unwrap();
+    let said = format!(
+        "  help: this is about the image {0}: paths that begin so are as they are reached from here, all others as they are \
+         inside of it\n",
+        root.display()
+    );
+    install(image.path(), &["--machine", "--yes"])
+        .code(1)
+        .stderr(contains("/lib/ld-linux.so.2 is installed").and(contains(said)));
+}
+
 #[test]
 fn the_umask_does_not_matter() {
     let image = image();
-    let script = format!("umask 077; {} install --root {}", env!("CARGO_BIN_EXE_windlass"), image.path().display());
+    let script =
+        format!("umask 077; {} install --yes --root {}", env!("CARGO_BIN_EXE_windlass"), image.path().display());
     assert!(std::process::Command::new("sh").arg("-c").arg(script).stdout(Stdio::null()).status().unwrap().success());
     for path in ["usr/local/bin", "usr/local/bin/windlass", HOOK, "var/lib/windlass", "var/cache/windlass"] {
         assert_eq!(fs::metadata(image.path().join(path)).unwrap().mode() & 0o005, 0o005, "{path}");
@@ -123,10 +186,15 @@ fn links_do_not_lead_out_of_the_image() {
     fs::remove_dir(image.path().join("etc/systemd/system")).unwrap();
     symlink(outside.path(), image.path().join("etc/systemd/system")).unwrap();
     let inside = image.path().join(outside.path().strip_prefix("/").unwrap());
-    install(image.path(), &[]).success();
+    // Shown is where it goes, by both of its names.
+    let units = "/etc/systemd/system/windlass-compile.path";
+    let real =
+        image.path().canonicalize().unwrap().join(outside.path().canonicalize().unwrap().strip_prefix("/").unwrap());
+    let shown = format!("{units} (here: {}/windlass-compile.path)", real.display());
+    install(image.path(), &["--yes"]).success().stdout(contains(shown));
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     assert!(inside.join("windlass-compile.path").is_file());
-    uninstall(image.path(), &[]).success();
+    uninstall(image.path(), &["--yes"]).success();
     assert!(!inside.exists());
 }
 
@@ -220,7 +288,7 @@ fn a_wrong_command_line_is_2_and_a_wrong_root_is_1() {
 #[test]
 fn a_record_that_cannot_be_understood_stops_everything() {
     let image = image_with_command();
-    install(image.path(), &[]).success();
+    install(image.path(), &["--yes"]).success();
     let record = image.path().join("var/lib/windlass/install.json");
     let text = fs::read_to_string(&record).unwrap();
     for damaged in [&text[..text.len() / 2], &text.replacen("\"schema\": 1", "\"schema\": 2", 1)] {
@@ -240,23 +308,30 @@ fn killed_runs_are_undone() {
     let run = |command: &str, killed_after: Option<Duration>| {
         let mut child = std_windlass();
         child.args([command, "--yes", "--root"]).arg(image.path()).stdout(Stdio::null());
-        let mut child = child.spawn().unwrap();
+        let mut child = child.process_group(0).spawn().unwrap();
         if let Some(moment) = killed_after {
             std::thread::sleep(moment);
             let _ = child.kill();
         }
-        child.wait().unwrap().success()
+        let done = child.wait().unwrap().success();
+        // What it has started goes on: it compiles, and before it executes its program it has the lock.
+        common::wait_for_group(child.id());
+        done
     };
     let start = Instant::now();
     assert!(run("install", None));
     let whole = start.elapsed();
     assert!(run("uninstall", None));
     let mut killed = 0;
-    for round in 0..12 {
-        killed += u32::from(!run("install", Some(whole * round / 12)));
+    // When a run is killed is the scheduler's choice: more rounds until it was before the end of one.
+    for round in 0..600 {
+        if round >= 12 && killed > 0 {
+            break;
+        }
+        killed += u32::from(!run("install", Some(whole * (round % 12) / 12)));
         if round % 2 == 1 {
             assert!(run("install", None), "completed");
-            killed += u32::from(!run("uninstall", Some(whole * round / 48)));
+            killed += u32::from(!run("uninstall", Some(whole * (round % 12) / 48)));
         }
         assert!(run("uninstall", None), "round {round}");
         assert_eq!(snapshot(image.path()), before, "round {round}");

@@ -135,14 +135,29 @@ def service_and_purge(root, package):
 
 
 def named_by_hand(root, package):
-    """a package whose library somebody has named by hand is not removed"""
+    """a package whose library somebody has named by hand, by whatever name, is not removed"""
     package.install(root)
-    (root / LIST).write_text(library(root) + "\n")
-    result = root.run("dpkg", "--remove", "windlass", code=1)
-    assert "take that line out first" in result.stderr, result.stderr
-    assert_quiet(root)
-    (root / LIST).unlink()
+    (root / "/srv/packages/link.so").symlink_to(library(root))
+    by_lib = "/usr/$LIB/windlass/libwindlass_preload.so"
+    for line in (library(root), library(root).replace("/usr/lib", "/lib"), "/srv/packages/link.so", by_lib, f"# x\n/no.so:{library(root)}"):
+        (root / LIST).write_text(line + "\n")
+        result = root.run("dpkg", "--remove", "windlass", code=1)
+        assert "take that line out first" in result.stderr, f"{line}: {result.stderr}"
+    (root / LIST).write_text(f"# {library(root)}\n")
     root.run("dpkg", "--remove", "windlass")
+    (root / LIST).unlink()
+    assert_quiet(root)
+
+
+def environment_of_others(root, package):
+    """variables of whoever installs the package, or runs update-ca-certificates, say nothing of what is compiled where"""
+    others = ["WINDLASS_STORE=/srv/packages/elsewhere", "OPENSSL_CONF=/srv/packages/none", "XDG_CACHE_HOME=/srv/packages/cache"]
+    root.run("dpkg", "--install", package.put(root), environment=others)
+    root.quiet("windlass", "compile", "--check")
+    add_root(root)
+    root.run("update-ca-certificates", environment=others)
+    root.quiet("windlass", "compile", "--check")
+    assert not os.path.exists(root / "/srv/packages/elsewhere")
 
 
 def without_package(root, package):
@@ -226,7 +241,10 @@ def killed(root, package):
     root.run(*uninstall)
     assert_same(before, root.tree())
     moment, interrupted, states = random.Random(1), 0, set()
-    for number in range(12):
+    # When a run is killed is the scheduler's choice: more of them until enough were, at enough different points.
+    for number in range(200):
+        if number >= 12 and interrupted > 5 and len(states) > 3:
+            break
         interrupted += kill_after(root, install, moment.uniform(0, whole))
         assert_quiet(root)
         states.add(len(root.tree()))
@@ -251,7 +269,20 @@ def kill_after(root, command, seconds):
     except ProcessLookupError:
         pass
     process.wait()
+    # What it has started is killed as well, and has the lock until it is gone.
+    while any(is_running_in(process.pid, name) for name in os.listdir("/proc") if name.isdigit()):
+        time.sleep(0.01)
     return running
+
+
+def is_running_in(group, process):
+    """Whether a process is of this group, and no zombie: nobody may be there to wait for those."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            state, _parent, its_group = file.read().rpartition(")")[2].split()[:3]
+    except OSError:
+        return False
+    return state not in "ZX" and int(its_group) == group
 
 
 def without_stores(tree):
@@ -304,5 +335,5 @@ def add_root(root):
 
 
 ALL = [same_bytes, contents, install_and_purge, compiled_at_once, hook, hook_never_fails, no_certificates, machine_and_remove,
-       service_and_purge, named_by_hand, without_package, wrong_library, read_only,
+       service_and_purge, named_by_hand, environment_of_others, without_package, wrong_library, read_only,
        full_disk, killed]

@@ -18,6 +18,8 @@ class Root:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
+        # What comes before a command that is run there.
+        self.enter = ["chroot", str(self.path)]
 
     def __truediv__(self, path):
         return self.path / path.lstrip("/")
@@ -25,9 +27,9 @@ class Root:
     def run(self, *command, code=0, text=None, environment=()):
         """Runs a program in the root; it must end with `code`, or anyhow where that is None."""
         result = subprocess.run(
-            ["chroot", self.path, "/usr/bin/env", "-i", "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+            [*self.enter, "/usr/bin/env", "-i", "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
              "DEBIAN_FRONTEND=noninteractive", *environment, *command],
-            input=text, stdin=subprocess.DEVNULL if text is None else None, capture_output=True, text=True, timeout=120)
+            input=text, stdin=subprocess.DEVNULL if text is None else None, capture_output=True, text=True, timeout=600)
         if code is not None and result.returncode != code:
             raise AssertionError(f"{' '.join(map(str, command))} ended with {result.returncode}, not {code}:\n"
                                  f"{result.stdout}{result.stderr}")
@@ -81,14 +83,13 @@ def mounted(kind, path, *options):
 
 
 class Roots:
-    """Makes fresh copies of the base system, by an overlay over the one that was unpacked."""
+    """Makes fresh copies of base systems, by an overlay over one that was unpacked. `archives` has their names."""
 
-    def __init__(self, folder, archive):
+    def __init__(self, folder, archives):
         self.folder = pathlib.Path(folder)
+        self.archives = archives
         self.count = 0
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", folder], check=True)
-        (self.folder / "base").mkdir()
-        subprocess.run(["tar", "--numeric-owner", "--xattrs", "-xf", archive, "-C", self.folder / "base"], check=True)
 
     def __enter__(self):
         return self
@@ -96,13 +97,21 @@ class Roots:
     def __exit__(self, *_):
         subprocess.run(["umount", "-l", self.folder], check=True)
 
+    def unpacked(self, variant):
+        """The directory of a base system; unpacked when it is asked for first."""
+        base = self.folder / variant
+        if not base.exists():
+            base.mkdir()
+            subprocess.run(["tar", "--numeric-owner", "--xattrs", "-xf", self.archives[variant], "-C", base], check=True)
+        return base
+
     @contextlib.contextmanager
-    def fresh(self):
+    def fresh(self, variant="base"):
         self.count += 1
         place = self.folder / str(self.count)
         for name in ("upper", "work", "root"):
             (place / name).mkdir(parents=True)
-        options = f"lowerdir={self.folder}/base,upperdir={place}/upper,workdir={place}/work"
+        options = f"lowerdir={self.unpacked(variant)},upperdir={place}/upper,workdir={place}/work"
         with mounted("overlay", place / "root", "-o", options), mounted("proc", place / "root/proc"):
             for name in ("null", "zero", "random", "urandom"):
                 node = place / "root/dev" / name

@@ -82,10 +82,10 @@ pub struct CacheArgs {
 #[derive(Debug, Subcommand)]
 pub enum CacheCommand {
     /// Show the compiled stores, and whether they are used
-    #[command(long_about = STATUS_ABOUT, after_long_help = format!("{STATUS_HELP}\n{}", Exit::help()))]
+    #[command(long_about = STATUS_ABOUT, after_long_help = format!("{STATUS_HELP}\n{}", Exit::help_of("cache")))]
     Status(OutputArgs),
     /// Remove the compiled stores
-    #[command(long_about = CLEAR_ABOUT, after_long_help = format!("{CLEAR_HELP}\n{}", Exit::help()))]
+    #[command(long_about = CLEAR_ABOUT, after_long_help = format!("{CLEAR_HELP}\n{}", Exit::help_of("cache")))]
     Clear(OutputArgs),
 }
 

@@ -13,9 +13,9 @@ Keep this machine's compiled stores fresh, and on request make programs load the
 Always: a hook of update-ca-certificates that runs `windlass compile`; systemd units that do so after edits that bypass it. \
 With --shell alone neither is touched: that is a user's own affair.
 
-The plan is shown first: each path, what happens there, and why. On a terminal you are asked before it is carried out. All of \
-it is undone by `windlass uninstall`, also if this command was interrupted; running it again completes it. What is there already \
-stays as it is.";
+The plan is shown first: each path, what happens there, and why. Then you are asked whether to carry it out. Where nobody can be \
+asked (standard input or output is no terminal, or --json), it is carried out with --yes only. All of it is undone by \
+`windlass uninstall`, also if this command was interrupted; running it again completes it. What is there already stays as it is.";
 
 const INSTALL_HELP: &str = "\
 Examples:
@@ -60,8 +60,8 @@ pub const UNINSTALL_ABOUT: &str = "\
 Undo what `windlass install` did: all of it, or the activations that are named.
 
 Files that were made are removed, files that were changed get their bytes back. Where somebody has changed a file since, only our \
-line or block is taken out of it. Names of the library go before the library. The plan is shown first, and on a terminal you are \
-asked.
+line or block is taken out of it. Names of the library go before the library. The plan is shown first, and you are \
+asked; where nobody can be asked (standard input or output is no terminal, or --json), it is carried out with --yes only.
 
 For root, all is what concerns the machine, and no user's shell; root's own shell is undone with --shell. What a package installed \
 is the package manager's to remove. A record that somebody else has written or could have written is refused.";
@@ -89,7 +89,7 @@ Output of --json, one object, before anything is done:
 
 /// Arguments of `windlass install`.
 #[derive(Debug, Args)]
-#[command(after_long_help = format!("{INSTALL_HELP}\n{}", Exit::help()))]
+#[command(after_long_help = format!("{INSTALL_HELP}\n{}", Exit::help_of("install")))]
 pub struct InstallArgs {
     /// Make every program of the machine load the library (/etc/ld.so.preload)
     #[arg(long)]
@@ -115,7 +115,7 @@ pub struct InstallArgs {
 
 /// Arguments of `windlass uninstall`.
 #[derive(Debug, Args)]
-#[command(after_long_help = format!("{UNINSTALL_HELP}\n{}", Exit::help()))]
+#[command(after_long_help = format!("{UNINSTALL_HELP}\n{}", Exit::help_of("uninstall")))]
 pub struct UninstallArgs {
     /// Only the activation of the machine
     #[arg(long)]
@@ -141,7 +141,7 @@ pub struct HowArgs {
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 
-    /// Don't ask
+    /// Don't ask; needed where nobody can be asked
     #[arg(long, short)]
     pub yes: bool,
 
@@ -149,7 +149,7 @@ pub struct HowArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub root: Option<PathBuf>,
 
-    /// Show the plan as JSON, and don't ask
+    /// Show the plan as JSON; with --yes it is carried out
     #[arg(long)]
     pub json: bool,
 }

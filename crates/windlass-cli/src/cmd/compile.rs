@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::compiled::Overwrite;
+use windlass::compiled::{Overwrite, Root};
 use windlass_libcrypto::Libcrypto;
 
 use crate::cli::compile::CompileArgs;
 use crate::compile::build::Build;
-use crate::compile::in_root::Root;
 use crate::compile::report::{Report, State};
 use crate::compile::sources::Candidate;
 use crate::compile::{check, sources, target};

@@ -25,30 +25,42 @@ pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
         installations.push(Installation { wanted, place: Place::user(&home), home: Some(home) });
     }
     for installation in &installations {
-        let plan = installation.plan()?;
-        let text = if how.json {
-            install_json::plan(&plan, &installation.place, how.dry_run)
-        } else {
-            install_plan::plan(&plan, &installation.place)
-        };
-        stdout::write(text.as_bytes())?;
-        if plan.is_done() || how.dry_run {
-            continue;
-        }
-        if installation.home.is_none() {
-            must_be_root(&installation.place, "--shell, for your own programs, needs no root")?;
-        }
-        if !agreed(how)? {
+        if !install(installation, how).map_err(|failure| installation.place.told(failure))? {
             return Ok(Exit::Failure.into());
-        }
-        for remark in installation.apply(&plan)? {
-            stderr::line(&format!("windlass: {remark}"));
-        }
-        if !how.json {
-            stdout::write(b"Done. `windlass uninstall` undoes it.\n")?;
         }
     }
     Ok(Exit::Success.into())
+}
+
+/// Says whether it was agreed to.
+fn install(installation: &Installation, how: &HowArgs) -> Result<bool, Failure> {
+    let plan = installation.plan()?;
+    let text = if how.json {
+        install_json::plan(&plan, &installation.place, how.dry_run)
+    } else {
+        install_plan::plan(&plan, &installation.place)
+    };
+    stdout::write(text.as_bytes())?;
+    if plan.is_done() || how.dry_run {
+        return Ok(true);
+    }
+    if installation.home.is_none() {
+        must_be_root(&installation.place, "--shell, for your own programs, needs no root")?;
+    }
+    if !agreed(how, "install")? {
+        return Ok(false);
+    }
+    for remark in installation.apply(&plan)? {
+        stderr::line(&format!("windlass: {remark}"));
+    }
+    if !how.json {
+        let undo = match &how.root {
+            Some(root) => format!("windlass uninstall --root {}", root.display()),
+            None => "windlass uninstall".into(),
+        };
+        stdout::write(format!("Done. `{undo}` undoes it.\n").as_bytes())?;
+    }
+    Ok(true)
 }
 
 /// The user's directories.
@@ -77,13 +89,23 @@ pub fn must_be_root(place: &Place, otherwise: &str) -> Result<(), Failure> {
         .advise(otherwise))
 }
 
-/// Asks, where there is somebody to ask.
-pub fn agreed(how: &HowArgs) -> Result<bool, Failure> {
+/// Asks whether to do what was shown. Where nobody can be asked, --yes has to have said it.
+pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
     let mut input = std::io::stdin().lock();
-    if how.yes || how.json || !input.is_terminal() || !std::io::stdout().is_terminal() {
+    if how.yes {
         return Ok(true);
     }
-    let failure = |error| Failure::new(Exit::Failure, "can't ask", error).advise("--yes does not ask");
+    let advice = format!("to have this plan carried out: windlass {command} --yes, with the same options");
+    let failure = |error| Failure::new(Exit::Failure, "can't ask, and nothing was done", error).advise(&*advice);
+    let why = match (how.json, input.is_terminal(), std::io::stdout().is_terminal()) {
+        (true, ..) => "--json leaves no place for a question",
+        (_, false, _) => "standard input is no terminal",
+        (.., false) => "standard output is no terminal",
+        _ => "",
+    };
+    if !why.is_empty() {
+        return Err(Failure::new(Exit::Failure, "can't ask, and nothing was done", why).advise(advice));
+    }
     let mut output = std::io::stdout().lock();
     output.write_all(b"Go ahead? [y/N] ").and_then(|()| output.flush()).map_err(failure)?;
     let mut answer = String::new();

@@ -35,27 +35,10 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
 
     let mut found = false;
     for (place, targets) in &places {
-        let Some(plan) = install::plan_removal(place, targets)? else {
-            found |= tidy(place, how)?;
-            continue;
-        };
-        found = true;
-        let text = if how.json {
-            install_json::removal(&plan, place, how.dry_run)
-        } else {
-            install_plan::removal(&plan, place)
-        };
-        stdout::write(text.as_bytes())?;
-        if how.dry_run || (plan.is_empty() && !targets.is_empty()) {
-            continue;
-        }
-        may_change(place)?;
-        if !agreed(how)? {
-            return Ok(Exit::Failure.into());
-        }
-        install::apply_removal(place, targets, &plan)?;
-        if !how.json {
-            stdout::write(b"Done.\n")?;
+        match uninstall(place, targets, how).map_err(|failure| place.told(failure))? {
+            Outcome::Refused => return Ok(Exit::Failure.into()),
+            Outcome::Nothing => {}
+            Outcome::Done => found = true,
         }
     }
     if let (false, Some((place, _))) = (found, places.last()) {
@@ -66,6 +49,36 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
     Ok(Exit::Success.into())
 }
 
+enum Outcome {
+    /// Nothing is recorded.
+    Nothing,
+    /// All of it was shown, and done if it was to be.
+    Done,
+    /// The answer was no.
+    Refused,
+}
+
+fn uninstall(place: &Place, targets: &[Target], how: &HowArgs) -> Result<Outcome, Failure> {
+    let Some(plan) = install::plan_removal(place, targets)? else {
+        return tidy(place, how);
+    };
+    let text =
+        if how.json { install_json::removal(&plan, place, how.dry_run) } else { install_plan::removal(&plan, place) };
+    stdout::write(text.as_bytes())?;
+    if how.dry_run || (plan.is_empty() && !targets.is_empty()) {
+        return Ok(Outcome::Done);
+    }
+    may_change(place)?;
+    if !agreed(how, "uninstall")? {
+        return Ok(Outcome::Refused);
+    }
+    install::apply_removal(place, targets, &plan)?;
+    if !how.json {
+        stdout::write(b"Done.\n")?;
+    }
+    Ok(Outcome::Done)
+}
+
 /// What concerns the machine is root's to change, what concerns a user that user's.
 fn may_change(place: &Place) -> Result<(), Failure> {
     match place.home() {
@@ -74,24 +87,27 @@ fn may_change(place: &Place) -> Result<(), Failure> {
     }
 }
 
-/// Removes what a removal that was killed at its very end left. Says whether there was anything.
-fn tidy(place: &Place, how: &HowArgs) -> Result<bool, Failure> {
+/// Removes what a removal that was killed at its very end left.
+fn tidy(place: &Place, how: &HowArgs) -> Result<Outcome, Failure> {
     let left = install::leftovers(place)?;
     if left.is_empty() {
-        return Ok(false);
+        return Ok(Outcome::Nothing);
     }
     if how.json {
         stdout::write(install_json::removal(&[], place, how.dry_run).as_bytes())?;
     } else {
-        let line = |path: &std::path::PathBuf| format!("  {}\n     remove: a killed command left it\n", path.display());
+        let line = |path: &std::path::PathBuf| {
+            format!("  {}\n     remove: a killed command left it\n", place.shown(&place.inside(path)))
+        };
         stdout::write(format!("To do:\n{}", left.iter().map(line).collect::<String>()).as_bytes())?;
     }
     if how.dry_run {
-        return Ok(true);
+        return Ok(Outcome::Done);
     }
     may_change(place)?;
-    if agreed(how)? {
-        install::tidy(place)?;
+    if !agreed(how, "uninstall")? {
+        return Ok(Outcome::Refused);
     }
-    Ok(true)
+    install::tidy(place)?;
+    Ok(Outcome::Done)
 }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use windlass::compiled::{self, CompileError, Image, Overwrite, WriteError};
+use windlass::compiled::{self, CompileError, Image, Last, Overwrite, Root, WriteError};
 use windlass::{LoadError, Source, Unsupported};
 use windlass_libcrypto::{Libcrypto, Refused};
 
-use super::in_root::Root;
 use super::report::{Row, State};
 use super::sources::Candidate;
 use super::target;
@@ -110,7 +109,7 @@ pub fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Strin
         Unsupported::Pem { fault, .. } => fault.to_string(),
         other => other.to_string(),
     };
-    let outside = root.reach(path).unwrap_or_else(|_| path.clone());
+    let outside = root.reach(path, Last::Followed).unwrap_or_else(|_| path.clone());
     match line::of(&outside, what) {
         Some(line) => format!("{}:{line}: {fault}", path.display()),
         None => format!("{}: {fault}", path.display()),

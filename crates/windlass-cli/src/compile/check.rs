@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use windlass::compiled::{self, Freshness, ReadError};
+use windlass::compiled::{self, Freshness, ReadError, Root};
 
 use super::build::{state_of, why};
-use super::in_root::Root;
 use super::report::{Row, State};
 use super::sources::Candidate;
 

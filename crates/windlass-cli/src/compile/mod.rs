@@ -2,7 +2,6 @@
 
 pub mod build;
 pub mod check;
-pub mod in_root;
 pub mod report;
 pub mod sources;
 pub mod status;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use windlass::Source;
+use windlass::compiled::{Last, Root};
 use windlass_libcrypto::Libcrypto;
 
-use super::in_root::Root;
 use crate::anchors::choose::USUAL_DIRECTORIES;
 
 /// The file of `gnutls_certificate_set_x509_system_trust` where GnuTLS is built to use a file: Debian, Ubuntu, Alpine.
@@ -45,7 +45,7 @@ pub fn named(paths: &[PathBuf], root: Root<'_>) -> std::io::Result<Vec<Candidate
             Some(_) => Path::new("/").join(path),
             None => std::path::absolute(path)?,
         };
-        let is_directory = root.reach(&path).is_ok_and(|path| path.is_dir());
+        let is_directory = root.reach(&path, Last::Followed).is_ok_and(|path| path.is_dir());
         let source = if is_directory { Source::Capath(path) } else { Source::Cafile(path) };
         if all.iter().all(|known| known.source != source) {
             all.push(Candidate { source, reason: String::from("named on the command line"), named: true });
@@ -99,7 +99,7 @@ struct Defaults<'a> {
 
 impl Defaults<'_> {
     fn add_existing(&mut self, kind: fn(PathBuf) -> Source, path: &Path, reason: &str) {
-        if self.root.reach(path).is_ok_and(|path| path.exists()) {
+        if self.root.reach(path, Last::Followed).is_ok_and(|path| path.exists()) {
             self.add(kind, path, reason);
         }
     }

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::io::Errno;
-use windlass::compiled::{Directories, SYSTEM_DIRECTORY};
+use windlass::compiled::{Directories, Last, Root, SYSTEM_DIRECTORY};
 
-use super::in_root::Root;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -25,7 +24,7 @@ pub fn directory(named: Option<&Path>, root: Root<'_>) -> Result<PathBuf, Failur
         return Err(Failure::new(Exit::Failure, format!("cannot use --root {}", image.display()), "not a directory")
             .advise("name the root directory of the image that is being built"));
     }
-    root.reach(&inside)
+    root.reach(&inside, Last::Followed)
         .map_err(|error| Failure::new(Exit::Failure, format!("cannot find {} in the image", inside.display()), error))
 }
 

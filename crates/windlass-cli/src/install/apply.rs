@@ -70,9 +70,13 @@ impl Executor<'_> {
                 self.note(step, Kind::Link { to: to.clone() })?;
                 self.disk.link(to, &self.place.real(&step.path, Last::Itself)?)?;
             }
-            Action::Edit { before, after, mark } => {
+            Action::Edit { now, before, after, mark } => {
                 self.parents(&step.target, &step.path)?;
                 let real = self.place.real(&step.path, Last::Followed)?;
+                // Trying the library takes seconds, and whatever else was written meanwhile is not ours to undo.
+                if super::edit::read(self.place, &step.path)? != *now {
+                    return Err(super::changed_meanwhile());
+                }
                 let attributes = if before.is_some() { Attributes::As(real.clone()) } else { Attributes::Own(0o644) };
                 let before = self.before(&step.path, &real, before.as_deref())?;
                 self.note(step, Kind::Edit { before, sha256: vec![sha256(after)], mark: mark.clone() })?;

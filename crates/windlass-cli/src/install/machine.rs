@@ -37,13 +37,14 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &P
         Kind::Edit { mark, .. } => Some(mark),
         _ => None,
     });
-    let before = now.map(|text| earlier.and_then(|mark| mark.taken_out_of(&text)).unwrap_or(text));
+    let before =
+        now.as_ref().map(|text| earlier.and_then(|mark| mark.taken_out_of(text)).unwrap_or_else(|| text.clone()));
     let after = with_name(before.as_deref().unwrap_or_default(), library);
     let what = match before {
         Some(_) => format!("add the line {}", library.display()),
         None => format!("create, with the line {}", library.display()),
     };
-    let action = Action::Edit { before, after, mark: Mark::Names(vec![library.to_owned()]) };
+    let action = Action::Edit { now, before, after, mark: Mark::Names(vec![library.to_owned()]) };
     plan.steps.push(Step::to_do(Target::Machine, list, what, why, action));
     Ok(())
 }

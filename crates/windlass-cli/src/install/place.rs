@@ -1,14 +1,13 @@
 //! Where an installation goes: this machine, a directory that becomes an image, or one user's home.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+pub use windlass::compiled::Last;
+use windlass::compiled::Root;
+
 use crate::exit::Exit;
 use crate::failure::Failure;
-
-/// As many links as Linux follows in one path (`MAXSYMLINKS`).
-const MAX_LINKS: usize = 40;
 
 /// A root directory with the paths of an installation below it. Paths are written down, shown and put into files as they
 /// are *in* the root; only [`Place::real`] makes one that this process can open.
@@ -62,35 +61,30 @@ impl Place {
     /// root, never out of it; `last` says whether a link at the very end is followed too. What does not exist is taken as
     /// named.
     pub fn real(&self, path: &Path, last: Last) -> Result<PathBuf, Failure> {
-        let mut real = self.root.clone();
-        let mut left: VecDeque<OsString> = parts(path);
-        let mut links = 0;
-        while let Some(part) = left.pop_front() {
-            if part == ".." {
-                if real != self.root {
-                    real.pop();
-                }
-                continue;
-            }
-            let next = real.join(&part);
-            let keep = left.is_empty() && last == Last::Itself;
-            match std::fs::read_link(&next) {
-                Ok(target) if !keep => {
-                    links += 1;
-                    if links > MAX_LINKS {
-                        return Err(Failure::new(Exit::Failure, path.display().to_string(), rustix::io::Errno::LOOP));
-                    }
-                    if target.is_absolute() {
-                        real.clone_from(&self.root);
-                    }
-                    let mut parts = parts(&target);
-                    parts.append(&mut left);
-                    left = parts;
-                }
-                _ => real = next,
-            }
+        Root(Some(&self.root))
+            .reach(path, last)
+            .map_err(|error| Failure::new(Exit::Failure, path.display().to_string(), error))
+    }
+
+    /// A path in the root, for people: in an image also as it is reached from here, so that it is not taken for the machine's.
+    pub fn shown(&self, path: &Path) -> String {
+        if self.is_machine() || !path.is_absolute() {
+            return path.display().to_string();
         }
-        Ok(real)
+        let here =
+            self.real(path, Last::Itself).unwrap_or_else(|_| self.root.join(path.strip_prefix("/").unwrap_or(path)));
+        format!("{} (here: {})", path.display(), here.display())
+    }
+
+    /// An error of an installation in an image, with what its paths are.
+    pub fn told(&self, failure: Failure) -> Failure {
+        if self.is_machine() {
+            return failure;
+        }
+        let root = self.root.display();
+        failure.advise(format!(
+            "this is about the image {root}: paths that begin so are as they are reached from here, all others as they are inside of it"
+        ))
     }
 
     /// The path in the root of what this process opens at `real`.
@@ -107,25 +101,6 @@ impl Place {
     pub fn is_directory(&self, path: impl AsRef<Path>) -> bool {
         self.real(path.as_ref(), Last::Followed).is_ok_and(|real| real.is_dir())
     }
-}
-
-/// What to do with a symbolic link at the end of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Last {
-    /// Go where it points.
-    Followed,
-    /// It is the link that is meant.
-    Itself,
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    path.components()
-        .filter_map(|component| match component {
-            Component::Normal(name) => Some(name.to_owned()),
-            Component::ParentDir => Some("..".into()),
-            _ => None,
-        })
-        .collect()
 }
 
 /// A user's directories.

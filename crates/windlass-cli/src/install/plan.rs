@@ -83,7 +83,9 @@ pub enum Action {
     },
     /// A change to a file of others.
     Edit {
-        /// The file now without our part, if there is one.
+        /// The file now, if there is one.
+        now: Option<Vec<u8>>,
+        /// The same without our part.
         before: Option<Vec<u8>>,
         /// The file then.
         after: Vec<u8>,

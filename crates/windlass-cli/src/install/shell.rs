@@ -61,7 +61,7 @@ pub fn plan(
         Step::there(Target::Shell, path, "has the block already", why)
     } else {
         let what = if before.is_some() { "add a marked block" } else { "create, with a marked block" };
-        Step::to_do(Target::Shell, path, what, why, Action::Edit { before, after, mark: Mark::Block })
+        Step::to_do(Target::Shell, path, what, why, Action::Edit { now, before, after, mark: Mark::Block })
     });
     Ok(())
 }

@@ -45,6 +45,26 @@ pub fn is_active(unit: &str) -> bool {
     systemctl(["is-active", "--quiet", "--", unit]).status().is_ok_and(|status| status.success())
 }
 
+/// Stops those units that are there, running or about to, in this order. That one failed, now or earlier, is forgotten: systemd
+/// would list it after its file is gone.
+pub fn stop<const N: usize>(units: [&str; N]) -> Result<(), Failure> {
+    for unit in units {
+        if !matches!(&*state(unit), "" | "inactive" | "failed") {
+            call(["stop", "--", unit])?;
+        }
+        if state(unit) == "failed" {
+            call(["reset-failed", "--", unit])?;
+        }
+    }
+    Ok(())
+}
+
+/// As systemd calls it; empty if it does not answer.
+fn state(unit: &str) -> String {
+    let output = systemctl(["show", "--property=ActiveState", "--value", "--", unit]).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+}
+
 /// Runs systemctl, and fails as it does.
 pub fn call<const N: usize>(arguments: [&str; N]) -> Result<(), Failure> {
     let what = || format!("systemctl {}", arguments.join(" "));

@@ -308,6 +308,40 @@ fn a_library_that_somebody_else_names_stays() {
 }
 
 #[test]
+fn a_library_that_is_named_by_a_link_stays() {
+    let world = World::new();
+    world.install(&Disk::default()).unwrap();
+    world.uninstall(&[Target::Machine], &Disk::default()).unwrap();
+    symlink("/usr/local/lib", world.root().join("opt-lib")).unwrap();
+    world.write("/etc/preload.list", "/opt-lib/windlass/libwindlass_preload.so");
+    let failure = world.uninstall(&[], &Disk::default()).unwrap_err().to_string();
+    assert!(failure.contains("names it, though not by `windlass install`"), "{failure}");
+    assert!(world.root().join(&LIBRARY[1..]).exists());
+}
+
+/// Programs are tried between the plan and the change of a list that is everybody's.
+#[test]
+fn what_others_write_meanwhile_is_kept() {
+    let world = World::new();
+    let (plan, place, executable, disk) =
+        (world.plan().unwrap(), world.place(), world.path("windlass"), Disk::default());
+    let _lock = state::open_or_make(&place, &disk).unwrap();
+    let executor = |record| Executor { place: &place, disk: &disk, record, executable: &executable };
+    let list = "/opt/other.so\n/opt/new.so\n";
+    world.write("/etc/preload.list", list);
+    let failure = executor(Record::empty()).install(&plan).unwrap_err().to_string();
+    assert!(failure.contains("something changed") && world.read("/etc/preload.list") == list, "{failure}");
+
+    let record = || Record::read(&place).unwrap().unwrap();
+    executor(record()).install(&world.plan().unwrap()).unwrap();
+    let plan = undo::plan(&record(), &[], &place).unwrap();
+    let list = format!("{}/opt/newer.so\n", world.read("/etc/preload.list"));
+    world.write("/etc/preload.list", &list);
+    let failure = executor(record()).uninstall(&plan, Systemd::Missing).unwrap_err().to_string();
+    assert!(failure.contains("something changed") && world.read("/etc/preload.list") == list, "{failure}");
+}
+
+#[test]
 fn files_of_a_package_serve_as_they_are() {
     let world = World::new();
     for unit in ["windlass-compile.path", "windlass-compile.service"] {

@@ -1,5 +1,6 @@
 //! Bytes of files: how they are kept in the record, and how our part is put into them and taken out.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -72,10 +73,15 @@ impl Mark {
     }
 }
 
-/// Whether a list as that in /etc/ld.so.preload holds a name: separated by white space or colons, "#" begins a comment
-/// (glibc, elf/rtld.c).
+/// Whether a list as that in /etc/ld.so.preload holds a name.
 pub fn has_name(text: &[u8], library: &Path) -> bool {
-    text.split(|byte| *byte == b'\n').any(|line| names(line).any(|name| name == library.as_os_str().as_bytes()))
+    listed(text).any(|name| name == library)
+}
+
+/// The names in such a list: separated by spaces, tabs, line feeds or colons; "#" begins a comment (glibc, elf/rtld.c, to which a
+/// carriage return is a part of a name).
+pub fn listed(text: &[u8]) -> impl Iterator<Item = &Path> {
+    text.split(|byte| *byte == b'\n').flat_map(names).map(|name| Path::new(OsStr::from_bytes(name)))
 }
 
 /// The list with a name at its end, on a line of its own.
@@ -108,7 +114,7 @@ fn names(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn is_separator(byte: u8) -> bool {
-    byte == b':' || byte.is_ascii_whitespace()
+    matches!(byte, b' ' | b'\t' | b'\n' | b':')
 }
 
 /// The line without the name, and without the separators behind it.
@@ -172,6 +178,16 @@ mod tests {
             assert_eq!(without(std::str::from_utf8(&after).unwrap()).as_deref(), Some(before));
         }
         assert_eq!(with_name(b"/lib/a.so", Path::new(OURS)), format!("/lib/a.so\n{OURS}\n").as_bytes());
+    }
+
+    #[test]
+    fn a_list_is_read_as_the_loader_reads_it() {
+        let names = |text: &'static str| listed(text.as_bytes()).map(|name| name.to_str().unwrap()).collect::<Vec<_>>();
+        assert_eq!(
+            names("/a.so:/b.so\t/c.so  /d.so # /e.so\n#/f.so\n/g.so"),
+            ["/a.so", "/b.so", "/c.so", "/d.so", "/g.so"]
+        );
+        assert_eq!(names("/a.so\r\n/b.so\x0b/c.so\n"), ["/a.so\r", "/b.so\x0b/c.so"]);
     }
 
     #[test]

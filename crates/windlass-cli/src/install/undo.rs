@@ -13,8 +13,8 @@ use super::place::{Last, Place};
 use super::record::{Change, Kind, Record, Target};
 use super::state;
 use super::systemd::{self, Systemd};
-use super::text::{has_name, sha256};
-use super::upkeep::WATCH;
+use super::text::{listed, sha256};
+use super::upkeep::{COMPILE, WATCH};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -40,8 +40,12 @@ enum Action {
     Remove,
     RemoveDirectory,
     RemoveStores,
-    Write(Vec<u8>),
-    /// Of the one unit that is ever started.
+    /// If the file is still as it was when this was planned.
+    Write {
+        now: Vec<u8>,
+        bytes: Vec<u8>,
+    },
+    /// Of the one unit that is ever started, and of the one that it starts: its program may be about to go.
     Stop,
 }
 
@@ -85,7 +89,9 @@ fn undo(change: &Change, place: &Place) -> Result<Undo, Failure> {
             None => ("is gone already", Action::Forget),
             Some(now) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
             Some(now) => match without_lines(&now, lines) {
-                Some(rest) => ("take out our line; it was changed since, and the rest is kept", Action::Write(rest)),
+                Some(bytes) => {
+                    ("take out our line; it was changed since, and the rest is kept", Action::Write { now, bytes })
+                }
                 None => ("keep: it was changed since; remove it yourself if it is not needed", Action::Forget),
             },
         },
@@ -96,15 +102,15 @@ fn undo(change: &Change, place: &Place) -> Result<Undo, Failure> {
                     let bytes = before.bytes().ok_or_else(|| {
                         Failure::new(Exit::Failure, "the record", format!("damaged at {}", change.path.display()))
                     })?;
-                    ("put back as it was", Action::Write(bytes))
+                    ("put back as it was", Action::Write { now, bytes })
                 }
                 (Some(now), None) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
                 (Some(now), _) => match mark.taken_out_of(&now) {
                     None => ("nothing of ours is in there", Action::Forget),
                     Some(rest) if rest.trim_ascii().is_empty() && before.is_none() => ("remove", Action::Remove),
-                    Some(rest) => {
+                    Some(bytes) => {
                         let what = "take out our part; it was changed since, and the rest is kept";
-                        (what, Action::Write(rest))
+                        (what, Action::Write { now, bytes })
                     }
                 },
             }
@@ -171,12 +177,9 @@ impl Executor<'_> {
             Action::RemoveDirectory => return self.disk.remove_directory(&real),
             Action::RemoveStores => return self.disk.remove_stores(&real),
             // Mode and owner are as before, unless somebody wanted them otherwise since.
-            Action::Write(bytes) => self.disk.replace(&real, bytes, &Attributes::As(real.clone()))?,
-            Action::Stop => {
-                if systemd::is_active(WATCH) {
-                    systemd::call(["stop", "--", WATCH])?;
-                }
-            }
+            Action::Write { now, .. } if read(&real)?.as_ref() != Some(now) => return Err(super::changed_meanwhile()),
+            Action::Write { bytes, .. } => self.disk.replace(&real, bytes, &Attributes::As(real.clone()))?,
+            Action::Stop => systemd::stop([WATCH, COMPILE])?,
         }
         Ok(true)
     }
@@ -184,8 +187,12 @@ impl Executor<'_> {
     /// A library that is named in the machine's list must not go: the loader would print an error in every program.
     fn is_not_named(&self, library: &Path) -> Result<(), Failure> {
         let list = self.place.real(Path::new(LIST), Last::Followed)?;
+        let real = self.place.real(library, Last::Followed)?;
+        // By whatever name: through a link it is the same file that would be missing.
+        let is_it =
+            |name: &Path| name == library || self.place.real(name, Last::Followed).is_ok_and(|other| other == real);
         match read(&list)? {
-            Some(text) if has_name(&text, library) => Err(Failure::new(
+            Some(text) if listed(&text).any(is_it) => Err(Failure::new(
                 Exit::Failure,
                 format!("can't remove {}", library.display()),
                 format!("{LIST} names it, though not by `windlass install`"),

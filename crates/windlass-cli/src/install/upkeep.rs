@@ -20,7 +20,8 @@ const UNITS: &str = "/etc/systemd/system";
 const PACKAGED_UNITS: [&str; 2] = ["/usr/lib/systemd/system", "/lib/systemd/system"];
 /// The unit that watches.
 pub const WATCH: &str = "windlass-compile.path";
-const COMPILE: &str = "windlass-compile.service";
+/// The unit that it starts.
+pub const COMPILE: &str = "windlass-compile.service";
 /// Where the compiled stores of the machine are.
 pub const STORES: &str = "/var/cache/windlass";
 

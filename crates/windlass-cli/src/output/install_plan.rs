@@ -12,14 +12,14 @@ pub fn plan(plan: &Plan, place: &Place) -> String {
         text.push_str(&format!("To do{}:\n", in_root(place)));
     }
     for (number, step) in to_do.iter().enumerate() {
-        text.push_str(&format!("  {}. {}\n", number + 1, step.path.display()));
+        text.push_str(&format!("  {}. {}\n", number + 1, place.shown(&step.path)));
         text.push_str(&format!("     {}\n     why: {}\n", step.what, step.why));
     }
     if !there.is_empty() {
         text.push_str("There already:\n");
     }
     for step in there {
-        text.push_str(&format!("  {} {}\n", step.path.display(), step.what));
+        text.push_str(&format!("  {} {}\n", place.shown(&step.path), step.what));
     }
     for note in &plan.notes {
         text.push_str(&format!("Note: {note}\n"));
@@ -34,11 +34,11 @@ pub fn removal(plan: &[Undo], place: &Place) -> String {
     }
     let mut text = format!("To do{}:\n", in_root(place));
     for (number, undo) in plan.iter().enumerate() {
-        text.push_str(&format!("  {}. {}\n     {}\n", number + 1, undo.path.display(), undo.what));
+        text.push_str(&format!("  {}. {}\n     {}\n", number + 1, place.shown(&undo.path), undo.what));
     }
     text
 }
 
 fn in_root(place: &Place) -> String {
-    if place.is_machine() { String::new() } else { format!(" in {}", place.root().display()) }
+    if place.is_machine() { String::new() } else { format!(" in the image {}", place.root().display()) }
 }

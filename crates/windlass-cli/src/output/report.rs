@@ -1,13 +1,14 @@
 //! `run --stats` for people.
 
 use super::terminal::printable;
-use crate::run::counters::{ADAPTER, BYPASS, Report, SERVED, Summary};
+use crate::run::counters::{ADAPTERS, BYPASS, PROCESSES, Report, SERVED, Summary};
 
 /// Sections in the order of the report; what else adapters count comes after them.
-const SECTIONS: [(&str, &str); 4] = [
+const SECTIONS: [(&str, &str); 5] = [
     (SERVED, "served, by function"),
     (BYPASS, "left to the program's own library, by reason"),
-    (ADAPTER, "OpenSSL"),
+    (ADAPTERS[0], "OpenSSL"),
+    (ADAPTERS[1], "GnuTLS"),
     ("cache", "sources of trust"),
 ];
 
@@ -19,8 +20,9 @@ pub fn render(report: &Report) -> String {
     let others = others.filter(|section| SECTIONS.iter().all(|(known, _)| known != section));
     for (section, title) in known.chain(others.map(|section| (section, section))) {
         let names = report.counters.get(section).into_iter().flatten();
-        // Every counter of the library is there from the start: most say that nothing happened.
-        let mut names: Vec<_> = names.filter(|(_, value)| **value > 0).collect();
+        // Every counter of the library is there from the start: most say that nothing happened. Processes are in the first line.
+        let is_total = |name: &str| section == ADAPTERS[0] && name == PROCESSES;
+        let mut names: Vec<_> = names.filter(|(name, value)| **value > 0 && !is_total(name)).collect();
         if names.is_empty() {
             continue;
         }
@@ -56,12 +58,13 @@ fn nobody(report: &Report) -> String {
     match &report.unreachable {
         Some(reason) => text.push_str(&format!("  {}\n", printable(reason))),
         None => text.push_str(
-            "  The program loaded no CA certificates through a dynamically linked libcrypto, or it is out of reach:\n  \
-             OpenSSL linked into it, static, setuid, of another architecture, or run as another user or elsewhere.\n",
+            "  The program loaded no CA certificates through a dynamically linked libcrypto or libgnutls, or it is out of\n  \
+             reach: OpenSSL or GnuTLS linked into it, static, setuid, of another architecture, or run as another user\n  \
+             or elsewhere.\n",
         ),
     }
     text.push_str(&format!(
-        "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E 'libcrypto|windlass'\n"
+        "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E 'libcrypto|libgnutls|windlass'\n"
     ));
     text
 }

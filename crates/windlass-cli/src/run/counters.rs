@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use super::parent::Ending;
 
-/// The section of the adapter that counts processes and certificates (adapters/preload, labels.rs).
-pub const ADAPTER: &str = "openssl";
+/// The sections of the preload library's parts, which count certificates (adapters/preload, labels.rs).
+pub const ADAPTERS: [&str; 2] = ["openssl", "gnutls"];
+/// In the first of them: processes that the library did something in, whichever part.
+pub const PROCESSES: &str = "processes";
 /// The section that counts, by function, what was served.
 pub const SERVED: &str = "served";
 /// The section that counts, by reason, what was left to the original function.
@@ -71,10 +73,11 @@ impl Report {
 impl Summary {
     fn of(counters: &Counters) -> Summary {
         let sum = |section: &str| counters.get(section).map_or(0, |names| names.values().sum());
-        let one = |name: &str| counters.get(ADAPTER).and_then(|names| names.get(name)).copied().unwrap_or(0);
-        let (certificates, parsed) = (one("certificates-registered"), one("certificates-parsed"));
+        let adapters =
+            |name: &str| ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(name)).sum::<u64>();
+        let (certificates, parsed) = (adapters("certificates-registered"), adapters("certificates-parsed"));
         Summary {
-            processes: one("processes"),
+            processes: adapters(PROCESSES),
             served: sum(SERVED),
             bypassed: sum(BYPASS),
             certificates,
@@ -102,8 +105,10 @@ mod tests {
             ("bypass/disabled", 5),
             ("openssl/certificates-registered", 1000),
             ("openssl/certificates-parsed", 10),
+            ("gnutls/certificates-registered", 144),
+            ("gnutls/certificates-parsed", 2),
         ]);
-        let expected = Summary { processes: 2, served: 7, bypassed: 5, certificates: 1000, parsed: 10, saved: 990 };
+        let expected = Summary { processes: 2, served: 7, bypassed: 5, certificates: 1144, parsed: 12, saved: 1132 };
         assert_eq!(report.summary, expected);
     }
 

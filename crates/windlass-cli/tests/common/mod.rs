@@ -95,7 +95,7 @@ pub fn bundle(directory: &Path, names: &[&str]) -> PathBuf {
 
 /// Waits until something is so, but not for ever.
 pub fn eventually(what: &str, mut is: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !is() {
         assert!(Instant::now() < deadline, "did not come: {what}");
         std::thread::sleep(Duration::from_millis(10));
@@ -114,6 +114,18 @@ pub fn children(parent: u32) -> Vec<u32> {
     let pids =
         std::fs::read_dir("/proc").expect("/proc").filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.filter(|pid| state_and_parent(*pid).is_some_and(|(_, of)| of == parent)).collect()
+}
+
+/// Waits until nothing runs any more in a process group. Zombies may stay: whose child they are may not care.
+pub fn wait_for_group(group: u32) {
+    let is_member = |entry: std::io::Result<std::fs::DirEntry>| {
+        let stat = std::fs::read_to_string(entry.ok()?.path().join("stat")).ok()?;
+        // Behind the name: state, parent, group (proc(5)).
+        let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(!["Z", "X"].contains(fields.first()?) && fields.get(2)?.parse() == Ok(group))
+    };
+    let all = || std::fs::read_dir("/proc").expect("/proc");
+    eventually("the end of all processes of a group", || !all().any(|entry| is_member(entry) == Some(true)));
 }
 
 /// Sends a signal, by its name without SIG. The shell has kill built in; the program is not on every system.
