@@ -3,6 +3,7 @@
 CARGO ?= cargo
 CARGO_TARGET_DIR ?= target
 LIBRARY = $(CARGO_TARGET_DIR)/release/libwindlass_preload.so
+TOKEN = $(CARGO_TARGET_DIR)/release/libwindlass_pkcs11.so
 SABOTAGED = $(CARGO_TARGET_DIR)/sabotage/release/libwindlass_preload.so
 
 # The tests start their programs from a clean environment; this is for the harness itself.
@@ -17,7 +18,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test bench lint setup build build-sabotage openssl test-unit test-differential \
-	test-broken test-compiled test-process test-e2e test-memory test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
+	test-broken test-compiled test-process test-e2e test-memory test-gnutls gnutls test-pkcs11 test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -26,7 +27,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 	bench/demo.sh
 
 # The order is from quick to slow.
-test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-e2e test-packaging ## installs what the tests need and runs them all
+test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-pkcs11 test-packaging ## installs what the tests need and runs them all
 
 bench: build ## measures against the stock libraries, keeps the raw samples
 	bench/run.sh
@@ -48,8 +49,12 @@ build-sabotage: ## the deliberately broken library the tests must notice
 openssl: ## OpenSSL 1.1.1w, 3.5 and 4.0 under target/openssl
 	tests/openssl/build.sh
 
+gnutls: ## GnuTLS 3.8 under target/gnutls, from Debian's sources
+	tests/gnutls/build.sh
+
 test-unit: build openssl ## cargo test for the workspace
-	WINDLASS_PRELOAD_LIBRARY=$(abspath $(LIBRARY)) $(CARGO) test --workspace --no-fail-fast
+	WINDLASS_PRELOAD_LIBRARY=$(abspath $(LIBRARY)) WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) \
+	    $(CARGO) test --workspace --no-fail-fast
 
 test-differential: build openssl ## the same scripts with and without the library, on every OpenSSL
 	$(DIFFERENTIAL)
@@ -74,8 +79,19 @@ test-memory: build openssl ## a subset of the scripts under valgrind and Address
 	$(MEMORY) valgrind --library $(LIBRARY) --builds system --cases '[lv]*'
 	$(MEMORY) asan --library $(LIBRARY)
 
+test-gnutls: build build-sabotage openssl gnutls ## the same scripts of GnuTLS calls with and without the library, on GnuTLS 3.7 and 3.8; threads, fork, memory
+	for how in first last reversed; do \
+	    $(PYTHON) tests/gnutls/compare.py --library $(SABOTAGED) --sabotage $$how --suites hierarchies --cases 'hierarchy-00[0-4]' || exit 1; \
+	done
+	$(PYTHON) tests/gnutls/whole.py --library $(LIBRARY)
+	$(PYTHON) tests/gnutls/compare.py --library $(LIBRARY) --compiled --builds system --suites hierarchies,sources --sample 8
+	$(PYTHON) tests/gnutls/compare.py --library $(LIBRARY)
+
 test-e2e: build ## real programs against local servers
 	tests/e2e/run.sh
+
+test-pkcs11: build ## consumers of PKCS#11 trust, with the token and with p11-kit-trust (as root)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/pkcs11/run.sh
 
 test-packaging: build ## the Debian package and `windlass install` in a minimal system, and piuparts
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh

@@ -8,7 +8,7 @@ import pathlib
 import shutil
 
 import builds
-from generate import changes, contexts, handshakes, loads, mutants, names, universe
+from generate import changes, contexts, directories, handshakes, loads, mutants, names, universe
 from generate.forge import Signer
 from generate.pki import Pki
 
@@ -45,6 +45,7 @@ SUITES = {
     "loads": lambda signer: loads.cases(Pki(signer)),
     "contexts": lambda signer: contexts.cases(Pki(signer)),
     "changes": lambda signer: changes.cases(Pki(signer)),
+    "directories": lambda signer: directories.cases(Pki(signer)),
     "names": lambda signer: names.cases(Pki(signer)),
     "handshakes": lambda signer: handshakes.cases(Pki(signer)),
     "mutants": lambda signer: mutants.cases(Pki(signer)),

@@ -43,7 +43,7 @@ def execute(command, folder, library=None, **more):
     if library:
         env["LD_PRELOAD"] = str(library)
     done = subprocess.run(list(map(str, command)), cwd=folder, env=env, capture_output=True,
-                          text=True, errors="backslashreplace", timeout=1800, **more)
+                          text=True, errors="backslashreplace", timeout=7200, **more)
     return f"{done.stdout}{done.stderr}exit {done.returncode}\n"
 
 

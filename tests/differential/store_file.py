@@ -58,5 +58,5 @@ def claiming(content, source):
     lie, now = bytearray(content), identity(source)
     assert len(now) + 32 == length, "not the compiled store of a CAfile"
     lie[offset:offset + len(now)] = now
-    struct.pack_into("<I", lie, BELIEVED, 1)
+    struct.pack_into("<B", lie, BELIEVED, 1)
     return with_checksum(lie)

@@ -2,10 +2,6 @@
  * The differential driver: an interpreter for scripts of OpenSSL calls that
  * prints everything a program could see of them. The harness runs the same
  * script with and without the preload library and compares line by line.
- *
- * One command a line, words separated by blanks. "-" is a null pointer, "%xx"
- * an escaped byte and "%" alone the empty string. Objects live in numbered
- * slots; "B:I" is certificate I of bag B.
  */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -19,21 +15,11 @@
 #include <openssl/x509v3.h>
 #include <openssl/x509_vfy.h>
 
+#include "script.h"
+
 #define V3 (OPENSSL_VERSION_NUMBER >= 0x30000000L)
 #define V33 (OPENSSL_VERSION_NUMBER >= 0x30300000L)
 #define V4 (OPENSSL_VERSION_NUMBER >= 0x40000000L)
-
-#define SLOTS 512
-
-typedef struct {
-    int n;
-    char *word[64]; /* NULL for "-" */
-} args;
-
-typedef struct {
-    const char *name;
-    void (*run)(args *a);
-} command;
 
 /* Slots. Freed at exit, so that leak checkers only see real leaks. */
 extern X509_STORE *stores[SLOTS];
@@ -46,13 +32,6 @@ extern void *libctx; /* OSSL_LIB_CTX in use by the "_ex" commands, or NULL */
 extern char *propq;
 
 /* main.c */
-extern int line;
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-int slot(const args *a, int i);              /* word i as a slot number */
-const char *str(const args *a, int i);       /* word i, NULL allowed */
-long num(const args *a, int i);              /* word i as a number */
-const char *option(const args *a, const char *name); /* value of NAME=..., or NULL */
 X509_STORE *store_at(const args *a, int i);
 SSL_CTX *ctx_at(const args *a, int i);
 X509 *cert_at(const char *reference);        /* "B:I" */
@@ -70,8 +49,8 @@ extern const command store_commands[];  /* store.c */
 extern const command verify_commands[]; /* verify.c */
 extern const command name_commands[];   /* names.c */
 extern const command tls_commands[];    /* tls.c */
-extern const command file_commands[];   /* files.c */
 extern const command custom_commands[]; /* custom.c */
+extern const command lookup_commands[]; /* lookup.c */
 void custom_free(void);
 void name_free(void);
 

@@ -1,5 +1,5 @@
 /* Changes to files, directories and the environment between calls. */
-#include "driver.h"
+#include "script.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -10,6 +10,7 @@ from .lab import CLEAN, FRESH, STALE
 
 MOMENTS = 200
 ENOSPC, EIO = 28, 5
+TURNS, KILLED, TRIES = 30, 6, 2000  # turns with each delay; and more, until so many were killed before they had ended
 
 
 def run(lab):
@@ -122,7 +123,9 @@ def writers_killed(lab, place):
         place.compile(place.bundle)
         images.append(place.store.read_bytes())
     bad, killed = [], 0
-    for n in range(30):
+    for n in range(TRIES):
+        if bad or n >= TURNS and killed >= KILLED:
+            break
         place.bundle.write_bytes(contents[n % 2])
         time.sleep(0.11)  # else the writer only waits until the bundle is old enough
         writer = subprocess.Popen([lab.windlass, "compile", "--force", "--store", place.stores, place.bundle], env=CLEAN,
@@ -138,7 +141,8 @@ def writers_killed(lab, place):
     done = place.compile(place.bundle)
     if done.returncode or names(place) != [".lock", place.store.name]:
         bad.append(f"the last writer: {done} {names(place)}")
-    lab.check(f"{killed} writers of {len(images[0])} bytes killed at any time", not bad and killed > 5, "\n".join(map(str, bad[:3])))
+    lab.check(f"{killed} writers of {len(images[0])} bytes killed at any time", not bad and killed >= KILLED,
+              "\n".join(map(str, bad[:3])))
     place.unmoved("after them", lambda: None, FRESH)
 
 
@@ -146,13 +150,15 @@ def readers_killed(lab, place):
     before, killed = place.store.read_bytes(), 0
     command, script = place.programs()["driver"]
     place.run(command, True, script=script)
-    for n in range(30):
+    for n in range(TRIES):
+        if n >= TURNS and killed >= KILLED:
+            break
         reader = subprocess.Popen(command, cwd=place.folder, stdout=subprocess.DEVNULL, env=CLEAN | {
             "LD_PRELOAD": str(lab.library), "WINDLASS_STORE": str(place.stores)})
-        time.sleep(n * 0.0006)
+        time.sleep(n % TURNS * 0.0006)
         reader.kill()
         killed += reader.wait() == -9
-    lab.check(f"{killed} readers killed: the store is as it was", killed > 5 and place.store.read_bytes() == before)
+    lab.check(f"{killed} readers killed: the store is as it was", killed >= KILLED and place.store.read_bytes() == before)
     place.unmoved("after them", lambda: None, FRESH)
 
 
@@ -161,10 +167,14 @@ def two_writers(lab, place):
     many = [place.folder / name for name in ("other.pem", "one.pem", "same.pem", "inter.pem", "relatives.pem", "comments.pem")]
     for path in (place.bundle, *many):
         path.write_bytes(path.read_bytes())
-    writers = [subprocess.Popen([lab.windlass, "compile", "--force", "--store", place.stores, place.bundle, *many], env=CLEAN,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
-    said = [writer.communicate()[0] for writer in writers]
-    lab.check("six writers at once", not any(writer.returncode for writer in writers), "".join(said))
+    command = [lab.windlass, "compile", "--force", "--store", place.stores, place.bundle, *many]
+    usual = {"env": CLEAN, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    writers = [subprocess.Popen(command, **usual) for _ in range(6)]
+    ended = [subprocess.CompletedProcess(command, stdout=writer.communicate()[0], returncode=writer.returncode)
+             for writer in writers]
+    # On a slow disk the others may take longer than a writer waits for them.
+    ended = [subprocess.run(command, **usual) if "is locked by another writer" in done.stdout else done for done in ended]
+    lab.check("six writers at once", not any(done.returncode for done in ended), "".join(done.stdout for done in ended))
     stores = [name for name in names(place) if name != ".lock"]
     checked = subprocess.run([lab.windlass, "compile", "--check", "--store", place.stores, place.bundle, *many], env=CLEAN,
                              capture_output=True, text=True)

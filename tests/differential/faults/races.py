@@ -121,7 +121,7 @@ def storm(lab, place):
     good = {path: store.read_bytes() for path, store in stores.items()}
     lies = {path: store_file.claiming(content, path) for path, content in stale.items()}
     stop = threading.Event()
-    swapper = threading.Thread(target=swap, args=(place, stores, good, stale, lies, stop))
+    swapper = threading.Thread(target=swap, args=(place, stores, good, stale, lies, stop), daemon=True)
     swapper.start()
     with counters.page() as page:
         env = CLEAN | page.variable | {"LD_PRELOAD": str(lab.library), "WINDLASS_STORE": str(place.stores)}

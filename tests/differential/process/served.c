@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     expected = atoi(argv[4]);
     leaf_a = read_leaf("leaf-a.pem");
     leaf_b = read_leaf("leaf-b.pem");
-    alarm(600);
+    alarm(3000);
     for (i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL, worker, NULL) != 0) {
             perror("served: pthread_create");

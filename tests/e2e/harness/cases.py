@@ -12,6 +12,12 @@ from sides import Result, Side
 RANDOM = {
     # nginx's error log: date and time, process and connection numbers
     "nginx-log": (r"(?m)^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[(\w+)\] \d+#\d+:( \*\d+)?", r"[\1]"),
+    # gnutls-cli: the session's identifier, and that of TLS 1.2's key exchange
+    "gnutls-session": (r"(?m)^- (Session ID|Channel binding).*", r"- \1"),
+    # wget's messages begin with date and time, or end in the speed
+    "wget-time": (r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", ""),
+    # apt: how long it took, and how fast it was
+    "apt-speed": (r"in \d+s \([^)]*\)", "in time"),
     # the thread number OpenSSL begins each line of a printed error queue with
     "openssl-thread": (r"(?m)^[0-9A-F]{12,16}:error:", "error:"),
 }

@@ -14,7 +14,7 @@ import prove
 from cases import Place, World, judge
 from pki import Pki
 from suites import all_cases
-from servers import Hosts, free_port
+from servers import Hosts, reserve_port
 from sides import Side, Windlass
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
@@ -27,7 +27,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="windlass-e2e-") as folder:
         folder = pathlib.Path(folder)
         built = build.build(HERE / "programs", target / "e2e")
-        world = World(Pki(folder / "pki"), None, free_port(), Place(folder / "place"), HERE / "programs", built, windlass)
+        world = World(Pki(folder / "pki"), None, reserve_port(), Place(folder / "place"), HERE / "programs", built, windlass)
         world.hosts = Hosts(world.pki, folder / "hosts")
         try:
             cases = [case for case in all_cases(world) if is_wanted(case.name, arguments)]

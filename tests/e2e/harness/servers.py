@@ -5,7 +5,7 @@ import socket
 import subprocess
 import time
 
-from sides import die_with_parent, environment
+from sides import STEP_SECONDS, die_with_parent, environment
 
 NGINX = "/usr/sbin/nginx"
 HEAD = """daemon off; pid {folder}/nginx.pid; error_log {log}; {user}
@@ -17,7 +17,7 @@ http {{
 """
 SERVER = """  server {{
     listen 127.0.0.1:{port} ssl; ssl_certificate {chain}; ssl_certificate_key {key};
-    ssl_protocols TLSv1.2 TLSv1.3; keepalive_timeout 30;
+    ssl_protocols TLSv1.2 TLSv1.3; keepalive_timeout 30; client_header_timeout 600;
     location / {{ return 200 "hello from {name}\\n"; }}
   }}
 """
@@ -31,6 +31,9 @@ def nginx_config(folder, servers, log="stderr", workers=True):
     return HEAD.format(folder=folder, log=log, user=user) + servers + "}\n"
 
 
+_reserved = []  # sockets that keep a port from everybody else on the machine
+
+
 class Hosts:
     """`ports[name]` for the certificates good, wrong and untrusted, all answering as https://localhost:<port>/."""
 
@@ -38,7 +41,7 @@ class Hosts:
 
     def __init__(self, pki, folder):
         folder.mkdir()
-        self.ports = {name: free_port() for name in self.NAMES}
+        self.ports = {name: reserve_port() for name in self.NAMES}
         servers = "".join(SERVER.format(port=self.ports[name], chain=pki.path(name + ".pem"),
                                         key=pki.path(name + ".key"), name=name) for name in self.NAMES)
         config = folder / "nginx.conf"
@@ -53,16 +56,24 @@ class Hosts:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(timeout=10)
+        try:
+            self.process.wait(timeout=STEP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def reserve_port():
+    """A port of the loopback interface that nobody else gets as long as this program runs. Servers can listen on it: they set
+    SO_REUSEADDR as well, and this socket never listens (socket(7))."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    _reserved.append(held)
+    return held.getsockname()[1]
 
 
-def wait_for_port(port, process, seconds=20):
+def wait_for_port(port, process, seconds=STEP_SECONDS):
     """Until something listens; a server that ended instead is an error."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-STEP_SECONDS = 60
+STEP_SECONDS = 600
 _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG = 1
 

@@ -10,7 +10,7 @@ begin
     when "ca_certificates_path" then context.ca_certificates_path = ARGV[2]
     end
     HTTP::Client.new(url, context) do |client|
-      client.read_timeout = 20.seconds
+      client.read_timeout = 300.seconds
       answer = client.get("/")
       puts "#{answer.status_code} #{answer.body.strip}"
     end

@@ -37,4 +37,5 @@ function purpose(string $good, string $untrusted, string ...$paths): void
     }
 }
 
+ini_set('default_socket_timeout', '300');
 $argv[1](...array_slice($argv, 2));

@@ -14,13 +14,13 @@ def context(trust):
 
 
 def with_urllib(url, trust):
-    opened = urllib.request.urlopen(url, context=context(trust), timeout=20)
+    opened = urllib.request.urlopen(url, context=context(trust), timeout=300)
     return opened.status, opened.read().decode()
 
 
 def with_http_client(url, trust):
     address = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPSConnection(address.hostname, address.port, context=context(trust), timeout=20)
+    connection = http.client.HTTPSConnection(address.hostname, address.port, context=context(trust), timeout=300)
     connection.request("GET", "/")
     answer = connection.getresponse()
     return answer.status, answer.read().decode()
@@ -31,7 +31,7 @@ def with_requests(url, trust):
 
     # A session that ignores .netrc and proxies would also ignore REQUESTS_CA_BUNDLE.
     try:
-        answer = requests.get(url, timeout=20, **({"verify": trust[1]} if trust else {}))
+        answer = requests.get(url, timeout=300, **({"verify": trust[1]} if trust else {}))
     except requests.exceptions.SSLError as error:
         # The whole exception holds the address of a connection object.
         sys.exit(f"SSLError: {error.args[0].reason}")

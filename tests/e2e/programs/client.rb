@@ -8,7 +8,7 @@ end
 
 def get(url, how = nil, path = nil)
   uri = URI(url)
-  options = { use_ssl: true, open_timeout: 20, read_timeout: 20 }
+  options = { use_ssl: true, open_timeout: 300, read_timeout: 300 }
   case how
   when "ca_file" then options[:ca_file] = path
   when "ca_path" then options[:ca_path] = path

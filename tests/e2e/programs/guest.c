@@ -194,7 +194,7 @@ static void forks_loading(int loaders) {
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            alarm(20);
+            alarm(120);
             _exit(X509_STORE_load_file(stores[turn], live) == 1 ? 0 : 1);
         }
         int status = -1;

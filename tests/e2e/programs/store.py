@@ -22,7 +22,7 @@ def describe(context, when):
 
 
 def get(context, url):
-    return urllib.request.urlopen(url, context=context, timeout=20).status
+    return urllib.request.urlopen(url, context=context, timeout=300).status
 
 
 def verdict(context, url):
@@ -206,7 +206,7 @@ def peer_chain(url, cafile):
     address = urllib.parse.urlsplit(url)
     context = ssl.create_default_context(cafile=cafile)
     for _ in range(2):
-        with socket.create_connection((address.hostname, address.port), timeout=20) as plain:
+        with socket.create_connection((address.hostname, address.port), timeout=300) as plain:
             with context.wrap_socket(plain, server_hostname="localhost") as tls:
                 print(tls.version(), hashlib.sha256(tls.getpeercert(True)).hexdigest(), tls.getpeercert()["issuer"])
 

@@ -1,12 +1,13 @@
 """Debian's nginx as the program under test: client certificates, upstream verification, start-up errors."""
 
+import pathlib
 import signal
 import subprocess
 import time
 
 from cases import Case
 from servers import NGINX, nginx_config, wait_for_port
-from sides import Result, environment
+from sides import STEP_SECONDS, Result, environment
 
 CLIENT_CERTIFICATES = """  server {{
     listen 127.0.0.1:{port} ssl; ssl_certificate {good}; ssl_certificate_key {key};
@@ -90,7 +91,7 @@ def get(world, port, name):
 
 
 def curl(url, *options):
-    done = subprocess.run(["/usr/bin/curl", "-sS", "-w", "%{http_code} ", *options, url], timeout=60, encoding="utf-8",
+    done = subprocess.run(["/usr/bin/curl", "-sS", "-w", "%{http_code} ", *options, url], timeout=STEP_SECONDS, encoding="utf-8",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(None))
     body, code = done.stdout[:-4], done.stdout[-4:]
     return f"{code}{' '.join(body.split())}"
@@ -98,7 +99,7 @@ def curl(url, *options):
 
 def ca_names(world, port, _running):
     done = subprocess.run(["/usr/bin/openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{port}", "-CAfile", world.pki.bundle],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=STEP_SECONDS,
                           encoding="utf-8", env=environment(None))
     begin = done.stdout.index("Acceptable client certificate CA names")
     names = done.stdout[begin:done.stdout.index("\nClient Certificate Types", begin)].splitlines()
@@ -113,11 +114,26 @@ def reload(world, port, running):
     """The trusted root leaves the bundle; nginx reads it again on SIGHUP, under new worker processes."""
     lines = ["before: " + get(world, port, "client")]
     (world.place.folder / "live.pem").write_bytes(open("/etc/ssl/certs/ca-certificates.crt", "rb").read())
+    old = workers(running.process.pid)
+    assert old, "no worker process of nginx was found"
     running.process.send_signal(signal.SIGHUP)
     # For a moment old and new workers answer side by side.
-    deadline, refused = time.monotonic() + 20, 0
-    while time.monotonic() < deadline and refused < 5:
-        refused = 0 if get(world, port, "client").startswith("200") else refused + 1
-        time.sleep(0.1)
+    deadline = time.monotonic() + STEP_SECONDS
+    while time.monotonic() < deadline and old & workers(running.process.pid):
+        time.sleep(0.05)
     lines.append("after: " + get(world, port, "client"))
     return lines
+
+
+def workers(session):
+    """The worker processes in the session of a server under test."""
+    found = set()
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            is_worker = (folder / "cmdline").read_bytes().startswith(b"nginx: worker process")
+            # Behind the name, which may hold anything: state, parent, group, session (proc(5)).
+            if is_worker and int((folder / "stat").read_text().rpartition(")")[2].split()[3]) == session:
+                found.add(folder.name)
+        except OSError:
+            pass  # it has ended
+    return found

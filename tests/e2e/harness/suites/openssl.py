@@ -5,7 +5,7 @@ import tempfile
 
 from cases import HASHED, Case, plain, three_hosts
 from servers import wait_for_port
-from sides import Result, environment
+from sides import STEP_SECONDS, Result, environment
 
 OPENSSL = "/usr/bin/openssl"
 GOOD = (0, (r"Verification: OK",))
@@ -68,7 +68,7 @@ def verify_cases(pki):
 def cms(side, pki):
     """Signed stock (signatures are random), verified by the side under test."""
     signed = subprocess.run([OPENSSL, "cms", "-sign", "-signer", pki.path("client.crt"), "-inkey", pki.path("client.key"),
-                             "-certfile", pki.path("intermediate.crt")], input=b"signed text\n", check=True, timeout=60,
+                             "-certfile", pki.path("intermediate.crt")], input=b"signed text\n", check=True, timeout=STEP_SECONDS,
                             stdout=subprocess.PIPE, env=environment(None)).stdout.decode()
     return side.run([OPENSSL, "cms", "-verify", "-purpose", "any", "-CAfile", pki.bundle], stdin=signed)
 
@@ -96,7 +96,7 @@ def with_s_server(side, world, client_options, names=False):
         wait_for_port(port, running.process)
         client = subprocess.run([OPENSSL, "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", pki.bundle,
                                  *client_options], stdin=subprocess.DEVNULL, stdout=shown, stderr=subprocess.DEVNULL,
-                                timeout=60, env=environment(None))
+                                timeout=STEP_SECONDS, env=environment(None))
         result = running.wait()
         shown.seek(0)
         report = shown.read()

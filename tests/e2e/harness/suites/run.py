@@ -5,6 +5,7 @@ import signal
 import time
 
 from cases import Case, plain
+from sides import STEP_SECONDS
 
 PYTHON = "/usr/bin/python3"
 CONTEXT = "import ssl; print(len(ssl.create_default_context().get_ca_certs()))"
@@ -29,9 +30,9 @@ def cases(world):
 def end_by_signal(side):
     program = f"{CONTEXT}\nimport signal, sys, time\n" \
         "signal.signal(signal.SIGTERM, lambda *_: (print('handler', flush=True), sys.exit(5)))\n" \
-        "print('ready', flush=True)\ntime.sleep(30)\n"
+        "print('ready', flush=True)\ntime.sleep(900)\n"
     with side.start([PYTHON, "-c", program]) as running:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + STEP_SECONDS
         while time.monotonic() < deadline:
             # Not seek and read: the program shares the file offset.
             if b"ready" in os.pread(running.out.fileno(), 4096, 0):
