@@ -10,15 +10,18 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import report
+from gnutls import ROWS as GNUTLS_ROWS
 from measure import World, environment
-from rows import ROWS
+from rows import ROWS as OPENSSL_ROWS
 
+ROWS = OPENSSL_ROWS | GNUTLS_ROWS
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 CC = ("cc", "-O2", "-pthread")
 OPENSSL = ("-lssl", "-lcrypto")
+GNUTLS = ("-lgnutls",)
 BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, OPENSSL), "coldload.c": (CC, OPENSSL),
-         "lookup.c": (CC, OPENSSL), "warm.c": (CC, OPENSSL), "directory.c": (CC, OPENSSL),
+         "lookup.c": (CC, OPENSSL), "warm.c": (CC, OPENSSL), "directory.c": (CC, OPENSSL), "trust_files.c": (CC, GNUTLS),
          "empty.c": (("cc", "-shared", "-fPIC"), ()),
          "request.cr": (("crystal", "build", "--release", "--no-color"), ())}
 

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
+import shutil
 import statistics
 import subprocess
 import time
@@ -67,11 +69,11 @@ def environment(extra=None):
     return env
 
 
-def run(argv, env=None):
-    """Standard output of a program that must succeed."""
+def run(argv, env=None, accept=(0,)):
+    """Standard output of a program that must succeed, or end with a status of `accept`."""
     done = subprocess.run([str(word) for word in argv], env=environment(env), stdin=subprocess.DEVNULL, timeout=SECONDS,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode:
+    if done.returncode not in accept:
         raise SystemExit(f"{argv}: status {done.returncode}: {done.stderr.decode(errors='replace')}")
     return done.stdout
 
@@ -107,14 +109,18 @@ def joined(dictionaries, key):
     return [value / 1000 for dictionary in dictionaries for value in dictionary[key]]
 
 
-def instructions(argv, env, folder):
-    """Instructions of a whole process, in user space, as callgrind counts them: the same in each run."""
-    out = pathlib.Path(folder) / "callgrind.out"
-    run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *argv], env)
-    for line in out.read_text().splitlines():
-        if line.startswith(("summary:", "totals:")):
-            return int(line.split()[1])
-    raise SystemExit("callgrind wrote no totals")
+def instructions(argv, env, folder, children=False, accept=(0,)):
+    """Instructions of a whole process, and with `children` of all that it starts, in user space, as callgrind counts them."""
+    folder = pathlib.Path(folder) / "callgrind"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    run(["valgrind", "--tool=callgrind", f"--trace-children={'yes' if children else 'no'}",
+         f"--callgrind-out-file={folder}/%p", *argv], env, accept)
+    # A file a process; it says the same twice.
+    totals = [re.search(r"(?m)^(?:summary|totals): (\d+)", file.read_text()) for file in folder.iterdir()]
+    if not totals or None in totals:
+        raise SystemExit("callgrind wrote no totals")
+    return sum(int(total.group(1)) for total in totals)
 
 
 def system_calls(argv, env, folder, below):

@@ -60,7 +60,7 @@ def machine():
     return {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(), "arch": platform.machine(),
             "kernel": re.match(r"[\d.]+", platform.release()).group(), "os": system, "roots": roots,
             "openssl": first_line("openssl", "version").split(" (")[0], "python": first_line("/usr/bin/python3", "--version"),
-            "ruby": first_line("ruby", "--version"), "crystal": first_line("crystal", "--version"),
+            "gnutls": first_line("gnutls-cli", "--version"), "ruby": first_line("ruby", "--version"), "crystal": first_line("crystal", "--version"),
             "nginx": first_line("nginx", "-v"), "valgrind": first_line("valgrind", "--version")}
 
 

@@ -21,6 +21,7 @@ http {{
     listen 127.0.0.1:{port} ssl; ssl_certificate {folder}/leaf.pem; ssl_certificate_key {folder}/leaf.key;
     ssl_protocols TLSv1.3;
     location / {{ return 200 "hello\\n"; }}
+    location /repository.git/ {{ root {folder}; }}
   }}
 }}
 """
