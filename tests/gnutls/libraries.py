@@ -27,10 +27,10 @@ def flags_for(build):
     return [f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}"]
 
 
-def compile_c(sources, name, build):
+def compile_c(sources, name, build, extra=(), libraries=("-lgnutls",)):
     shared = DIFFERENTIAL / "driver"
     return builds.compile_c(sources, WORK / "bin" / f"{name}-{build}", "system",
-                            (f"-I{shared}", *flags_for(build)), libraries=("-lgnutls",))
+                            (f"-I{shared}", *flags_for(build), *extra), libraries=libraries)
 
 
 @functools.cache
@@ -42,3 +42,14 @@ def driver(build):
 
 def stress(build):
     return compile_c([HERE / "stress.c"], "stress", build)
+
+
+def servers(build):
+    return compile_c([HERE / "servers.c"], "servers", build)
+
+
+def apart(build):
+    """The program, the library it opens, and the module."""
+    module = compile_c([HERE / "apart.c"], "apart-module", build, ("-DMODULE", "-fPIC", "-shared"))
+    library = "libgnutls.so.30" if build == "system" else builds.TARGET / "gnutls" / build / "lib" / "libgnutls.so.30"
+    return compile_c([HERE / "apart.c"], "apart", build, libraries=()), library, module

@@ -19,7 +19,7 @@ use crate::compiled::{self, Candidate, Directories, Found, ReadError, Voucher, i
 use crate::error::LoadError;
 use crate::root_store::RootStore;
 use crate::source::system::{Real, System};
-use crate::source::{Reading, Source, SourceRef, State};
+use crate::source::{Reading, Source, SourceRef, State, cafile};
 use crate::stats::Stats;
 use slot::{Entry, Outcome, Slot, Turn};
 use table::Slots;
@@ -213,6 +213,7 @@ impl TrustCache {
             let twin = slots.of_file(identity);
             drop(slots);
             let entry = twin.and_then(|twin| twin.try_entry()).filter(|entry| self.serves(entry, &state));
+            let entry = entry.filter(|_| cafile::opens(source.path(), identity));
             if let Some(entry) = entry {
                 self.count(HIT, 1);
                 return Ok(entry);

@@ -71,6 +71,35 @@ static void verify_ex(args *a)
 }
 #endif
 
+/* meth_ctrl LOOKUP DIRECTORY: as X509_LOOKUP_ctrl with X509_L_ADD_DIR, but by the method's own function */
+static void meth_ctrl(args *a)
+{
+    X509_LOOKUP *lookup = lookup_at(a, 1);
+
+    if (lookup != NULL)
+        say("meth_ctrl %d", X509_LOOKUP_meth_get_ctrl(X509_LOOKUP_hash_dir())(lookup, X509_L_ADD_DIR, str(a, 2), X509_FILETYPE_PEM, NULL));
+}
+
+static X509_LOOKUP_ctrl_fn real_ctrl;
+static const char *other_directory;
+
+static int turned(X509_LOOKUP *lookup, int command, const char *directory, long type, char **ret)
+{
+    return real_ctrl(lookup, command, command == X509_L_ADD_DIR ? other_directory : directory, type, ret);
+}
+
+/* turn DIRECTORY: whatever directory is added from now on, this one is ("-": no more) */
+static void turn(args *a)
+{
+    X509_LOOKUP_METHOD *method = X509_LOOKUP_hash_dir();
+
+    if (real_ctrl == NULL)
+        real_ctrl = X509_LOOKUP_meth_get_ctrl(method);
+    free((char *)other_directory);
+    other_directory = str(a, 1) == NULL ? NULL : strdup(str(a, 1));
+    say("turn %d", X509_LOOKUP_meth_set_ctrl(method, other_directory == NULL ? real_ctrl : turned));
+}
+
 /* errno STORE CERT: what a search for that subject leaves there */
 static void error_number(args *a)
 {
@@ -91,6 +120,8 @@ static void error_number(args *a)
 
 const command lookup_commands[] = {
     { "ask", ask },
+    { "meth_ctrl", meth_ctrl },
+    { "turn", turn },
 #if V3
     { "ask_ex", ask_ex },
     { "verify_ex", verify_ex },

@@ -100,7 +100,7 @@ def write(path, content):
     os.utime(path, ns=(1_700_000_000 * 10 ** 9,) * 2)
 
 
-LINKS = 128
+COPIES = 128
 BATCHES = 20  # at most; how often a reader meets which store is the scheduler's choice
 
 
@@ -109,15 +109,18 @@ def storm(lab, place):
     until stores of every kind were met often."""
     program = builds.compile_c([HERE / "process" / "served.c"], builds.WORK / "bin" / "served-system", "system")
     pki, bundle = lab.pki, place.bundle
-    links = [place.folder / "links" / f"{n}.pem" for n in range(LINKS)]
-    write_files(place.folder, {"leaf-a.pem": pki.pem("leaf0"), "leaf-b.pem": pki.pem("leaf5"),
-                               **{f"links/{path.name}": "../roots.pem" for path in links}})
-    write(bundle, place.content[place.other])
-    place.compile(*links)
-    stores = {path: place.stores / store_file.name_of(path) for path in links}
+    # Files of their own: other names of one file would not be read again.
+    copies = [place.folder / "copies" / f"{n}.pem" for n in range(COPIES)]
+    write_files(place.folder, {"leaf-a.pem": pki.pem("leaf0"), "leaf-b.pem": pki.pem("leaf5")})
+    copies[0].parent.mkdir()
+    for path in copies:
+        write(path, place.content[place.other])
+    place.compile(*copies)
+    stores = {path: place.stores / store_file.name_of(path) for path in copies}
     stale = {path: store.read_bytes() for path, store in stores.items()}
-    bundle.write_bytes(place.content[bundle])
-    place.compile(*links)
+    for path in copies:
+        path.write_bytes(place.content[bundle])
+    place.compile(*copies)
     good = {path: store.read_bytes() for path, store in stores.items()}
     lies = {path: store_file.claiming(content, path) for path, content in stale.items()}
     stop = threading.Event()

@@ -65,6 +65,18 @@ def cases(pki):
                               *everything, "objects 0"]
     yield "asked-directly", files, pki.start() + lines, False, "*"
 
+    # Directories that come in front of all others by the method's own function, or in place of them.
+    lines = []
+    for steps in (["meth_ctrl 0 turned", "ctrl 0 dir plain 1"], ["ctrl 0 dir plain 1", "meth_ctrl 0 turned"],
+                  ["turn turned", "ctrl 0 dir plain 1", "turn -"], ["turn turned", "ctrl 0 dir plain 1", "turn -", "ctrl 0 dir plain 1"],
+                  ["meth_ctrl 0 missing", "ctrl 0 dir plain 1"], ["meth_ctrl 0 plain", "ctrl 0 dir turned 1"]):
+        for warm in ([], ["plain"], ["turned"], ["plain", "turned"]):
+            for place in warm:
+                lines += [*fresh(place), *everything]
+            for _ in range(2):
+                lines += ["store 0", "lookup 0 0 dir", *steps, *everything, f"subject 0 {ref('r0')}", "objects 0"]
+    yield "added-by-the-method", files, pki.start() + lines, False, "*"
+
     # Files of other types, given to the lookup of directories: as DER, as nothing known, as the default.
     lines = ["env SSL_CERT_DIR plain:dir"]
     for first in ("ctrl 0 dir der 2", "ctrl 0 dir plain 2", "ctrl 0 dir plain 1", "ctrl 0 dir plain:der 2",
@@ -112,6 +124,8 @@ def directories(pki, h):
     made = {f"plain/{h[n]}.0": pki.pem(f"r{n}") for n in (0, 1, 2, 5)}
     made.update({f"der/{h[n]}.0": pki.der[f"r{n}"] for n in (0, 1, 5)})
     made.update({
+        # Another certificate of a subject, and nothing else.
+        f"turned/{h[0]}.0": pki.pem("twin"),
         # Of one subject, of others, twice the same, and none of the subject that is asked for.
         f"several/{h[0]}.0": pki.pem("twin", "r0", "renewed"), f"several/{h[1]}.0": pki.pem("r5", "r1", "r0"),
         f"several/{h[2]}.0": pki.pem("r2", "r2"), f"several/{h[5]}.0": pki.pem("r4"),

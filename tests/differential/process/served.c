@@ -5,7 +5,7 @@
  *     served FOLDER THREADS ROUNDS CERTIFICATES
  *
  * FOLDER holds leaf-a.pem (whose root is in the bundle), leaf-b.pem (whose is
- * not) and links/0.pem to links/127.pem, all leading to one bundle that never
+ * not) and copies/0.pem to copies/127.pem, equal bundles that never
  * changes (CERTIFICATES many): more names than the library keeps, so that it looks for a compiled
  * store again and again. Each load must succeed and give just that bundle.
  */
@@ -68,7 +68,7 @@ static void *worker(void *arg)
         X509_STORE *store = SSL_CTX_get_cert_store(ctx);
         char path[4096], here[2048];
 
-        snprintf(path, sizeof(path), "%s/links/%d.pem", getcwd(here, sizeof(here)),
+        snprintf(path, sizeof(path), "%s/copies/%d.pem", getcwd(here, sizeof(here)),
                  atomic_fetch_add(&next, 1) % LINKS);
         if (!SSL_CTX_load_verify_locations(ctx, path, NULL))
             fail("a load failed");

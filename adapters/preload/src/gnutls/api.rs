@@ -51,6 +51,8 @@ functions! {
         gnutls_x509_trust_list_init: fn(*mut *mut List, c_uint) -> c_int;
         gnutls_x509_trust_list_deinit: fn(*mut List, c_uint);
         gnutls_x509_trust_list_add_cas: fn(*mut List, *const *mut Certificate, c_uint, c_uint) -> c_int;
+        gnutls_certificate_allocate_credentials: fn(*mut *mut Credentials) -> c_int;
+        gnutls_certificate_free_credentials: fn(*mut Credentials);
         gnutls_certificate_get_trust_list: fn(*mut Credentials, *mut *mut List);
         gnutls_ocsp_resp_get_certs: fn(*const OcspResponse, *mut *mut *mut Certificate, *mut usize) -> c_int;
         gnutls_ocsp_resp_get_responder_raw_id: fn(*const OcspResponse, c_uint, *mut Datum) -> c_int;

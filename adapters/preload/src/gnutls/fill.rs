@@ -44,11 +44,16 @@ pub fn complete(state: &ListState) {
 
 /// Completes all lists in which something of this kind is pending.
 pub fn complete_where(kind: impl Fn(&Source) -> bool) {
-    list::all().iter().filter(|state| state.has_pending()).for_each(|state| {
-        if state.recipe.iter().any(&kind) {
-            complete(state);
+    for state in list::all() {
+        let is_wanted = {
+            // A load that was not told to refrain, because it looked earlier, is noted before its lock is free.
+            let _guard = state.lock();
+            state.has_pending() && state.recipe.iter().any(&kind)
+        };
+        if is_wanted {
+            complete(&state);
         }
-    });
+    }
 }
 
 /// A list of our own, freed when dropped.

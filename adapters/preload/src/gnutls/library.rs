@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::callers::Callers;
 use crate::fork_lock::ForkLock;
 use crate::gnutls::api::{Originals, Required};
+use crate::gnutls::probe;
 use crate::hook::Caller;
 use crate::image::Image;
 use crate::labels::Bypass;
@@ -19,7 +20,7 @@ const BEYOND: [u32; 3] = [3, 9, 0];
 
 /// Functions through which libgnutls itself fills, reads and frees lists, called from other source files than their own. When
 /// these calls can be seen, so can all that matters, also where a compiler has bound calls within a file.
-const INTERNAL_CALLS: [&CStr; 10] = [
+const INTERNAL_CALLS: [&CStr; 11] = [
     c"gnutls_x509_trust_list_add_trust_file",
     c"gnutls_x509_trust_list_add_trust_mem",
     c"gnutls_x509_trust_list_add_cas",
@@ -30,6 +31,7 @@ const INTERNAL_CALLS: [&CStr; 10] = [
     c"gnutls_x509_trust_list_get_issuer_by_dn",
     c"gnutls_x509_trust_list_get_issuer_by_subject_key_id",
     c"gnutls_x509_trust_list_verify_crt2",
+    c"gnutls_ocsp_resp_verify",
 ];
 
 /// Who has called; flagged: it is linked against the functions that make lists.
@@ -125,7 +127,7 @@ impl Libgnutls {
         let free: *const unsafe extern "C-unwind" fn(*mut c_void) = find(c"gnutls_free").cast_const().cast();
         let served = match api {
             Some(api) if !free.is_null() && is_known_version(&api) => {
-                if shows_its_calls(&object) {
+                if shows_its_calls(&object) && probe::sees_calls(&object, &api) {
                     Ok(Served { api, free })
                 } else {
                     Err(Bypass::HiddenCalls)

@@ -6,12 +6,16 @@ use std::ptr;
 use crate::gnutls::api::{Credentials, INTERNAL_ERROR, List};
 use crate::gnutls::library::{Libgnutls, is_linked_caller, original};
 use crate::gnutls::list::{self, tracked};
+use crate::gnutls::probe;
 use crate::hook::{self, Caller, guarded};
 use crate::labels::{Bypass, Gnutls};
 use crate::process;
 
 /// `gnutls_x509_trust_list_init`.
 pub extern "C-unwind" fn init(list: *mut *mut List, size: c_uint, caller: Caller) -> c_int {
+    if let Some(status) = probe::init(list, size, caller) {
+        return status;
+    }
     let status = original!(None, caller, gnutls_x509_trust_list_init(list, size), or INTERNAL_ERROR);
     if status >= 0 {
         // SAFETY: the original has stored the new list there.
@@ -36,6 +40,9 @@ pub extern "C-unwind" fn allocate_credentials(credentials: *mut *mut Credentials
 
 /// `gnutls_x509_trust_list_deinit`.
 pub extern "C-unwind" fn deinit(list: *mut List, all: c_uint, caller: Caller) {
+    if probe::deinit(list, all, caller).is_some() {
+        return;
+    }
     let library = tracked(list).map(|state| state.library);
     list::end(list);
     original!(library, caller, gnutls_x509_trust_list_deinit(list, all), or())

@@ -14,6 +14,8 @@ use crate::hook::{Caller, shielded};
 use crate::process;
 
 static HEARD: AtomicBool = AtomicBool::new(false);
+/// All that somebody would have heard of is done.
+static READY: AtomicBool = AtomicBool::new(false);
 
 /// Whether somebody listens, or has.
 pub fn is_heard() -> bool {
@@ -34,11 +36,12 @@ pub extern "C-unwind" fn set_audit_log_function(function: Option<LogFunction>, c
 }
 
 fn listen(somebody: bool) {
-    if somebody && process::enabled() && !HEARD.load(Ordering::Acquire) {
+    if somebody && process::enabled() && !READY.load(Ordering::Acquire) {
         shielded(|| {
             // As in `server`.
             HEARD.store(true, Ordering::SeqCst);
             fill::complete_where(Source::is_audited);
+            READY.store(true, Ordering::Release);
             Some(())
         });
     }

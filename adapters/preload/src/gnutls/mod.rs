@@ -3,7 +3,7 @@
 //! | module | concern |
 //! | --- | --- |
 //! | `api` | the functions that are used, as each libgnutls defines them |
-//! | `library` | which libgnutls a caller means, and whether it can be served |
+//! | `library`, `probe` | which libgnutls a caller means, and whether it can be served |
 //! | `list` | what is known of one trust list: lazy with a recipe, or complete |
 //! | `bucket` | where GnuTLS puts a certificate in a list |
 //! | `fill` | putting certificates into a list, or into a private one |
@@ -47,6 +47,7 @@ pub mod lifecycle;
 pub mod list;
 pub mod load;
 pub mod log;
+pub mod probe;
 pub mod server;
 pub mod verify;
 

@@ -14,6 +14,8 @@ use crate::hook::{Caller, shielded};
 use crate::process;
 
 static ASKS: AtomicBool = AtomicBool::new(false);
+/// All lists with names are complete. Until then each thread that is going to ask completes them, or waits for who does.
+static READY: AtomicBool = AtomicBool::new(false);
 
 /// Whether a session of this process was told to ask: then no list with names is lazy.
 pub fn asks_clients() -> bool {
@@ -22,12 +24,13 @@ pub fn asks_clients() -> bool {
 
 /// `gnutls_certificate_server_set_request`. The first that is not `GNUTLS_CERT_IGNORE` completes all lists with names.
 pub extern "C-unwind" fn set_request(session: *mut Session, request: c_uint, caller: Caller) {
-    if request != 0 && process::enabled() && !asks_clients() {
+    if request != 0 && process::enabled() && !READY.load(Ordering::Acquire) {
         shielded(|| {
             // A load that does not see this has its source in a list before we come to that, because it looks with the list's
             // lock held.
             ASKS.store(true, Ordering::SeqCst);
             fill::complete_where(Source::has_names);
+            READY.store(true, Ordering::Release);
             Some(())
         });
     }

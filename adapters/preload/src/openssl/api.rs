@@ -126,6 +126,11 @@ functions! {
         X509_LOOKUP_by_subject_ex:
             fn(*mut X509_LOOKUP, c_int, *const X509_NAME, *mut X509_OBJECT, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
         X509_LOOKUP_store: fn() -> *mut X509_LOOKUP_METHOD;
+        X509_LOOKUP_get_method_data: fn(*const X509_LOOKUP) -> *mut c_void;
+        X509_LOOKUP_meth_get_new_item: fn(*const X509_LOOKUP_METHOD) -> *mut c_void;
+        X509_LOOKUP_meth_get_free: fn(*const X509_LOOKUP_METHOD) -> *mut c_void;
+        X509_LOOKUP_meth_get_ctrl: fn(*const X509_LOOKUP_METHOD) -> *mut c_void;
+        X509_LOOKUP_meth_get_get_by_subject: fn(*const X509_LOOKUP_METHOD) -> *mut c_void;
         X509_NAME_hash: fn(*const X509_NAME) -> c_ulong;
         X509_NAME_hash_ex: fn(*const X509_NAME, *mut OSSL_LIB_CTX, *const c_char, *mut c_int) -> c_ulong;
         X509_load_cert_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;

@@ -21,7 +21,7 @@ use crate::openssl::library::{Served, transparent};
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::order::Event;
 use crate::openssl::store::{HashedDirectory, LookupKind, StoreState, tracked_lookup};
-use crate::openssl::{directory_file, enumerate, lookup};
+use crate::openssl::{by_dir, directory_file, enumerate, lookup as answering};
 use crate::process;
 
 /// `X509_LOOKUP_by_subject`: what a search calls in 1.1.1. From 3.0 on it only calls the other.
@@ -35,7 +35,7 @@ pub extern "C-unwind" fn by_subject(
     let tracked = tracked_lookup(lookup);
     prepare(tracked, caller);
     let state = of_directories(tracked).filter(|state| state.served().is_some_and(Served::is_before_3_0));
-    if serve(state, kind, name, ret, caller) {
+    if serve(state, lookup, kind, name, ret, caller) {
         return 1;
     }
     let library = tracked.map(|(state, _)| state.library);
@@ -55,7 +55,7 @@ pub extern "C-unwind" fn by_subject_ex(
     let tracked = tracked_lookup(lookup);
     prepare(tracked, caller);
     let state = of_directories(tracked).filter(|_| context.is_null() && properties.is_null());
-    if serve(state, kind, name, ret, caller) {
+    if serve(state, lookup, kind, name, ret, caller) {
         return 1;
     }
     let library = tracked.map(|(state, _)| state.library);
@@ -76,6 +76,7 @@ fn of_directories(tracked: Option<(&StoreState, LookupKind)>) -> Option<&StoreSt
 /// Whether the search was answered. If not, nothing was done.
 fn serve(
     state: Option<&StoreState>,
+    lookup: *const X509_LOOKUP,
     kind: c_int,
     name: *const X509_NAME,
     ret: *mut X509_OBJECT,
@@ -85,14 +86,19 @@ fn serve(
     if kind != X509_LU_X509 || name.is_null() || ret.is_null() || !state.library.contains(caller) {
         return false;
     }
-    let Some(errno) = guarded(|| search(state, name, ret)) else { return false };
+    let Some(errno) = guarded(|| search(state, lookup, name, ret)) else { return false };
     // SAFETY: the location is this thread's own. libcrypto's last call that sets it is the look that finds nothing.
     unsafe { *libc::__errno_location() = errno };
     true
 }
 
 /// Answers with a certificate of the first directory; the result is what the look behind its file left in `errno`.
-fn search(state: &StoreState, name: *const X509_NAME, ret: *mut X509_OBJECT) -> Option<c_int> {
+fn search(
+    state: &StoreState,
+    lookup: *const X509_LOOKUP,
+    name: *const X509_NAME,
+    ret: *mut X509_OBJECT,
+) -> Option<c_int> {
     let served = state.served()?;
     let directory = state.directories.iter().next().filter(|directory| directory.is_pem)?;
     let usable = state.linked
@@ -101,12 +107,17 @@ fn search(state: &StoreState, name: *const X509_NAME, ret: *mut X509_OBJECT) -> 
         && !state.exposed.load(Ordering::Acquire)
         && !enumerate::holds_store_lock(state.store)
         && state.library.originals.is_global_context()
+        // SAFETY: the lookup was made so, and libcrypto is searching it; the version was asked for above.
+        && unsafe { by_dir::searches_first(state.library, served, lookup, &directory.path) }?
         // SAFETY: libcrypto passes an object. One that holds something would lose it here, and keep it there.
         && unsafe { (served.api.X509_OBJECT_get_type)(ret) } == X509_LU_NONE;
     if !usable {
         return None;
     }
-    let subject = materialise::canonical(&served.api, name)?;
+    let subject = {
+        let _marked = Marked::new(served);
+        materialise::canonical(&served.api, name)?
+    };
     let hash = subject.subject_hash().to_string();
     let file = file_of(directory, &hash, 0)?;
     let is_known = process::current().cache.holds_cafile(Path::new(OsStr::from_bytes(file.to_bytes())));
@@ -127,7 +138,7 @@ fn search(state: &StoreState, name: *const X509_NAME, ret: *mut X509_OBJECT) -> 
     // SAFETY: no preconditions. A search that finds something forgets all errors, those of before included.
     unsafe { (served.api.ERR_clear_error)() };
     // SAFETY: libcrypto's own object, which is empty; the store has a reference to the certificate.
-    (unsafe { lookup::answer(&served.api, ret, found) } == 1).then_some(errno)
+    (unsafe { answering::answer(&served.api, ret, found) } == 1).then_some(errno)
 }
 
 /// `dir/0123abcd.0`

@@ -78,6 +78,11 @@ impl Libcrypto {
         self.object.contains(caller.address())
     }
 
+    /// Whether a function is of this libcrypto itself.
+    pub fn defines(&self, function: usize) -> bool {
+        self.object.contains(function)
+    }
+
     fn defining(address: usize) -> Option<&'static Libcrypto> {
         static REGISTERING: ForkLock = ForkLock::new();
         let known = || Libcrypto::loaded().find(|library| library.object.contains(address));

@@ -13,10 +13,12 @@
 //! | `order`, `noted`, `held` | the order in which an eager load would have left them |
 //! | `lookup` | the lookup method that answers when a verification asks |
 //! | `capath`, `directory_file`, `directory_search` | hashed directories, their files, and searches in them |
+//! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
 //! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `lifecycle`, `ca_names` | entry points |
 
 pub mod api;
+pub mod by_dir;
 pub mod ca_names;
 pub mod capath;
 pub mod contested;

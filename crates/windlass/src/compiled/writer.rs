@@ -149,14 +149,7 @@ struct Lock<'a> {
     directory: &'a Path,
     /// The directory that was found trustworthy: names are looked up in it, whatever comes to lie at the path.
     within: OwnedFd,
-    file: OwnedFd,
-}
-
-impl Drop for Lock<'_> {
-    fn drop(&mut self) {
-        // Closing would not do: a child that another thread has forked meanwhile may have the descriptor for long.
-        let _ = flock(&self.file, FlockOperation::Unlock);
-    }
+    _file: OwnedFd,
 }
 
 impl Lock<'_> {
@@ -172,7 +165,7 @@ impl Lock<'_> {
         let start = Instant::now();
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Lock { directory, within, file }),
+                Ok(()) => return Ok(Lock { directory, within, _file: file }),
                 Err(Errno::WOULDBLOCK) if start.elapsed() < patience => std::thread::sleep(STEP),
                 Err(Errno::WOULDBLOCK) => return Err(WriteError::Locked { path }),
                 Err(Errno::INTR) => {}

@@ -66,6 +66,14 @@ fn attempt(path: &Path, system: &dyn System) -> Result<Option<File>, LoadError> 
     Ok(Some(File { bytes, identity: before, believed }))
 }
 
+/// Whether this process can open the path, and gets to this very file. Looking at a path and access(2) don't tell: Landlock and
+/// AppArmor refuse only then.
+pub(crate) fn opens(path: &Path, wanted: &Identity) -> bool {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let found = rustix::fs::open(path, flags, Mode::empty()).and_then(rustix::fs::fstat);
+    found.is_ok_and(|found| identity(path, &found).is_ok_and(|found| found == *wanted))
+}
+
 /// Reads to the end. Memory follows what was read, not what the file system says the size is: that is only believed if it
 /// is small. With one byte more than that the end is seen without growing.
 fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError> {

@@ -1,6 +1,6 @@
 //! What trust is loaded from: how it is looked at, and how it is read.
 
-mod cafile;
+pub(crate) mod cafile;
 mod capath;
 mod certdata;
 pub(crate) mod p11_kit;
