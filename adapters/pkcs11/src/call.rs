@@ -45,7 +45,7 @@ pub unsafe fn write<T: Copy>(to: *mut T, value: T) -> Answer {
     unsafe { write_all(to, &[value]) }
 }
 
-/// As [`write`], of several.
+/// As [`write()`], of several.
 ///
 /// # Safety
 /// `to` is null, or valid for writes of as many `T`.
