@@ -12,6 +12,7 @@ use crate::hook::Caller;
 use crate::image::Image;
 use crate::labels::Bypass;
 use crate::object::{self, Object};
+use crate::process;
 
 /// The oldest that is served. Tested are 3.7.9 and 3.8.
 const OLDEST: [u32; 3] = [3, 7, 0];
@@ -127,7 +128,8 @@ impl Libgnutls {
         let free: *const unsafe extern "C-unwind" fn(*mut c_void) = find(c"gnutls_free").cast_const().cast();
         let served = match api {
             Some(api) if !free.is_null() && is_known_version(&api) => {
-                if shows_its_calls(&object) && probe::sees_calls(&object, &api) {
+                // Where nothing is served, nothing is called that the program has not called.
+                if process::enabled() && shows_its_calls(&object) && probe::sees_calls(&object, &api) {
                     Ok(Served { api, free })
                 } else {
                     Err(Bypass::HiddenCalls)

@@ -29,6 +29,7 @@ thread_local! {
 /// Makes and frees credentials. Whether both calls of the library's own were seen.
 pub fn sees_calls(object: &Object, api: &Required) -> bool {
     let probe = Probe { object, api, begun: Cell::new(false), ended: Cell::new(false) };
+    let _errno = hook::KeptErrno::new();
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let _active = Active(ACTIVE.replace((&raw const probe).cast()));
