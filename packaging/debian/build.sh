@@ -79,11 +79,12 @@ sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@SIZE@
     $here/control.in >"$root/DEBIAN/control"
 echo /etc/ca-certificates/update.d/windlass >"$root/DEBIAN/conffiles"
 (cd "$root" && find usr -type f | sort | xargs md5sum) >"$root/DEBIAN/md5sums"
-for script in postinst prerm postrm; do
-    sed "s|@LIBRARY@|/usr/lib/$multiarch/windlass/libwindlass_preload.so|" $here/$script >"$root/DEBIAN/$script"
+hook=$(sha256sum "$root/etc/ca-certificates/update.d/windlass" | cut -d ' ' -f 1)
+for script in preinst postinst prerm postrm; do
+    sed -e "s|@LIBRARY@|/usr/lib/$multiarch/windlass/libwindlass_preload.so|" -e "s|@HOOK@|$hook|" $here/$script >"$root/DEBIAN/$script"
 done
 chmod 644 "$root/DEBIAN"/*
-chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
+chmod 755 "$root/DEBIAN/preinst" "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
 
 package="$output/windlass_${version}_$architecture.deb"
 dpkg-deb --root-owner-group -Zxz --build "$root" "$work/package.deb" >/dev/null

@@ -182,6 +182,36 @@ def without_package(root, package):
     assert_same(before, root.tree())
 
 
+def over_an_installation(root, package):
+    """the package installs over `windlass install` without a question, both go again, and leave the tree as it was"""
+    unpacked(root, package)
+    before = root.tree()
+    root.run("/srv/packages/windlass", "install", "--machine", "--yes")
+    result = package.install(root)
+    assert "onfiguration file" not in result.stdout + result.stderr, result.stdout + result.stderr
+    assert "/usr/bin/windlass compile" in (root / HOOK).read_text()
+    assert root.run("dpkg", "--verify", "windlass").stdout == ""
+    assert_quiet(root)
+    root.run("windlass", "uninstall", "--yes")
+    assert root.run("dpkg", "--verify", "windlass").stdout == "", "the hook is the package's now"
+    assert os.path.exists(root / HOOK)
+    assert_quiet(root)
+    root.run("dpkg", "--purge", "windlass")
+    assert_same(before, root.tree())
+
+
+def edited_hook(root, package):
+    """a hook that somebody has edited is kept over the package's installation, as dpkg is told to"""
+    unpacked(root, package)
+    root.run("/srv/packages/windlass", "install", "--yes")
+    with open(root / HOOK, "a", encoding="utf-8") as hook_file:
+        hook_file.write("# mine\n")
+    edited = (root / HOOK).read_text()
+    root.run("dpkg", "--force-confold", "--install", package.put(root))
+    assert (root / HOOK).read_text() == edited
+    root.run("dpkg", "--force-confold", "--purge", "windlass")
+
+
 def wrong_library(root, package):
     """a library that programs can't load is never named"""
     unpacked(root, package)
@@ -335,5 +365,5 @@ def add_root(root):
 
 
 ALL = [same_bytes, contents, install_and_purge, compiled_at_once, hook, hook_never_fails, no_certificates, machine_and_remove,
-       service_and_purge, named_by_hand, environment_of_others, without_package, wrong_library, read_only,
+       service_and_purge, named_by_hand, environment_of_others, without_package, over_an_installation, edited_hook, wrong_library, read_only,
        full_disk, killed]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::alias;
 use super::place::{Last, Place};
 use super::plan::{Content, Context, Foreign, NewFile, Plan};
 use super::record::{Record, Target};
@@ -22,6 +23,9 @@ pub fn plan(
 ) -> Result<(), Failure> {
     let unit = unit_name(name)?;
     let place = context.place;
+    if let Some(real) = alias::target(place, &unit) {
+        return Err(refuse_alias(&unit, &real));
+    }
     let files = files_of(place, &unit);
     if !files.iter().any(|file| file.is_unit) {
         let what = format!("service {unit}");
@@ -100,6 +104,12 @@ fn refuse(unit: &str, path: &Path, why: &str) -> Failure {
     Failure::new(Exit::Failure, format!("can't activate Windlass for {unit}"), format!("{} {why}", path.display()))
 }
 
+fn refuse_alias(unit: &str, real: &str) -> Failure {
+    let why = format!("it is another name of {real}");
+    Failure::new(Exit::Failure, format!("can't activate Windlass for {unit}"), why)
+        .advise(format!("windlass install --service {real}"))
+}
+
 /// Our drop-in of a service.
 pub fn drop_in(unit: &str) -> PathBuf {
     Path::new("/etc/systemd/system").join(format!("{unit}.d")).join(DROP_IN)
@@ -139,7 +149,9 @@ fn files_of(place: &Place, unit: &str) -> Vec<UnitFile> {
     if let Some(path) = names.iter().flat_map(|name| in_directories(name)).find(is_there) {
         files.push(UnitFile { path, is_unit: true });
     }
-    let mut folders: Vec<String> = names.iter().map(|name| format!("{name}.d")).collect();
+    // Drop-ins count under each name of a unit.
+    let aliases = alias::names_of(place, unit);
+    let mut folders: Vec<String> = names.iter().chain(&aliases).map(|name| format!("{name}.d")).collect();
     // foo-bar-.service.d, foo-.service.d, service.d
     let stem = unit.trim_end_matches(".service");
     folders.extend(stem.match_indices('-').rev().map(|(at, _)| format!("{}.service.d", &stem[..=at])));

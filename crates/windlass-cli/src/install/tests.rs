@@ -395,6 +395,18 @@ fn what_is_in_the_way_is_refused() {
     assert!(said.contains("read after"), "{said}");
     let said = refusal(&|world| world.write(unit, "[Service]\nRootDirectory=/srv/jail\n"));
     assert!(said.contains("RootDirectory=/srv/jail"), "{said}");
+    let link = |world: &World, from: &str, to: &str| std::os::unix::fs::symlink(to, world.root().join(from)).unwrap();
+    let said = refusal(&|world| {
+        fs::rename(world.root().join(&unit[1..]), world.root().join("usr/lib/systemd/system/site.service")).unwrap();
+        link(world, "etc/systemd/system/web.service", "/usr/lib/systemd/system/site.service");
+    });
+    assert!(said.contains("--service site.service"), "{said}");
+    // A drop-in of another name of the unit is one of the unit.
+    let said = refusal(&|world| {
+        link(world, "etc/systemd/system/www.service", unit);
+        world.write("/etc/systemd/system/www.service.d/zz.conf", "[Service]\nEnvironment=LD_PRELOAD=/a.so\n")
+    });
+    assert!(said.contains("www.service.d/zz.conf") && said.contains("read after"), "{said}");
 }
 
 #[test]
