@@ -83,7 +83,7 @@ pub fn everything(state: &StoreState) {
 
 /// Adds every registered anchor of a subject. To be called with the state's lock held. The result is the first of them.
 pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Option<*mut X509> {
-    let (mut first, mut missing, mut marks, mut seen) = (None, Vec::new(), Vec::new(), HashSet::new());
+    let (mut first, mut missing, mut marks, mut seen) = (None, Vec::new(), Vec::new(), Distinct::default());
     for registration in state.registrations.iter() {
         let snapshot = &registration.snapshot;
         for index in arranged(snapshot.roots.by_subject(name)) {
@@ -108,6 +108,33 @@ pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Opt
     }
     marks.into_iter().for_each(|(registration, index)| registration.mark(index));
     first
+}
+
+/// Certificates of one subject, each once. There is one nearly always, and hashing it would be a quarter of what a lookup costs.
+#[derive(Default)]
+struct Distinct<'a> {
+    few: Vec<&'a [u8]>,
+    many: HashSet<&'a [u8]>,
+}
+
+impl<'a> Distinct<'a> {
+    /// More are not compared one by one.
+    const FEW: usize = 16;
+
+    /// Whether it is new.
+    fn insert(&mut self, der: &'a [u8]) -> bool {
+        if !self.many.is_empty() {
+            return self.many.insert(der);
+        }
+        if self.few.contains(&der) {
+            return false;
+        }
+        self.few.push(der);
+        if self.few.len() > Self::FEW {
+            self.many.extend(self.few.drain(..));
+        }
+        true
+    }
 }
 
 /// Adds certificates of one subject, of which the store's memory holds none. No other thread sees some of them without the
@@ -251,5 +278,20 @@ pub fn complete(state: &StoreState, served: &Served) {
             }
         }
         registration.complete.store(whole, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Distinct;
+
+    #[test]
+    fn each_is_new_once_however_many_there_are() {
+        let names: Vec<[u8; 2]> = (0..100_u8).map(|number| [number, number / 7]).collect();
+        let mut distinct = Distinct::default();
+        for (at, name) in names.iter().enumerate() {
+            assert!(distinct.insert(name), "{at} is new");
+            assert!(!distinct.insert(name) && !distinct.insert(&names[at / 2]), "{at} again");
+        }
     }
 }
