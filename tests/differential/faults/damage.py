@@ -7,7 +7,7 @@ from .lab import FRESH, MALFORMED, STALE
 
 HEADER = {"magic": 0, "version": 8, "header length": 12, "length": 16, "checksum": 24, "last byte of the checksum": 39,
           "kind": 40, "believed": 44, "anchors": 48, "files": 52, "source bytes": 56}
-BOTH = ("driver", "python3")
+ALL = ("driver", "python3", "gnutls")
 
 
 def run(lab):
@@ -20,17 +20,17 @@ def run(lab):
 
 
 def believed(place):
-    for program in BOTH:
+    for program in ALL:
         place.unmoved("the store as compiled", lambda: place.put(place.honest), FRESH, (program,))
         place.moved("a lie that nothing gives away", lambda: place.put(place.lie), program)
-    place.unmoved("the store of an earlier content", lambda: place.put(place.stale), STALE, BOTH)
+    place.unmoved("the store of an earlier content", lambda: place.put(place.stale), STALE, ALL)
 
 
 def lengths(place):
     whole = len(place.lie)
     ends = {offset for offset, _ in store_file.sections(place.lie).values()}
     for length in sorted({0, 1, 7, 8, 11, 39, 40, 63, store_file.HEADER - 1, *ends, whole - 1}):
-        programs = BOTH if length in (0, whole - 1) else BOTH[:1]
+        programs = ALL if length in (0, whole - 1) else ALL[:1]
         place.unmoved(f"truncated to {length} of {whole} bytes", lambda: place.put(place.lie[:length]), MALFORMED, programs)
     for more in (b"\0", b"x" * 4096):
         place.unmoved(f"{len(more)} bytes too long", lambda: place.put(place.lie + more), MALFORMED)
@@ -49,7 +49,7 @@ def flips(place):
     for name, offset in classes.items():
         place.unmoved(f"flipped: {name}", lambda: place.put(flipped(place.lie, offset)), MALFORMED)
     for name in ("magic", "checksum", "middle of state", "middle of der", "last byte of der"):
-        place.unmoved(f"flipped: {name}", lambda: place.put(flipped(place.lie, classes[name])), MALFORMED, ("python3",))
+        place.unmoved(f"flipped: {name}", lambda: place.put(flipped(place.lie, classes[name])), MALFORMED, ALL[1:])
 
 
 def flipped(content, offset, bit=0):

@@ -60,6 +60,8 @@ class Lab:
         shutil.copy(builds.driver("system"), self.driver)
         self.at_call = builds.compile_c([HERE / "process" / "at_call.c"], builds.WORK / "bin" / "at_call.so",
                                         "system", ("-shared", "-fPIC"), libraries=())
+        self.trust_list = builds.compile_c([HERE / "process" / "trust_list.c"], builds.WORK / "bin" / "trust_list", "system",
+                                           libraries=("-lgnutls",))
         for name in ("library", "at_call"):
             copy = self.home / f"{name}.so"
             shutil.copy(getattr(self, name), copy)
@@ -153,7 +155,8 @@ class Place:
         """{name: (command, script)}: each makes two contexts."""
         python = ["/usr/bin/python3", "-I", self.lab.home / "verdicts.py", self.bundle, self.folder / "leaf.key",
                   self.folder / "leaf0.pem", self.folder / "leaf1.pem"]
-        return {"driver": ([self.lab.driver, "script"], self.script(0, 1)), "python3": (python, None)}
+        gnutls = [self.lab.trust_list, self.bundle, "leaf0.pem", "leaf1.pem"]
+        return {"driver": ([self.lab.driver, "script"], self.script(0, 1)), "python3": (python, None), "gnutls": (gnutls, None)}
 
     def both(self, arrange, program="driver", script=None, command=None, **how):
         """The two runs, each after `arrange`."""
