@@ -18,7 +18,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test bench lint setup build build-sabotage openssl test-unit test-differential \
-	test-broken test-compiled test-process test-e2e test-memory test-gnutls gnutls test-pkcs11 test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
+	test-broken test-compiled test-process test-e2e test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -27,7 +27,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 	bench/demo.sh
 
 # The order is from quick to slow.
-test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-pkcs11 test-packaging ## installs what the tests need and runs them all
+test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 test-certdata test-packaging ## installs what the tests need and runs them all
 
 bench: build ## measures against the stock libraries, keeps the raw samples
 	bench/run.sh
@@ -51,6 +51,9 @@ openssl: ## OpenSSL 1.1.1w, 3.5 and 4.0 under target/openssl
 
 gnutls: ## GnuTLS 3.8 under target/gnutls, from Debian's sources
 	tests/gnutls/build.sh
+
+pkcs11: ## the newest p11-kit and NSS under target/pkcs11, from Debian
+	tests/pkcs11/build.sh
 
 test-unit: build openssl ## cargo test for the workspace
 	WINDLASS_PRELOAD_LIBRARY=$(abspath $(LIBRARY)) WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) \
@@ -90,8 +93,28 @@ test-gnutls: build build-sabotage openssl gnutls ## the same scripts of GnuTLS c
 test-e2e: build ## real programs against local servers
 	tests/e2e/run.sh
 
-test-pkcs11: build ## consumers of PKCS#11 trust, with the token and with p11-kit-trust (as root)
+test-add-ca: build openssl gnutls ## `run --add-ca` with real programs: who trusts the added CA, and that nothing is left (as root)
+	tests/add-ca/run.sh
+
+test-pkcs11: build pkcs11 ## consumers of PKCS#11 trust, with the token and with p11-kit-trust, the machine's and the newest (as root)
+	WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) P11_KIT_TRUST=$(abspath $(or $(WINDLASS_TEST_TARGET),target)/pkcs11/p11-kit-trust.so) \
+	    $(CARGO) test --release -p windlass-pkcs11 --test as_p11_kit --test combinations --test reader_mutation
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/pkcs11/run.sh
+
+test-certdata: build ## Mozilla's certdata.txt, from Debian's sources, read by the token and by another reader
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/certdata/run.sh
+
+test-trace: build ## `windlass trace` on real programs, its findings against strace, its page in Chromium
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/trace/run.sh
+
+test-trace-library: build openssl gnutls ## what the trace library records, against callgrind's counts; and that no program can tell it is there (as root)
+	$(PYTHON) tests/trace/library.py --library $(CARGO_TARGET_DIR)/release/libwindlass_trace.so
+
+test-top: build ## what windlass top counts, against strace; its terminal; without root
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/top/run.sh
+
+test-doctor: build ## what windlass doctor finds, and what OpenSSL makes of the same files
+	WINDLASS=$(CARGO_TARGET_DIR)/release/windlass tests/doctor/run.sh
 
 test-packaging: build ## the Debian package and `windlass install` in a minimal system, and piuparts
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh

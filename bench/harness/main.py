@@ -13,8 +13,9 @@ import report
 from gnutls import ROWS as GNUTLS_ROWS
 from measure import World, environment
 from rows import ROWS as OPENSSL_ROWS
+from trust_token import ROWS as TOKEN_ROWS
 
-ROWS = OPENSSL_ROWS | GNUTLS_ROWS
+ROWS = OPENSSL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 CC = ("cc", "-O2", "-pthread")

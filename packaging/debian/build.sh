@@ -12,6 +12,8 @@ target=${CARGO_TARGET_DIR:-target}
 output=${1:-$target/debian}
 windlass=${WINDLASS:-$target/release/windlass}
 library=${WINDLASS_PRELOAD_LIBRARY:-$target/release/libwindlass_preload.so}
+trace=${WINDLASS_TRACE_LIBRARY:-$target/release/libwindlass_trace.so}
+token=${WINDLASS_PKCS11_LIBRARY:-$target/release/libwindlass_pkcs11.so}
 here=packaging/debian
 
 architecture=$(dpkg --print-architecture)
@@ -35,8 +37,13 @@ put() { # mode, file, path in the package
 
 put 755 "$windlass" usr/bin/windlass
 put 644 "$library" "usr/lib/$multiarch/windlass/libwindlass_preload.so"
+put 644 "$trace" "usr/lib/$multiarch/windlass/libwindlass_trace.so"
+# p11-kit's directory for modules. Nothing loads it there before somebody links the configuration file (docs/pkcs11.md).
+put 644 "$token" "usr/lib/$multiarch/pkcs11/libwindlass_pkcs11.so"
+put 644 packaging/p11-kit/p11-kit-trust.module usr/share/windlass/p11-kit/p11-kit-trust.module
 # --strip-unneeded leaves what the dynamic linker needs, and the notes that say which build it was.
-strip --strip-unneeded "$root/usr/bin/windlass" "$root/usr/lib/$multiarch/windlass/libwindlass_preload.so"
+strip --strip-unneeded "$root/usr/bin/windlass" "$root/usr/lib/$multiarch/windlass/libwindlass_preload.so" \
+    "$root/usr/lib/$multiarch/windlass/libwindlass_trace.so" "$root/usr/lib/$multiarch/pkcs11/libwindlass_pkcs11.so"
 put 755 packaging/hook/windlass etc/ca-certificates/update.d/windlass
 put 644 packaging/systemd/windlass-compile.path usr/lib/systemd/system/windlass-compile.path
 put 644 packaging/systemd/windlass-compile.service usr/lib/systemd/system/windlass-compile.service
@@ -71,7 +78,8 @@ mkdir "$work/debian" "$root/DEBIAN"
 : >"$root/DEBIAN/control"
 printf 'Source: windlass\n\nPackage: windlass\nArchitecture: any\n' >"$work/debian/control"
 depends=$(cd "$work" && dpkg-shlibdeps -O -eroot/usr/bin/windlass \
-    "-eroot/usr/lib/$multiarch/windlass/libwindlass_preload.so" | sed -n 's/^shlibs:Depends=//p')
+    "-eroot/usr/lib/$multiarch/windlass/libwindlass_preload.so" "-eroot/usr/lib/$multiarch/windlass/libwindlass_trace.so" \
+    "-eroot/usr/lib/$multiarch/pkcs11/libwindlass_pkcs11.so" | sed -n 's/^shlibs:Depends=//p')
 [ -n "$depends" ]
 
 size=$(find "$root" -path "$root/DEBIAN" -prune -o -type f -printf '%s\n' | awk '{ n += int(($1 + 1023) / 1024) } END { print n }')

@@ -4,9 +4,15 @@
 #
 #   tests/packaging/base.sh DIRECTORY              without systemd, as in most containers
 #   tests/packaging/base.sh DIRECTORY systemd      with it, ready to boot
+#   tests/packaging/base.sh DIRECTORY trust        with p11-kit and GnuTLS's commands
 set -eu
 . /etc/os-release
 variant=${2:-}
+case $variant in
+systemd) more=systemd-sysv ;;
+trust) more=gnutls-bin,p11-kit,p11-kit-modules ;;
+*) more= ;;
+esac
 archive=$1/base-${variant:+$variant-}$VERSION_CODENAME-$(dpkg --print-architecture).tar
 if [ ! -e "$archive" ]; then
     mkdir -p "$1"
@@ -18,7 +24,7 @@ if [ ! -e "$archive" ]; then
         exit 1
     fi
     # shellcheck disable=SC2086
-    mmdebstrap --quiet --mode=root --variant=essential --include=apt,ca-certificates,openssl${variant:+,systemd-sysv} \
+    mmdebstrap --quiet --mode=root --variant=essential --include=apt,ca-certificates,openssl${more:+,$more} \
         --format=tar "$VERSION_CODENAME" "$archive.new" $sources >&2
     mv "$archive.new" "$archive"
 fi

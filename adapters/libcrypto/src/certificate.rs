@@ -22,6 +22,11 @@ impl<'l> Certificate<'l> {
         Some((certificate, end as usize - der.as_ptr() as usize))
     }
 
+    /// For a call; it stays ours.
+    pub fn as_ptr(&self) -> *mut X509 {
+        self.x509.as_ptr()
+    }
+
     /// Whether `i2d_X509` gives these bytes. `buffer` is only room, kept from one certificate to the next.
     pub fn encodes_as(&self, der: &[u8], buffer: &mut Vec<u8>) -> bool {
         let x509 = self.x509.as_ptr();

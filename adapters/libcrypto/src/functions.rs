@@ -5,6 +5,10 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
 /// A certificate of libcrypto.
 pub enum X509 {}
 
+/// A store of libcrypto.
+#[allow(non_camel_case_types, reason = "the name is libcrypto's")]
+pub enum X509_STORE {}
+
 /// An opened object. It is never closed: libcrypto registers functions that run when the process ends.
 #[derive(Clone, Copy)]
 pub struct Handle(*mut c_void);
@@ -76,5 +80,14 @@ functions! {
     /// The key stays the certificate's own; null if it could not be decoded.
     fn X509_get0_pubkey(*const X509) -> *mut c_void;
     fn X509_subject_name_hash(*const X509) -> c_ulong;
+    fn X509_STORE_new() -> *mut X509_STORE;
+    fn X509_STORE_free(*mut X509_STORE);
+    fn X509_STORE_load_locations(*mut X509_STORE, *const c_char, *const c_char) -> c_int;
+    /// The store takes a reference of its own.
+    fn X509_STORE_add_cert(*mut X509_STORE, *mut X509) -> c_int;
+    /// The oldest error of this thread; it stays in the queue.
+    fn ERR_peek_error() -> c_ulong;
+    /// A text that is never freed, or null.
+    fn ERR_reason_error_string(c_ulong) -> *const c_char;
     fn ERR_clear_error();
 }

@@ -1,4 +1,4 @@
-//! The libcryptos of this machine, as judges of what goes into a compiled store.
+//! The libcryptos of this machine, as judges of what goes into a compiled store, and of what the doctor looks at.
 //!
 //! The core reads a strict subset of what OpenSSL accepts, and its tests compare the two. A compiled store is believed
 //! later, by processes that parse nothing: so each certificate is shown to libcrypto itself, once, when the store is
@@ -21,6 +21,8 @@ mod certificate;
 mod functions;
 mod judge;
 mod library;
+mod load;
 
 pub use judge::{Judgement, Objection, Refused};
 pub use library::{Libcrypto, OpenError};
+pub use load::NotLoaded;

@@ -1,4 +1,4 @@
-//! What judging leaves behind. The only test of this program: others in the same process would be counted with it.
+//! What judging and loading leave behind. The only test of this program: others in the same process would be counted with it.
 
 use std::ffi::{c_int, c_ulong};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,15 @@ fn nothing_is_left_behind() {
     // Huge pages would count memory that was never asked for.
     // SAFETY: no memory of this process is named.
     assert_eq!(unsafe { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) }, 0);
-    let judge = || libcrypto.judge(&store, &mut |_| {}).unwrap();
+    let ders: Vec<&[u8]> = store.anchors().map(|anchor| anchor.der()).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let bad = directory.path().join("bad.pem");
+    std::fs::write(&bad, [&pem[..], b"-----BEGIN CERTIFICATE-----\n"].concat()).unwrap();
+    let judge = || {
+        libcrypto.judge(&store, &mut |_| {}).unwrap();
+        assert_eq!(libcrypto.load_certificates(&ders), ders.len());
+        assert!(libcrypto.load_file(&bad).is_err());
+    };
     judge();
     let before = own_kilobytes();
     for _ in 0..7 {

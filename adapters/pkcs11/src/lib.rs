@@ -3,7 +3,7 @@
 //!
 //! One file for each chapter of the specification has the functions: `general`, `slot`, `session`, `object`; what the
 //! token can't do is in `absent`. Each is one C function of two lines around one that can fail; `call` is the border.
-//! Nothing runs when the library is loaded, and nothing is read before somebody searches for objects.
+//! Loading the library sets up little (`process`), and nothing is read before somebody searches for objects.
 
 // The unwinder is linked in: to load libgcc_s.so.1 would cost more than all else that this library does.
 #[cfg(target_env = "gnu")]
@@ -18,6 +18,7 @@ mod interface;
 mod module;
 mod object;
 mod places;
+mod process;
 mod search;
 mod session;
 mod slot;

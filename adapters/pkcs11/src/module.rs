@@ -2,26 +2,30 @@
 //!
 //! A forked child has no module until it calls C_Initialize, as PKCS#11 wants it (2.40, 5.4); it never looks at what it got
 //! of its parent, where a thread that it has not may hold a lock.
+//!
+//! If one place can't be loaded, no token has objects: it may be that place that distrusts what another trusts.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cryptoki_sys::*;
 use windlass::compiled::Directories;
-use windlass::trust::TrustLocation;
+use windlass::trust::{TrustLocation, TrustStore};
 use windlass::{Config, MaxAge, TrustCache};
 
 use crate::call::{Answer, Refusal};
 use crate::places::{Place, environment};
+use crate::process;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
 
 /// The one of this process.
 pub struct Module {
-    /// 0 as long as no process has used it.
-    process: AtomicU32,
+    /// See [`process::id`]. 0 as long as no process has used it.
+    process: AtomicU64,
     state: Mutex<Option<State>>,
 }
 
@@ -38,14 +42,21 @@ pub struct State {
 pub struct Slot {
     pub id: CK_SLOT_ID,
     pub label: String,
-    location: TrustLocation,
-    cache: Arc<TrustCache>,
+    /// Its own among the places.
+    place: usize,
+    places: Arc<Places>,
     last: Mutex<Option<Arc<Snapshot>>>,
+}
+
+/// All places of the module.
+struct Places {
+    locations: Vec<TrustLocation>,
+    cache: TrustCache,
 }
 
 impl Module {
     const fn unused() -> Module {
-        Module { process: AtomicU32::new(0), state: Mutex::new(None) }
+        Module { process: AtomicU64::new(0), state: Mutex::new(None) }
     }
 
     /// Counts a user more, and sets up the tokens for the first.
@@ -58,17 +69,13 @@ impl Module {
         let variable = |name: &str| Some(environment(&std::ffi::CString::new(name).ok()?)?.to_owned());
         // How old a store may be is for programs that load often; a session looks at its source anyhow.
         let config = Config { max_age: MaxAge::Forever, stores: Directories::from_environment(variable) };
-        let cache = Arc::new(TrustCache::new(config, None));
-        let slot = |(place, id): (Place, CK_SLOT_ID)| {
-            Arc::new(Slot {
-                id,
-                label: place.label,
-                location: TrustLocation::new(place.path),
-                cache: Arc::clone(&cache),
-                last: Mutex::new(None),
-            })
+        let (labels, paths): (Vec<_>, Vec<_>) = places().into_iter().map(|place| (place.label, place.path)).unzip();
+        let locations = paths.into_iter().map(TrustLocation::new).collect();
+        let places = Arc::new(Places { locations, cache: TrustCache::new(config, None) });
+        let slot = |((place, label), id): ((usize, String), CK_SLOT_ID)| {
+            Arc::new(Slot { id, label, place, places: Arc::clone(&places), last: Mutex::new(None) })
         };
-        let slots = places().into_iter().zip(1..).map(slot).collect();
+        let slots = labels.into_iter().enumerate().zip(1..).map(slot).collect();
         *state = Some(State { uses: 1, slots, sessions: HashMap::new(), last_session: 0 });
     }
 
@@ -123,13 +130,13 @@ impl State {
 
 impl Slot {
     /// Where the trust of this token is.
-    pub fn path(&self) -> &std::path::Path {
-        self.location.path()
+    pub fn path(&self) -> &Path {
+        self.places.locations.get(self.place).map_or(Path::new(""), TrustLocation::path)
     }
 
     /// The objects as they are now. The same as before if nothing has changed.
     pub fn snapshot(&self) -> Answer<Arc<Snapshot>> {
-        let store = self.location.load(&self.cache).map_err(|_| Refusal(CKR_DEVICE_ERROR))?;
+        let store = self.places.load(self.place)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(snapshot) = last.as_ref().filter(|snapshot| Arc::ptr_eq(&snapshot.store, &store)) {
             return Ok(Arc::clone(snapshot));
@@ -140,16 +147,27 @@ impl Slot {
     }
 }
 
+impl Places {
+    /// What one place says now, if all places can be loaded.
+    fn load(&self, place: usize) -> Answer<Arc<TrustStore>> {
+        let mut wanted = None;
+        for (number, location) in self.locations.iter().enumerate() {
+            let store = location.load(&self.cache).map_err(|_| Refusal(CKR_DEVICE_ERROR))?;
+            if number == place {
+                wanted = Some(store);
+            }
+        }
+        wanted.ok_or(Refusal(CKR_SLOT_ID_INVALID))
+    }
+}
+
 /// The module of this process.
 pub fn current() -> &'static Module {
     static FIRST: Module = Module::unused();
     /// Of a forked process; null as long as there was no fork.
     static FORKED: AtomicPtr<Module> = AtomicPtr::new(ptr::null_mut());
-    static SILENT: Once = Once::new();
 
-    // A panic message would go to the host's standard error. This hook belongs to our own copy of std.
-    SILENT.call_once(|| std::panic::set_hook(Box::new(|_| {})));
-    let me = std::process::id();
+    let me = process::id();
     let seen = FORKED.load(Ordering::Acquire);
     // SAFETY: only pointers from Box::into_raw are stored, and none that was stored is ever freed.
     let known = unsafe { seen.as_ref() }.unwrap_or(&FIRST);

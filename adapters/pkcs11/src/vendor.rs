@@ -19,21 +19,9 @@ pub const CKA_NSS_CERT_SHA1_HASH: CK_ATTRIBUTE_TYPE = 0xCE53_63B4;
 pub const CKA_NSS_CERT_MD5_HASH: CK_ATTRIBUTE_TYPE = 0xCE53_63B5;
 pub const CKA_X_DISTRUSTED: CK_ATTRIBUTE_TYPE = 0xD844_4764;
 
-/// NSS's attributes from CKA_NSS_TRUST_SERVER_AUTH on, in the order of their numbers.
-const NSS_PURPOSES: [Purpose; 8] = [
-    Purpose::ServerAuth,
-    Purpose::ClientAuth,
-    Purpose::CodeSigning,
-    Purpose::EmailProtection,
-    Purpose::IpsecEndSystem,
-    Purpose::IpsecTunnel,
-    Purpose::IpsecUser,
-    Purpose::TimeStamping,
-];
-
 /// The purpose that one of NSS's attributes is about.
 pub fn nss_purpose(attribute: CK_ATTRIBUTE_TYPE) -> Option<Purpose> {
-    within(attribute, CKA_NSS_TRUST_SERVER_AUTH, CKA_NSS_TRUST_TIME_STAMPING, &NSS_PURPOSES)
+    within(attribute, CKA_NSS_TRUST_SERVER_AUTH, CKA_NSS_TRUST_TIME_STAMPING, &Purpose::ALL)
 }
 
 /// The key use that one of NSS's attributes is about.

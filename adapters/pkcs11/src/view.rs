@@ -79,11 +79,11 @@ fn certificate_attribute<'a>(certificate: &TrustCertificate<'a>, attribute: CK_A
     }
 }
 
-/// FALSE, or a time: NSS tells the two by their length.
+/// FALSE, or a time: NSS tells the two by their length. What is no time it gets as it stands, as from p11-kit.
 fn distrust_after(after: &DistrustAfter) -> Value<'_> {
     match after {
         DistrustAfter::Never => Value::truth(false),
-        DistrustAfter::Time { text, .. } => Value::bytes(text),
+        DistrustAfter::Time { text, .. } | DistrustAfter::Unreadable { text } => Value::bytes(text),
     }
 }
 

@@ -129,6 +129,28 @@ fn what_only_we_cannot_read_must_not_stay_trusted() {
 }
 
 #[test]
+fn no_token_trusts_while_another_place_cannot_be_read() {
+    let pki = Pki::new();
+    let one = pki.certificate("one", "/CN=One", &[CA]);
+    let ber = [&[0x30, 0x80], &der(&one)[4..], &[0, 0]].concat();
+    write(&pki.path("a/anchors/one.pem"), &one);
+    write(&pki.path("b/blocklist/two.pem"), pki.certificate("two", "/CN=Two", &[CA]));
+    let module = open(&ours(), &format!("{}:{}", pki.path("a").display(), pki.path("b").display()));
+    let slots = module.client().get_all_slots().unwrap();
+    let all = || -> Vec<_> {
+        let sessions = slots.iter().map(|slot| module.client().open_ro_session(*slot).unwrap());
+        sessions.map(|session| session.find_objects(&[class(CERTIFICATE)]).map(|found| found.len())).collect()
+    };
+    assert_eq!(all().into_iter().map(Result::unwrap).collect::<Vec<_>>(), [1, 1]);
+    write(&pki.path("b/blocklist/one.ber"), &ber);
+    for found in all() {
+        assert!(is(found.unwrap_err(), RvError::DeviceError));
+    }
+    std::fs::remove_file(pki.path("b/blocklist/one.ber")).unwrap();
+    assert_eq!(all().into_iter().map(Result::unwrap).collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
 fn each_initialisation_has_its_own_end() {
     let module = open(&ours(), "/etc/ssl/certs/ca-certificates.crt");
     let second = Pkcs11::new(ours()).unwrap();

@@ -35,6 +35,8 @@ labels! {
         Enumerations = "enumerations",
         /// Certificates that libcrypto refused although our reader had accepted them.
         ParseFailures = "parse-failures",
+        /// Loads of the machine's own trust that got the certificates of `windlass run --add-ca` as well.
+        AddedCa = "loads-with-added-ca",
     }
 }
 
@@ -55,6 +57,8 @@ labels! {
         Completions = "completions",
         /// Certificates that GnuTLS refused although they are in the profile.
         ParseFailures = "parse-failures",
+        /// Loads of the machine's own trust that got the certificates of `windlass run --add-ca` as well.
+        AddedCa = "loads-with-added-ca",
     }
 }
 

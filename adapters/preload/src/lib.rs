@@ -10,17 +10,14 @@
 unsafe extern "C" {}
 
 #[macro_use]
-mod foreign;
-#[macro_use]
-mod hook;
-mod append_list;
+extern crate windlass_interpose;
+
+use windlass_interpose::{append_list, callers, fork_lock, image, object, ptr_table};
+
+mod added;
 mod arranged;
-mod callers;
-mod fork_lock;
 mod gnutls;
-mod image;
+mod hook;
 mod labels;
-mod object;
 mod openssl;
 mod process;
-mod ptr_table;

@@ -2,7 +2,11 @@
 
 pub mod cache;
 pub mod compile;
+pub mod doctor;
 pub mod install;
+pub mod prune;
+pub mod top;
+pub mod trace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,15 +30,19 @@ Examples:
 const RUN_ABOUT: &str = "\
 Run PROGRAM with the Windlass preload library, so that it and its child processes load CA certificates once.
 
-Standard streams, signals and the exit status are those of PROGRAM: without --stats, windlass replaces itself with \
-PROGRAM; with --stats it stays as the parent, passes signals on (except real-time ones), and ends as PROGRAM ends. \
-An LD_PRELOAD that is already set is kept, behind the library.";
+Standard streams, signals and the exit status are those of PROGRAM: without --stats and --add-ca, windlass replaces itself with \
+PROGRAM; with them it stays as the parent, passes signals on (except real-time ones), and ends as PROGRAM ends. \
+An LD_PRELOAD that is already set is kept, behind the library.
+
+With --add-ca, PROGRAM and its child processes also trust the certificates in FILE, and nobody else does: for tests, in place of \
+installing a certificate. Nothing is written to any store, and nothing is left at the end.";
 
 const RUN_HELP: &str = "\
 Examples:
   windlass run -- python3 app.py
   windlass run --stats -- ruby -ropenssl -e 'OpenSSL::X509::Store.new.set_default_paths'
   windlass run --stats=json --stats-file=stats.json -- make check
+  windlass run --add-ca test-ca.pem -- make check
 
 Out of reach, and run without change: programs that are static, setuid, setgid or have file
 capabilities, are of another architecture or C library, or have a copy of OpenSSL or GnuTLS linked
@@ -47,7 +55,20 @@ Environment:
           seconds that a loaded source may be used (default 86400; 0: never keep; -1: for ever); a
           source that changed is read again at once, whatever its age
   WINDLASS_DISABLE
-          1: the library does nothing
+          1: the library does nothing; --add-ca then works by the variables below alone
+  TMPDIR
+          where the files of --add-ca are while PROGRAM runs (default: /run for root, XDG_RUNTIME_DIR
+          for others, else windlass-UID in /tmp, which stays)
+
+Variables that --add-ca sets:
+  SSL_CERT_FILE, REQUESTS_CA_BUNDLE, PIP_CERT, GIT_SSL_CAINFO, AWS_CA_BUNDLE, CARGO_HTTP_CAINFO,
+  GRPC_DEFAULT_SSL_ROOTS_FILE_PATH
+          a file with FILE and what the variable named before, or else the machine's own roots; some
+          others likewise, where they are set already
+  NODE_EXTRA_CA_CERTS, DENO_CERT, WINDLASS_ADD_CA
+          FILE, for programs that trust it beside their own roots
+  JDK_JAVA_OPTIONS
+          where there is a Java: a trust store; the java command prints a line that it has read this
 
 Report of --stats=json, one object on one line:
   schema       1; a larger number means a change that readers must know of
@@ -60,6 +81,9 @@ Report of --stats=json, one object on one line:
   unreachable  why the library can't have come to the program, where that is known; else null
   counters     every counter by section and name: {served: {function: calls}, bypass: {reason:
                calls}, cache: {...}, ...}; more may be added
+  add_ca       with --add-ca: {certificates: [{subject, sha256_fingerprint, file}], loads: loads of
+               OpenSSL and GnuTLS that they were added to, variables: {name: file}, left: {name: why
+               it was left as it was}}
 ";
 
 const LS_ABOUT: &str = "\
@@ -124,12 +148,25 @@ pub enum Command {
     /// Show or remove compiled stores
     #[command(after_long_help = format!("{}\n{}", cache::HELP, Exit::help_of("cache")), disable_help_subcommand = true)]
     Cache(cache::CacheArgs),
+    /// Say what is wrong with the trust stores of this machine
+    #[command(long_about = doctor::ABOUT, after_long_help = format!("{}\n{}", doctor::HELP, Exit::help_of("doctor")))]
+    Doctor(doctor::DoctorArgs),
+    /// Take away superfluous certificates, and put them back
+    #[command(long_about = prune::ABOUT, after_long_help = format!("{}\n{}", prune::HELP, Exit::help_of("prune")))]
+    Prune(prune::PruneArgs),
     /// Keep compiled stores fresh, and make programs load the library
     #[command(long_about = install::INSTALL_ABOUT)]
     Install(install::InstallArgs),
     /// Undo what install did
     #[command(long_about = install::UNINSTALL_ABOUT)]
     Uninstall(install::UninstallArgs),
+    /// Find out what a program spends on loading CA certificates
+    #[command(override_usage = "windlass trace [OPTIONS] [--] PROGRAM [ARGS]...")]
+    #[command(long_about = trace::ABOUT, after_long_help = format!("{}\n{}", trace::HELP, Exit::help_of("trace")))]
+    Trace(trace::TraceArgs),
+    /// Watch who opens CA bundles and hashed directories
+    #[command(long_about = top::ABOUT, after_long_help = format!("{}\n{}", top::HELP, Exit::help_of("top")))]
+    Top(top::TopArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = format!("{COMPLETIONS_HELP}\n{}", Exit::help_of("completions")))]
     Completions(CompletionsArgs),
@@ -161,6 +198,10 @@ pub struct RunArgs {
     /// Write the report to FILE instead of standard error
     #[arg(long, value_name = "FILE", requires = "stats")]
     pub stats_file: Option<PathBuf>,
+
+    /// Trust the CA certificates in FILE (PEM or DER), for this run only; can be given several times
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub add_ca: Vec<PathBuf>,
 
     /// The program, looked up in PATH as a shell would, and its arguments, passed on untouched
     // One list: what comes after the program is the program's, also where it looks like an option of ours.
@@ -202,7 +243,7 @@ pub struct CompletionsArgs {
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// The subcommand; without it, the page of windlass itself
-    #[arg(value_parser = ["run", "ls", "compile", "cache", "cache-status", "cache-clear", "install", "uninstall", "completions", "man"])]
+    #[arg(value_parser = ["run", "ls", "compile", "cache", "cache-status", "cache-clear", "doctor", "prune", "install", "uninstall", "trace", "top", "completions", "man"])]
     pub subcommand: Option<String>,
 }
 

@@ -19,6 +19,12 @@ pub enum Exit {
     StoreStale,
     /// A source lost so many anchors that `compile` did not believe it.
     StoreShrinks,
+    /// `doctor` found nothing worse than warnings.
+    DoctorWarnings,
+    /// `doctor` found errors.
+    DoctorErrors,
+    /// `doctor` found nothing, but could not look at everything.
+    DoctorBlind,
     /// `run` failed before it came to the program. 125 to 127 are those of env(1) and timeout(1).
     RunFailed,
     /// `run` found the program, but could not execute it.
@@ -29,7 +35,7 @@ pub enum Exit {
 
 impl Exit {
     /// All of them, in the order in which the help text lists them.
-    pub const ALL: [Exit; 10] = [
+    pub const ALL: [Exit; 13] = [
         Exit::Success,
         Exit::Failure,
         Exit::Usage,
@@ -37,6 +43,9 @@ impl Exit {
         Exit::SourceUnsupported,
         Exit::StoreStale,
         Exit::StoreShrinks,
+        Exit::DoctorWarnings,
+        Exit::DoctorErrors,
+        Exit::DoctorBlind,
         Exit::RunFailed,
         Exit::NotExecutable,
         Exit::NotFound,
@@ -52,6 +61,9 @@ impl Exit {
             Exit::SourceUnsupported => 4,
             Exit::StoreStale => 5,
             Exit::StoreShrinks => 6,
+            Exit::DoctorWarnings => 7,
+            Exit::DoctorErrors => 8,
+            Exit::DoctorBlind => 9,
             Exit::RunFailed => 125,
             Exit::NotExecutable => 126,
             Exit::NotFound => 127,
@@ -67,7 +79,10 @@ impl Exit {
             Exit::SourceUnsupported => "the source holds something that Windlass does not accept",
             Exit::StoreStale => "with --check: a compiled store is stale or missing",
             Exit::StoreShrinks => "the source lost more than half of its anchors",
-            Exit::RunFailed => "the preload library or the counters can't be used",
+            Exit::DoctorWarnings => "the worst finding is a warning",
+            Exit::DoctorErrors => "the worst finding is an error",
+            Exit::DoctorBlind => "nothing was found, but not everything could be looked at",
+            Exit::RunFailed => "the preload library, the counters or a file of --add-ca can't be used",
             Exit::NotExecutable => "PROGRAM was found, but can't be executed",
             Exit::NotFound => "PROGRAM was not found",
         }
@@ -77,9 +92,11 @@ impl Exit {
     const fn subcommands(self) -> &'static [&'static str] {
         match self {
             Exit::Success | Exit::Failure | Exit::Usage => &[],
-            Exit::SourceUnreadable | Exit::SourceUnsupported => &["ls", "compile"],
+            Exit::SourceUnreadable => &["ls", "compile", "top"],
+            Exit::SourceUnsupported => &["ls", "compile"],
             Exit::StoreStale | Exit::StoreShrinks => &["compile"],
-            Exit::RunFailed | Exit::NotExecutable | Exit::NotFound => &[RUN],
+            Exit::DoctorWarnings | Exit::DoctorErrors | Exit::DoctorBlind => &["doctor"],
+            Exit::RunFailed | Exit::NotExecutable | Exit::NotFound => &RUN,
         }
     }
 
@@ -96,7 +113,7 @@ impl Exit {
     pub fn help_of(subcommand: &str) -> String {
         let can_be = |exit: &Exit| exit.subcommands().is_empty() || exit.subcommands().contains(&subcommand);
         let lines: String = Self::ALL.into_iter().filter(can_be).map(|exit| exit.line("")).collect();
-        if subcommand == RUN { format!("{HEAD}{lines}\n{TAIL}") } else { format!("{HEAD}{lines}") }
+        if RUN.contains(&subcommand) { format!("{HEAD}{lines}\n{TAIL}") } else { format!("{HEAD}{lines}") }
     }
 
     fn line(self, whose: &str) -> String {
@@ -104,9 +121,9 @@ impl Exit {
     }
 }
 
-const RUN: &str = "run";
+const RUN: [&str; 2] = ["run", "trace"];
 const HEAD: &str = "Exit status:\n";
-const TAIL: &str = "Once PROGRAM runs, `run` ends as PROGRAM does: same status, or same signal.";
+const TAIL: &str = "Once PROGRAM runs, `run` and `trace` end as PROGRAM does: same status, or same signal.";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

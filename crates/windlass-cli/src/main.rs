@@ -6,12 +6,19 @@ mod anchors;
 mod cli;
 mod cmd;
 mod compile;
+mod doctor;
 mod exit;
 mod failure;
 mod inherited;
 mod install;
 mod output;
+mod places;
+mod processes;
+mod prune;
+mod regular;
 mod run;
+mod top;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -26,8 +33,12 @@ fn main() -> ExitCode {
         Command::Ls(arguments) => cmd::ls::run(&arguments),
         Command::Compile(arguments) => cmd::compile::run(&arguments),
         Command::Cache(arguments) => cmd::cache::run(&arguments),
+        Command::Doctor(arguments) => cmd::doctor::run(&arguments),
+        Command::Prune(arguments) => cmd::prune::run(&arguments),
         Command::Install(arguments) => cmd::install::run(&arguments),
         Command::Uninstall(arguments) => cmd::uninstall::run(&arguments),
+        Command::Trace(arguments) => cmd::trace::run(&arguments),
+        Command::Top(arguments) => cmd::top::run(&arguments),
         Command::Completions(arguments) => cmd::completions::run(&arguments),
         Command::Man(arguments) => cmd::man::run(&arguments),
     };

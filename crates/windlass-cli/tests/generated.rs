@@ -10,8 +10,22 @@ use predicates::prelude::*;
 use predicates::str::contains;
 
 /// Those of `cache` have two words.
-const SUBCOMMANDS: &[&str] =
-    &["run", "ls", "compile", "cache", "cache status", "cache clear", "install", "uninstall", "completions", "man"];
+const SUBCOMMANDS: &[&str] = &[
+    "run",
+    "ls",
+    "compile",
+    "cache",
+    "cache status",
+    "cache clear",
+    "doctor",
+    "prune",
+    "install",
+    "uninstall",
+    "trace",
+    "top",
+    "completions",
+    "man",
+];
 
 /// The help of a subcommand.
 fn help(name: &str) -> String {

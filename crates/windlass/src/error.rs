@@ -42,8 +42,8 @@ pub enum Unsupported {
         /// Line in the file, counted from 1.
         line: u64,
     },
-    /// A certificate that is to be distrusted, in a form that is not read.
-    #[error("a certificate to be distrusted that can't be read")]
+    /// Something that takes trust away, or may, in a form that is not read.
+    #[error("what may take trust away can't be read")]
     Distrust,
     /// Memory for the index could not be had.
     #[error("not enough memory")]

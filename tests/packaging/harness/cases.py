@@ -32,8 +32,10 @@ def contents(root, package):
     assert "libc6 (>=" in package.field("Depends"), package.field("Depends")
     package.install(root)
     listed = root.run("dpkg", "-L", "windlass").stdout.split()
-    for name in ("/usr/bin/windlass", library(root), HOOK, "/usr/lib/systemd/system/windlass-compile.path",
+    for name in ("/usr/bin/windlass", library(root), library(root).replace("_preload", "_trace"), HOOK, "/usr/lib/systemd/system/windlass-compile.path",
                  "/usr/share/man/man1/windlass-install.1.gz", "/usr/share/bash-completion/completions/windlass",
+                 library(root).replace("windlass/libwindlass_preload", "pkcs11/libwindlass_pkcs11"),
+                 "/usr/share/windlass/p11-kit/p11-kit-trust.module",
                  "/usr/share/doc/windlass/changelog.Debian.gz", "/usr/share/doc/windlass/copyright"):
         assert name in listed, f"{name} is missing"
     assert root.run("dpkg", "--verify", "windlass").stdout == ""

@@ -14,6 +14,7 @@ import cases
 import containers
 import prove
 import services
+import token_module
 import trust
 import units
 from machine import Refused
@@ -27,6 +28,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--base", required=True)
     parser.add_argument("--bootable", required=True)
+    parser.add_argument("--trust", required=True)
     parser.add_argument("--prove", action="store_true")
     parser.add_argument("words", nargs="*")
     arguments = parser.parse_args()
@@ -35,7 +37,7 @@ def main():
         package = Package(ROOT, target)
         wanted = [case for case in all_cases()
                   if not arguments.words or any(word in case.__name__ for word in arguments.words)]
-        with Roots(folder, {"base": arguments.base, "bootable": arguments.bootable}) as roots:
+        with Roots(folder, {"base": arguments.base, "bootable": arguments.bootable, "trust": arguments.trust}) as roots:
             if arguments.prove:
                 return prove.prove(package, roots)
             ends = [run(case, package, roots) for case in wanted]
@@ -45,7 +47,7 @@ def main():
 
 
 def all_cases():
-    return cases.ALL + trust.ALL + containers.ALL + units.ALL + services.ALL
+    return cases.ALL + trust.ALL + token_module.ALL + containers.ALL + units.ALL + services.ALL
 
 
 def run(case, package, roots, say=print):

@@ -4,6 +4,7 @@ import subprocess
 
 import cases
 import services
+import token_module
 import units
 
 
@@ -35,6 +36,7 @@ BROKEN = [
      cases.install_and_purge),
     ("prerm leaves the name in the list", replaced("DEBIAN/prerm", '"$1" = remove', '"$1" = never'), cases.machine_and_remove),
     ("prerm does not look at the list", replaced("DEBIAN/prerm", ' -ef ', " = /nowhere -a x = "), cases.named_by_hand),
+    ("prerm leaves the token where p11-kit looks", replaced("DEBIAN/prerm", 'rm -f "$module"', ":"), token_module.same_trust),
     ("postrm leaves the compiled stores", replaced("DEBIAN/postrm", "rm -rf /var/cache/windlass", ":"), cases.install_and_purge),
     ("postinst believes the environment", replaced("DEBIAN/postinst", "env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin ", ""),
      cases.environment_of_others),

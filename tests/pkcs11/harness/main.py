@@ -7,9 +7,9 @@ import sys
 import tempfile
 import traceback
 
-import measure
 from cases import Cases
 from pki import Pki
+from place_cases import PlaceCases
 from sides import sides
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -19,30 +19,32 @@ PROGRAMS = os.path.join(os.path.dirname(HERE), "programs")
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--library", required=True)
-    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--newest", required=True)
     parser.add_argument("wanted", nargs="*")
     options = parser.parse_args()
     assert os.path.exists(options.library), f"{options.library}: build it first (cargo build --release -p windlass-pkcs11)"
+    assert os.path.exists(os.path.join(options.newest, "stamp")), f"{options.newest}: run tests/pkcs11/build.sh first"
     with tempfile.TemporaryDirectory(prefix="windlass-pkcs11-") as folder:
-        ours, theirs = sides(options.library, folder)
+        ours, theirs = sides(options.library, folder, os.path.abspath(options.newest))
         pki = Pki(folder)
         programs = build(folder)
-        if options.measure:
-            measure.report(ours, theirs, pki, programs)
-            return 0
-        return run(Cases(pki, programs), ours, theirs, options.wanted)
+        cases = [*Cases(pki, programs).all(), *PlaceCases(pki, programs).all()]
+        return run(cases, ours, theirs, options.wanted)
 
 
 def build(folder):
     verify = os.path.join(folder, "verify")
     subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-o", verify, os.path.join(PROGRAMS, "verify.c"), "-lgnutls"], check=True)
+    reused = os.path.join(folder, "reused")
+    flags = subprocess.run(["pkg-config", "--cflags", "p11-kit-1"], capture_output=True, text=True, check=True).stdout.split()
+    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", *flags, "-o", reused, os.path.join(PROGRAMS, "reused.c")], check=True)
     subprocess.run(["javac", "-d", folder, os.path.join(PROGRAMS, "Client.java")], check=True)
-    return {"verify": verify, "java": folder}
+    return {"verify": verify, "reused": reused, "java": folder}
 
 
 def run(cases, ours, theirs, wanted):
     passed = failed = 0
-    for name, case in cases.all():
+    for name, case in cases:
         if wanted and not any(word in name for word in wanted):
             continue
         try:

@@ -86,8 +86,11 @@ pub fn ours() -> PathBuf {
     path.into()
 }
 
-/// p11-kit's own module.
+/// p11-kit's own module: the installed one, or what P11_KIT_TRUST names.
 pub fn p11_kit() -> PathBuf {
+    if let Some(path) = std::env::var_os("P11_KIT_TRUST") {
+        return path.into();
+    }
     let triplets = std::fs::read_dir("/usr/lib").unwrap().flatten().map(|entry| entry.path());
     let mut paths = triplets.chain([PathBuf::from("/usr/lib")]).map(|path| path.join("pkcs11/p11-kit-trust.so"));
     paths.find(|path| path.exists()).expect("p11-kit-trust.so: install p11-kit-modules")

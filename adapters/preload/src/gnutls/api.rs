@@ -65,6 +65,12 @@ functions! {
         gnutls_x509_trust_list_init: fn(*mut *mut List, c_uint) -> c_int;
         gnutls_x509_trust_list_deinit: fn(*mut List, c_uint);
         gnutls_certificate_allocate_credentials: fn(*mut *mut Credentials) -> c_int;
+        gnutls_certificate_set_x509_system_trust: fn(*mut Credentials) -> c_int;
+        gnutls_certificate_set_x509_trust_file: fn(*mut Credentials, *const c_char, c_uint) -> c_int;
+        gnutls_certificate_set_x509_trust_dir: fn(*mut Credentials, *const c_char, c_uint) -> c_int;
+        gnutls_x509_trust_list_add_system_trust: fn(*mut List, c_uint, c_uint) -> c_int;
+        gnutls_x509_trust_list_add_trust_dir:
+            fn(*mut List, *const c_char, *const c_char, c_uint, c_uint, c_uint) -> c_int;
         gnutls_x509_trust_list_add_trust_file:
             fn(*mut List, *const c_char, *const c_char, c_uint, c_uint, c_uint) -> c_int;
         gnutls_x509_trust_list_add_trust_mem:

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use windlass::{GnutlsProfile, RootStore};
 
+use crate::gnutls::added;
 use crate::gnutls::api::{Datum, FORMAT_PEM, INTERNAL_ERROR, List};
 use crate::gnutls::library::{Libgnutls, original};
 use crate::gnutls::list::{ListState, Source, tracked};
@@ -55,7 +56,7 @@ pub extern "C-unwind" fn add_trust_file(
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
         process::current().cache.load_cafile(path).map_err(|error| Bypass::for_error(&error))
     });
-    served.unwrap_or_else(|| {
+    let result = served.unwrap_or_else(|| {
         let _left = Left(LEFT.replace(true));
         let library = state.map(|state| state.library);
         original!(
@@ -64,7 +65,8 @@ pub extern "C-unwind" fn add_trust_file(
             gnutls_x509_trust_list_add_trust_file(list, ca_file, crl_file, format, flags, verify_flags),
             or INTERNAL_ERROR
         )
-    })
+    });
+    result + added::after_file(list, ca_file, flags, verify_flags, result, caller)
 }
 
 /// `gnutls_x509_trust_list_add_trust_mem`.

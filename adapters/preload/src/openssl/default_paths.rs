@@ -5,6 +5,7 @@ use std::ptr;
 
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Served as Entry};
+use crate::openssl::added::{Defaults, Target};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_STORE};
 use crate::openssl::library::{Libcrypto, Served, original};
 use crate::openssl::load_file::serve_or_prepare;
@@ -15,11 +16,13 @@ use crate::process;
 /// `X509_STORE_set_default_paths`.
 pub extern "C-unwind" fn plain(store: *mut X509_STORE, caller: Caller) -> c_int {
     let state = tracked(store);
-    serve(state, caller, ptr::null_mut(), ptr::null()).unwrap_or_else(|| {
+    let result = serve(state, caller, ptr::null_mut(), ptr::null()).unwrap_or_else(|| {
         let result = original!(library_of(state), caller, X509_STORE_set_default_paths(store), or 0);
         track(state, result);
         result
-    })
+    });
+    Target::plain(store, state, caller).after_default_paths(Defaults::Both, result);
+    result
 }
 
 /// `X509_STORE_set_default_paths_ex`.
@@ -30,12 +33,14 @@ pub extern "C-unwind" fn extended(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
-    serve(state, caller, context, properties).unwrap_or_else(|| {
+    let result = serve(state, caller, context, properties).unwrap_or_else(|| {
         let library = library_of(state);
         let result = original!(library, caller, X509_STORE_set_default_paths_ex(store, context, properties), or 0);
         track(state, result);
         result
-    })
+    });
+    Target { store, state, caller, context, properties }.after_default_paths(Defaults::Both, result);
+    result
 }
 
 /// The default file in place of being loaded; then the default directory and the default store, as x509_d2.c adds them.

@@ -5,6 +5,7 @@ use std::ptr;
 
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Label, Served as Entry};
+use crate::openssl::added::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_PEM, X509_LOOKUP, X509_STORE};
 use crate::openssl::library::{Libcrypto, original, transparent};
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
@@ -14,10 +15,12 @@ use crate::process;
 /// `X509_STORE_load_file`.
 pub extern "C-unwind" fn store_load_file(store: *mut X509_STORE, file: *const c_char, caller: Caller) -> c_int {
     let state = tracked(store);
-    match load(state, caller, file, ptr::null_mut(), ptr::null(), Entry::LoadFile) {
+    let result = match load(state, caller, file, ptr::null_mut(), ptr::null(), Entry::LoadFile) {
         Some(_) => 1,
         None => original!(library_of(state), caller, X509_STORE_load_file(store, file), or 0),
-    }
+    };
+    Target::plain(store, state, caller).after_sources([file, ptr::null()], result);
+    result
 }
 
 /// `X509_STORE_load_file_ex`.
@@ -29,10 +32,12 @@ pub extern "C-unwind" fn store_load_file_ex(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
-    match load(state, caller, file, context, properties, Entry::LoadFile) {
+    let result = match load(state, caller, file, context, properties, Entry::LoadFile) {
         Some(_) => 1,
         None => original!(library_of(state), caller, X509_STORE_load_file_ex(store, file, context, properties), or 0),
-    }
+    };
+    Target { store, state, caller, context, properties }.after_sources([file, ptr::null()], result);
+    result
 }
 
 /// `X509_load_cert_file`.
@@ -49,7 +54,9 @@ pub extern "C-unwind" fn load_cert_file(
             .unwrap_or_else(|| transparent!(Some(library), caller, X509_load_cert_file(lookup, file, kind), or 0));
     }
     let served = load_through(state, lookup, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertFile);
-    served.unwrap_or_else(|| original!(library_of(state), caller, X509_load_cert_file(lookup, file, kind), or 0))
+    let result =
+        served.unwrap_or_else(|| original!(library_of(state), caller, X509_load_cert_file(lookup, file, kind), or 0));
+    after(state, caller, file, ptr::null_mut(), ptr::null(), result)
 }
 
 /// `X509_load_cert_file_ex`.
@@ -68,10 +75,11 @@ pub extern "C-unwind" fn load_cert_file_ex(
         });
     }
     let served = load_through(state, lookup, caller, file, kind, context, properties, Entry::LoadCertFile);
-    served.unwrap_or_else(|| {
+    let result = served.unwrap_or_else(|| {
         let library = library_of(state);
         original!(library, caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0)
-    })
+    });
+    after(state, caller, file, context, properties, result)
 }
 
 /// `X509_load_cert_crl_file`.
@@ -86,7 +94,9 @@ pub extern "C-unwind" fn load_cert_crl_file(
         return transparent!(Some(library), caller, X509_load_cert_crl_file(lookup, file, kind), or 0);
     }
     let served = load_through(state, lookup, caller, file, kind, ptr::null_mut(), ptr::null(), Entry::LoadCertCrlFile);
-    served.unwrap_or_else(|| original!(library_of(state), caller, X509_load_cert_crl_file(lookup, file, kind), or 0))
+    let result = served
+        .unwrap_or_else(|| original!(library_of(state), caller, X509_load_cert_crl_file(lookup, file, kind), or 0));
+    after(state, caller, file, ptr::null_mut(), ptr::null(), result)
 }
 
 /// `X509_load_cert_crl_file_ex`.
@@ -103,10 +113,11 @@ pub extern "C-unwind" fn load_cert_crl_file_ex(
         return transparent!(Some(library), caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0);
     }
     let served = load_through(state, lookup, caller, file, kind, context, properties, Entry::LoadCertCrlFile);
-    served.unwrap_or_else(|| {
+    let result = served.unwrap_or_else(|| {
         let library = library_of(state);
         original!(library, caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0)
-    })
+    });
+    after(state, caller, file, context, properties, result)
 }
 
 /// Serves a PEM file; `None`: the original is to be called, and the store is ready for it.
@@ -116,7 +127,7 @@ pub fn load(
     file: *const c_char,
     context: *mut OSSL_LIB_CTX,
     properties: *const c_char,
-    entry: Entry,
+    entry: impl Label,
 ) -> Option<c_int> {
     serve_or_prepare(state, caller, entry, |state| {
         if file.is_null() {
@@ -199,6 +210,21 @@ pub fn owner<'a>(lookup: *mut X509_LOOKUP, caller: Caller) -> Option<&'a StoreSt
 fn internal(state: Option<&StoreState>, caller: Caller) -> Option<&'static Libcrypto> {
     let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
     library.filter(|library| library.contains(caller))
+}
+
+/// The end of a load through a lookup.
+fn after(
+    state: Option<&StoreState>,
+    caller: Caller,
+    file: *const c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    result: c_int,
+) -> c_int {
+    if let Some(known) = state {
+        Target { store: known.store, state, caller, context, properties }.after_sources([file, ptr::null()], result);
+    }
+    result
 }
 
 fn library_of(state: Option<&StoreState>) -> Option<&'static Libcrypto> {

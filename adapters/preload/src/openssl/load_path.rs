@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::hook::{Caller, guarded, inside};
 use crate::labels::{Bypass, Served as Entry};
+use crate::openssl::added::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_L_ADD_STORE, X509_STORE};
 use crate::openssl::library::{Libcrypto, original};
 use crate::openssl::load_file::{load, serve_or_prepare};
@@ -17,6 +18,7 @@ pub extern "C-unwind" fn load_path(store: *mut X509_STORE, path: *const c_char, 
     let state = tracked(store);
     let result = original!(library_of(state), caller, X509_STORE_load_path(store, path), or 0);
     track(state, path, result);
+    Target::plain(store, state, caller).after_sources([path, ptr::null()], result);
     result
 }
 
@@ -28,11 +30,13 @@ pub extern "C-unwind" fn load_locations(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
-    if let Some(result) = serve_locations(state, caller, file, path, ptr::null_mut(), ptr::null()) {
-        return result;
-    }
-    let result = original!(library_of(state), caller, X509_STORE_load_locations(store, file, path), or 0);
-    track(state, path, result);
+    let served = serve_locations(state, caller, file, path, ptr::null_mut(), ptr::null());
+    let result = served.unwrap_or_else(|| {
+        let result = original!(library_of(state), caller, X509_STORE_load_locations(store, file, path), or 0);
+        track(state, path, result);
+        result
+    });
+    Target::plain(store, state, caller).after_sources([file, path], result);
     result
 }
 
@@ -46,12 +50,14 @@ pub extern "C-unwind" fn load_locations_ex(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
-    if let Some(result) = serve_locations(state, caller, file, path, context, properties) {
-        return result;
-    }
-    let library = library_of(state);
-    let result = original!(library, caller, X509_STORE_load_locations_ex(store, file, path, context, properties), or 0);
-    track(state, path, result);
+    let result = serve_locations(state, caller, file, path, context, properties).unwrap_or_else(|| {
+        let library = library_of(state);
+        let result =
+            original!(library, caller, X509_STORE_load_locations_ex(store, file, path, context, properties), or 0);
+        track(state, path, result);
+        result
+    });
+    Target { store, state, caller, context, properties }.after_sources([file, path], result);
     result
 }
 

@@ -5,6 +5,7 @@ use std::ptr;
 
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Served as Entry};
+use crate::openssl::added::{Defaults, Target};
 use crate::openssl::api::{
     OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_FILETYPE_PEM, X509_L_ADD_DIR, X509_L_FILE_LOAD, X509_LOOKUP,
 };
@@ -25,7 +26,7 @@ pub extern "C-unwind" fn plain(
 ) -> c_int {
     let tracked = tracked_lookup(lookup);
     let call = Call { command, argument, number, context: ptr::null_mut(), properties: ptr::null() };
-    call.serve(tracked, caller).unwrap_or_else(|| {
+    let result = call.serve(tracked, caller).unwrap_or_else(|| {
         let library = tracked.map(|(state, _)| state.library);
         // A method of the program's own does as it likes with the store, and is to be seen.
         if tracked.is_none() {
@@ -34,7 +35,9 @@ pub extern "C-unwind" fn plain(
         let result = original!(library, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1);
         call.track(tracked, result);
         result
-    })
+    });
+    call.add(tracked, caller, result);
+    result
 }
 
 /// `X509_LOOKUP_ctrl_ex`.
@@ -51,7 +54,7 @@ pub extern "C-unwind" fn extended(
 ) -> c_int {
     let tracked = tracked_lookup(lookup);
     let call = Call { command, argument, number, context, properties };
-    call.serve(tracked, caller).unwrap_or_else(|| {
+    let result = call.serve(tracked, caller).unwrap_or_else(|| {
         let library = tracked.map(|(state, _)| state.library);
         if tracked.is_none() {
             return transparent!(
@@ -69,7 +72,9 @@ pub extern "C-unwind" fn extended(
         );
         call.track(tracked, result);
         result
-    })
+    });
+    call.add(tracked, caller, result);
+    result
 }
 
 struct Call {
@@ -105,6 +110,28 @@ impl Call {
             return serve_or_prepare(Some(state), caller, entry, |_| Err(Bypass::FileType));
         };
         load(Some(state), caller, file, self.context, self.properties, entry).map(|_| 1)
+    }
+
+    /// What goes with the machine's own trust.
+    fn add(&self, tracked: Option<(&StoreState, LookupKind)>, caller: Caller, result: c_int) {
+        let Some((state, kind)) = tracked else { return };
+        let half = match (kind, self.command) {
+            (LookupKind::File, X509_L_FILE_LOAD) => Defaults::File,
+            (LookupKind::HashedDirectory, X509_L_ADD_DIR) => Defaults::Directory,
+            _ => return,
+        };
+        let target = Target {
+            store: state.store,
+            state: Some(state),
+            caller,
+            context: self.context,
+            properties: self.properties,
+        };
+        if self.number == X509_FILETYPE_DEFAULT.into() {
+            target.after_default_paths(half, result);
+        } else {
+            target.after_sources([self.argument, ptr::null()], result);
+        }
     }
 
     /// As dir_ctrl in by_dir.c.

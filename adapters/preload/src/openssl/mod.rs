@@ -15,8 +15,10 @@
 //! | `capath`, `directory_file`, `directory_search` | hashed directories, their files, and searches in them |
 //! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
+//! | `added` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
 //! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `lifecycle`, `ca_names` | entry points |
 
+pub mod added;
 pub mod api;
 pub mod by_dir;
 pub mod ca_names;

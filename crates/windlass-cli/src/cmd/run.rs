@@ -13,15 +13,16 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inherited;
 use crate::output::{report, report_json, stderr};
+use crate::run::add_ca::{self, Prepared};
 use crate::run::counters::Report;
 use crate::run::environment::Environment;
 use crate::run::library::Library;
-use crate::run::parent;
+use crate::run::parent::{self, Ending};
 use crate::run::program;
 use crate::run::reach::Reach;
 use crate::run::start::Image;
 
-/// Runs a program: in place of this process, or below it where a report is wanted.
+/// Runs a program: in place of this process, or below it where something is to be done at its end.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let Some((name, rest)) = arguments.command.split_first() else {
         return Err(Failure::new(Exit::Usage, "run", "no program was named"));
@@ -33,12 +34,21 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     if reach.may_preload() {
         environment.preload(&library.path);
     }
+    // Opened before the program runs: an hour later is too late to hear that it can't be written.
+    let stats = match arguments.stats {
+        Some(format) => Some(Stats::new(format, arguments.stats_file.as_deref(), &mut environment)?),
+        None => None,
+    };
+    let added = match &arguments.add_ca[..] {
+        [] => None,
+        files => Some(add_ca::prepare(files, &mut environment)?),
+    };
     inherited::hand_on().map_err(|error| prepare_failed("cannot pass signals and streams on", error))?;
     let start = Start { path, name, arguments: rest, environment, reach };
-    match arguments.stats {
-        None => Err(program::failure(name, start.image()?.replace_process())),
-        Some(format) => start.with_report(format, arguments.stats_file.as_deref()),
+    if stats.is_none() && added.is_none() {
+        return Err(program::failure(name, start.image()?.replace_process()));
     }
+    start.wait_for(stats, added)
 }
 
 /// All that is known before a program is started.
@@ -56,32 +66,21 @@ impl Start<'_> {
             .map_err(|error| program::failure(self.name, error))
     }
 
-    fn with_report(mut self, format: StatsFormat, file: Option<&Path>) -> Result<ExitCode, Failure> {
-        // Opened before the program runs: an hour later is too late to hear that it can't be written.
-        let file = file.map(create).transpose()?;
-        let stats =
-            StatsOwner::create().map_err(|error| prepare_failed("cannot make the counters of --stats", error))?;
-        self.environment.set("WINDLASS_STATS", stats.path().into());
-
+    fn wait_for(self, stats: Option<Stats>, added: Option<Prepared>) -> Result<ExitCode, Failure> {
         let ending = parent::run(&self.image()?).map_err(|error| program::failure(self.name, error))?;
         let ending = ending.map_err(|error| prepare_failed("cannot wait for the program", error))?;
-
-        let program = self.name.to_string_lossy().into_owned();
-        let report = Report::new(program, ending, self.unreachable(), stats.snapshot());
-        let text = match format {
-            StatsFormat::Table => report::render(&report),
-            StatsFormat::Json => report_json::render(&report),
-        };
-        // The program's ending is passed on even when its report can't be: it is what the caller waits for.
-        match file {
-            None => stderr::text(&text),
-            Some(mut file) => {
-                if let Err(error) = file.write_all(text.as_bytes()) {
-                    stderr::line(&Failure::new(Exit::Failure, "cannot write the report of --stats", error));
-                }
-            }
+        // Whatever comes now, the files go first: nothing is left when the report is there.
+        let added = added.map(Prepared::remove);
+        if let Some(stats) = stats {
+            let program = self.name.to_string_lossy().into_owned();
+            let mut report = Report::new(program, ending, self.unreachable(), stats.owner.snapshot());
+            report.add_ca = added.map(|mut added| {
+                added.count(&report.counters);
+                added
+            });
+            stats.write(&report);
         }
-        Ok(ending.repeat())
+        Ok(Ending::repeat(ending))
     }
 
     /// Why the library can't have come to the program, as far as it is known beforehand.
@@ -93,6 +92,42 @@ impl Start<'_> {
             }
             Reach::Dynamic => None,
             reach => Some(reach.to_string()),
+        }
+    }
+}
+
+/// Where the report of `--stats` comes from and goes to.
+struct Stats {
+    format: StatsFormat,
+    file: Option<File>,
+    owner: StatsOwner,
+}
+
+impl Stats {
+    fn new(format: StatsFormat, file: Option<&Path>, environment: &mut Environment) -> Result<Stats, Failure> {
+        let file = file.map(create).transpose()?;
+        let owner =
+            StatsOwner::create().map_err(|error| prepare_failed("cannot make the counters of --stats", error))?;
+        environment.set("WINDLASS_STATS", owner.path().into());
+        Ok(Stats { format, file, owner })
+    }
+
+    /// The program's ending is passed on even when its report can't be: it is what the caller waits for.
+    fn write(self, report: &Report) {
+        let text = match self.format {
+            StatsFormat::Table => {
+                let added = report.add_ca.as_ref().map(|added| added.render());
+                report::render(report) + &added.unwrap_or_default()
+            }
+            StatsFormat::Json => report_json::render(report),
+        };
+        match self.file {
+            None => stderr::text(&text),
+            Some(mut file) => {
+                if let Err(error) = file.write_all(text.as_bytes()) {
+                    stderr::line(&Failure::new(Exit::Failure, "cannot write the report of --stats", error));
+                }
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::add_ca::report::AddCa;
 use super::parent::Ending;
 
 /// The sections of the preload library's parts, which count certificates (adapters/preload, labels.rs).
@@ -31,6 +32,9 @@ pub struct Report {
     pub unreachable: Option<String>,
     /// Every counter, by section and name.
     pub counters: Counters,
+    /// What `--add-ca` did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub add_ca: Option<AddCa>,
 }
 
 /// Counters by section and name: the part before the first slash, and the rest.
@@ -66,7 +70,7 @@ impl Report {
             Ending::Killed(signal) => (None, Some(signal)),
         };
         let summary = Summary::of(&counters);
-        Report { schema: 1, program, exit_status, signal, summary, unreachable, counters }
+        Report { schema: 1, program, exit_status, signal, summary, unreachable, counters, add_ca: None }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finding the preload library, and making sure that the loader will take it.
+//! Finding the preload library, or that of `windlass trace`, and making sure that the loader will take it.
 //!
 //! The loader prints an error line in *every* program for a library in LD_PRELOAD that is missing or of another
 //! architecture. So it is checked here, once, before anything runs.
@@ -21,9 +21,24 @@ pub const MULTIARCH: &str = if cfg!(target_arch = "x86_64") {
 } else {
     ""
 };
-const VARIABLE: &str = "WINDLASS_PRELOAD_LIBRARY";
 
-/// The preload library: an absolute path that LD_PRELOAD can carry, and what its headers say.
+/// A library that programs can be started with.
+#[derive(Debug)]
+pub struct Wanted {
+    file_name: &'static str,
+    /// The variable that names another one.
+    variable: &'static str,
+    what: &'static str,
+}
+
+/// Shares root stores.
+pub const PRELOAD: Wanted =
+    Wanted { file_name: FILE_NAME, variable: "WINDLASS_PRELOAD_LIBRARY", what: "preload library" };
+/// Records what is loaded.
+pub const TRACE: Wanted =
+    Wanted { file_name: "libwindlass_trace.so", variable: "WINDLASS_TRACE_LIBRARY", what: "tracing library" };
+
+/// A library for LD_PRELOAD: an absolute path that LD_PRELOAD can carry, and what its headers say.
 #[derive(Debug)]
 pub struct Library {
     /// Where it is.
@@ -33,48 +48,58 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library that WINDLASS_PRELOAD_LIBRARY names, else the one beside this executable, else the one in
-    /// `../lib/windlass` from there, else the one in `../lib/MULTIARCH/windlass`.
+    /// The preload library.
     pub fn find() -> Result<Library, Failure> {
-        if let Some(named) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-            return Self::named(named);
+        Self::find_wanted(&PRELOAD)
+    }
+
+    /// The library that the variable names, else the one beside this executable, else the one in
+    /// `../lib/windlass` from there, else the one in `../lib/MULTIARCH/windlass`.
+    pub fn find_wanted(wanted: &Wanted) -> Result<Library, Failure> {
+        let Wanted { variable, what, .. } = wanted;
+        if let Some(named) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
+            return Self::named(wanted, named);
         }
         let executable = std::env::current_exe().map_err(|error| {
-            failure("can't find this executable, beside which the preload library is looked for", error)
+            failure(format!("can't find this executable, beside which the {what} is looked for"), error)
         })?;
-        let candidates = candidates(&executable);
+        let candidates = candidates(&executable, wanted.file_name);
         match candidates.iter().find(|path| path.is_file()) {
-            Some(path) => Self::check(path.clone()),
+            Some(path) => Self::check(wanted, path.clone()),
             None => {
                 let tried: Vec<_> = candidates.iter().map(|path| format!("\n    {}", path.display())).collect();
-                Err(failure("the preload library was not found", format!("none of these is a file:{}", tried.concat()))
-                    .advise(format!(
-                        "build it (`make`), install it at one of these paths, or set {VARIABLE} to its path"
-                    )))
+                let why = format!("none of these is a file:{}", tried.concat());
+                Err(failure(format!("the {what} was not found"), why).advise(format!(
+                    "build it (`make`), install it at one of these paths, or set {variable} to its path"
+                )))
             }
         }
     }
 
-    fn named(named: OsString) -> Result<Library, Failure> {
+    fn named(wanted: &Wanted, named: OsString) -> Result<Library, Failure> {
         let path = std::path::absolute(&named).map_err(|error| failure(named.to_string_lossy(), error))?;
         match path.metadata() {
-            Ok(metadata) if metadata.is_file() => Self::check(path),
-            Ok(_) => Err(failure(path.display().to_string(), "not a file").advise(set_or_unset())),
-            Err(error) => Err(failure(format!("preload library {}", path.display()), error).advise(set_or_unset())),
+            Ok(metadata) if metadata.is_file() => Self::check(wanted, path),
+            Ok(_) => Err(failure(path.display().to_string(), "not a file").advise(wanted.set_or_unset())),
+            Err(error) => {
+                let what = format!("{} {}", wanted.what, path.display());
+                Err(failure(what, error).advise(wanted.set_or_unset()))
+            }
         }
     }
 
-    fn check(path: PathBuf) -> Result<Library, Failure> {
-        let what = format!("preload library {}", path.display());
+    fn check(wanted: &Wanted, path: PathBuf) -> Result<Library, Failure> {
+        let what = format!("{} {}", wanted.what, path.display());
         if let Some(byte) = path.as_os_str().as_bytes().iter().find(|byte| b": $".contains(byte)) {
             let why = format!("the path holds {:?}, which LD_PRELOAD can't carry (ld.so(8))", char::from(*byte));
             return Err(failure(what, why).advise(format!(
-                "install Windlass under another path, or set {VARIABLE} to a copy or link elsewhere"
+                "install Windlass under another path, or set {} to a copy or link elsewhere",
+                wanted.variable
             )));
         }
         let elf = Elf::read(&path).map_err(|error| failure(&what, error))?;
         let Some(elf) = elf.filter(|elf| elf.is_shared_object) else {
-            return Err(failure(what, "not an ELF shared object").advise(set_or_unset()));
+            return Err(failure(what, "not an ELF shared object").advise(wanted.set_or_unset()));
         };
         let own = Elf::read(Path::new("/proc/self/exe")).ok().flatten();
         if let Some(own) = own.filter(|own| own.machine != elf.machine) {
@@ -87,19 +112,22 @@ impl Library {
     }
 }
 
-fn candidates(executable: &Path) -> Vec<PathBuf> {
-    let directory = executable.parent().unwrap_or(Path::new("/"));
-    let mut candidates = vec![directory.join(FILE_NAME)];
-    if let Some(prefix) = directory.parent() {
-        candidates.push(prefix.join("lib/windlass").join(FILE_NAME));
-        // The same directory once more where there is no such name.
-        candidates.push(prefix.join("lib").join(MULTIARCH).join("windlass").join(FILE_NAME));
+impl Wanted {
+    fn set_or_unset(&self) -> String {
+        let Wanted { file_name, variable, .. } = self;
+        format!("set {variable} to the path of {file_name}, or unset it to use the one installed with windlass")
     }
-    candidates
 }
 
-fn set_or_unset() -> String {
-    format!("set {VARIABLE} to the path of {FILE_NAME}, or unset it to use the one installed with windlass")
+fn candidates(executable: &Path, file_name: &str) -> Vec<PathBuf> {
+    let directory = executable.parent().unwrap_or(Path::new("/"));
+    let mut candidates = vec![directory.join(file_name)];
+    if let Some(prefix) = directory.parent() {
+        candidates.push(prefix.join("lib/windlass").join(file_name));
+        // The same directory once more where there is no such name.
+        candidates.push(prefix.join("lib").join(MULTIARCH).join("windlass").join(file_name));
+    }
+    candidates
 }
 
 fn failure(what: impl Into<String>, why: impl std::fmt::Display) -> Failure {

@@ -1,5 +1,6 @@
 //! Starting a program with the preload library in front.
 
+pub mod add_ca;
 pub mod counters;
 pub mod elf;
 pub mod environment;

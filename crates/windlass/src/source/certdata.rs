@@ -3,16 +3,14 @@
 //!
 //! It takes trust away as well as giving it, so a line that is not understood makes the whole file unsupported.
 
+mod describe;
+
 use std::collections::HashMap;
 
 use memchr::memmem;
 
-use super::p11_kit::{extension, list};
 use crate::error::Unsupported;
-use crate::trust::{Description, DistrustAfter, Explicit, Parts, Purpose, Sayings, Stapled, Verdict};
-
-/// 2.5.29.37
-const EXT_KEY_USAGE: &[u8] = b"\x55\x1D\x25";
+use crate::trust::{Description, DistrustAfter, Explicit, Purpose, Sayings, Verdict, is_certificate};
 
 /// The purposes that certdata.txt knows.
 const PURPOSES: [(&str, Purpose); 8] = [
@@ -46,16 +44,14 @@ pub(crate) fn is_certdata(bytes: &[u8]) -> bool {
 /// distrusted, and trusted for nothing, is distrusted, also if only its issuer and serial number are there.
 pub(super) fn read(bytes: &[u8], all: &mut Sayings) -> Result<(), Unsupported> {
     for object in objects(bytes)? {
-        match object.get("CLASS") {
-            Some(Value::Word(class)) if class == "CKO_CERTIFICATE" => all.certificates.push(certificate(&object)?),
-            Some(Value::Word(class)) if class == "CKO_NSS_TRUST" || class == "CKO_TRUST" => {
-                all.explicit.push(statement(&object)?);
-            }
-            _ => {}
+        match word(&object, "CLASS")? {
+            Some("CKO_CERTIFICATE") => all.certificates.push(certificate(&object)?),
+            Some("CKO_NSS_TRUST" | "CKO_TRUST") => all.explicit.push(statement(&object)?),
+            Some("CKO_NSS_BUILTIN_ROOT_LIST" | "CKO_DATA") => {}
+            _ => return Err(Unsupported::Distrust),
         }
     }
-    describe(all);
-    Ok(())
+    describe::describe(all)
 }
 
 fn objects(bytes: &[u8]) -> Result<Vec<Object>, Unsupported> {
@@ -93,7 +89,10 @@ fn objects(bytes: &[u8]) -> Result<Vec<Object>, Unsupported> {
         }
         // Names of one thing in old, present and PKCS#11's spelling.
         let name = name.strip_prefix("NSS_").or_else(|| name.strip_prefix("PKCS_")).unwrap_or(name);
-        all.last_mut().ok_or_else(fault)?.insert(name.to_owned(), value);
+        // NSS would have both, and finds one of them.
+        if all.last_mut().ok_or_else(fault)?.insert(name.to_owned(), value).is_some() {
+            return Err(fault());
+        }
     }
     Ok(all)
 }
@@ -133,22 +132,30 @@ fn text(quoted: &str) -> Option<Vec<u8>> {
     }
 }
 
-fn bytes<'o>(object: &'o Object, name: &str) -> Option<&'o [u8]> {
-    match object.get(name)? {
-        Value::Bytes(bytes) => Some(bytes),
-        Value::Word(_) => None,
+fn bytes<'o>(object: &'o Object, name: &str) -> Result<Option<&'o [u8]>, Unsupported> {
+    match object.get(name) {
+        None => Ok(None),
+        Some(Value::Bytes(bytes)) => Ok(Some(bytes)),
+        Some(Value::Word(_)) => Err(Unsupported::Distrust),
     }
 }
 
-fn word<'o>(object: &'o Object, name: &str) -> Option<&'o str> {
-    match object.get(name)? {
-        Value::Word(word) => Some(word),
-        Value::Bytes(_) => None,
+fn word<'o>(object: &'o Object, name: &str) -> Result<Option<&'o str>, Unsupported> {
+    match object.get(name) {
+        None => Ok(None),
+        Some(Value::Word(word)) => Ok(Some(word)),
+        Some(Value::Bytes(_)) => Err(Unsupported::Distrust),
     }
+}
+
+/// Bytes of a known length.
+fn array<const N: usize>(object: &Object, name: &str) -> Result<Option<[u8; N]>, Unsupported> {
+    let Some(bytes) = bytes(object, name)? else { return Ok(None) };
+    bytes.try_into().map(Some).map_err(|_| Unsupported::Distrust)
 }
 
 fn label(object: &Object) -> Option<Box<str>> {
-    std::str::from_utf8(bytes(object, "LABEL")?).ok().map(Box::from)
+    std::str::from_utf8(bytes(object, "LABEL").ok()??).ok().map(Box::from)
 }
 
 /// A day of distrust, or that there is none.
@@ -162,11 +169,11 @@ fn time(object: &Object, name: &str) -> Result<Option<DistrustAfter>, Unsupporte
 }
 
 fn certificate(object: &Object) -> Result<Description, Unsupported> {
-    let der = bytes(object, "VALUE").filter(|der| Parts::read(der).is_ok()).ok_or(Unsupported::Distrust)?;
+    let der = bytes(object, "VALUE")?.filter(|der| is_certificate(der)).ok_or(Unsupported::Distrust)?;
     Ok(Description {
         der: Some(der.into()),
         label: label(object),
-        is_mozilla_policy: word(object, "MOZILLA_CA_POLICY").map(|word| word == "CK_TRUE"),
+        is_mozilla_policy: word(object, "MOZILLA_CA_POLICY")?.map(|word| word == "CK_TRUE"),
         server_distrust_after: time(object, "SERVER_DISTRUST_AFTER")?,
         email_distrust_after: time(object, "EMAIL_DISTRUST_AFTER")?,
         ..Description::default()
@@ -174,19 +181,26 @@ fn certificate(object: &Object) -> Result<Description, Unsupported> {
 }
 
 fn statement(object: &Object) -> Result<Explicit, Unsupported> {
-    let (Some(issuer), Some(serial)) = (bytes(object, "ISSUER"), bytes(object, "SERIAL_NUMBER")) else {
+    let (Some(issuer), Some(serial)) = (bytes(object, "ISSUER")?, bytes(object, "SERIAL_NUMBER")?) else {
         return Err(Unsupported::Distrust);
     };
-    let mut explicit =
-        Explicit { issuer: issuer.into(), serial: serial.into(), label: label(object), ..Explicit::default() };
-    let hash = bytes(object, "CERT_SHA1_HASH").or_else(|| bytes(object, "HASH_OF_CERTIFICATE"));
-    explicit.sha1 = hash.and_then(|hash| hash.try_into().ok());
-    explicit.md5 = bytes(object, "CERT_MD5_HASH").and_then(|hash| hash.try_into().ok());
+    let mut explicit = Explicit {
+        authoritative: true,
+        issuer: issuer.into(),
+        serial: serial.into(),
+        label: label(object),
+        ..Explicit::default()
+    };
+    explicit.sha1 = match array(object, "CERT_SHA1_HASH")? {
+        None => array(object, "HASH_OF_CERTIFICATE")?,
+        hash => hash,
+    };
+    explicit.md5 = array(object, "CERT_MD5_HASH")?;
     explicit.server_distrust_after = time(object, "SERVER_DISTRUST_AFTER")?;
     explicit.email_distrust_after = time(object, "EMAIL_DISTRUST_AFTER")?;
-    explicit.step_up_approved = word(object, "TRUST_STEP_UP_APPROVED") == Some("CK_TRUE");
+    explicit.step_up_approved = word(object, "TRUST_STEP_UP_APPROVED")? == Some("CK_TRUE");
     for (name, purpose) in PURPOSES {
-        if let Some(constant) = word(object, &format!("TRUST_{name}")) {
+        if let Some(constant) = word(object, &format!("TRUST_{name}"))? {
             let said = explicit.purposes.get_mut(purpose as usize).ok_or(Unsupported::Distrust)?;
             *said = Some(verdict(constant).ok_or(Unsupported::Distrust)?);
         }
@@ -205,71 +219,6 @@ fn verdict(constant: &str) -> Option<Verdict> {
         "CKT_NSS_NOT_TRUSTED" | "CKT_NOT_TRUSTED" => Some(Verdict::Distrusted),
         _ => None,
     }
-}
-
-/// Describes the certificates as their statements have it.
-fn describe(all: &mut Sayings) {
-    let key = |explicit: &Explicit| (explicit.issuer.clone(), explicit.serial.clone());
-    let mut stated: HashMap<_, Vec<usize>> = HashMap::new();
-    for (number, explicit) in all.explicit.iter().enumerate() {
-        stated.entry(key(explicit)).or_default().push(number);
-    }
-    let mut unused: Vec<bool> = vec![true; all.explicit.len()];
-    for certificate in &mut all.certificates {
-        let Some(der) = certificate.der.as_deref() else { continue };
-        let Ok(parts) = Parts::read(der) else { continue };
-        let sha1 = <[u8; 20]>::from(<sha1::Sha1 as sha1::Digest>::digest(der));
-        let candidates = stated.get(&(parts.issuer.into(), parts.serial.into()));
-        for &number in candidates.into_iter().flatten() {
-            let Some(explicit) = all.explicit.get(number).filter(|said| said.sha1.is_none_or(|said| said == sha1))
-            else {
-                continue;
-            };
-            if let Some(unused) = unused.get_mut(number) {
-                *unused = false;
-            }
-            let trusted: Vec<[u8; 8]> = trusted_for(explicit).map(Purpose::oid).collect();
-            certificate.trusted = !trusted.is_empty();
-            certificate.distrusted = is_distrust(explicit);
-            let earlier = |own: &mut Option<DistrustAfter>, said: &Option<DistrustAfter>| {
-                *own = DistrustAfter::earlier(own.take(), said.clone());
-            };
-            earlier(&mut certificate.server_distrust_after, &explicit.server_distrust_after);
-            earlier(&mut certificate.email_distrust_after, &explicit.email_distrust_after);
-            if certificate.trusted {
-                let value = list(&trusted.iter().map(<[u8; 8]>::as_slice).collect::<Vec<_>>());
-                all.extensions.push(Stapled {
-                    spki: parts.spki.into(),
-                    oid: EXT_KEY_USAGE.into(),
-                    der: extension(EXT_KEY_USAGE, true, &value).into(),
-                    label: certificate.label.clone(),
-                    id: None,
-                });
-            }
-        }
-    }
-    for (explicit, unused) in all.explicit.iter().zip(unused) {
-        if unused && is_distrust(explicit) {
-            all.certificates.push(Description {
-                label: explicit.label.clone(),
-                issuer: Some(explicit.issuer.clone()),
-                serial: Some(explicit.serial.clone()),
-                distrusted: true,
-                ..Description::default()
-            });
-        }
-    }
-}
-
-fn trusted_for(explicit: &Explicit) -> impl Iterator<Item = Purpose> {
-    let verdicts = Purpose::ALL.into_iter().zip(explicit.purposes);
-    verdicts
-        .filter(|(_, verdict)| matches!(verdict, Some(Verdict::Anchor | Verdict::Trusted)))
-        .map(|(purpose, _)| purpose)
-}
-
-fn is_distrust(explicit: &Explicit) -> bool {
-    trusted_for(explicit).next().is_none() && explicit.purposes.contains(&Some(Verdict::Distrusted))
 }
 
 #[cfg(test)]
@@ -307,6 +256,10 @@ mod tests {
             ("\nEND\n", "\n"),
             ("CKA_ISSUER", "ISSUER"),
             ("CK_TRUST CKT_NSS_NOT_TRUSTED", ""),
+            ("CK_TRUST CKT_NSS_NOT_TRUSTED", "UTF8 \"CKT_NSS_NOT_TRUSTED\""),
+            ("CKA_ISSUER", "CKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_TRUSTED_DELEGATOR\nCKA_ISSUER"),
+            ("CKO_NSS_TRUST", "CKO_NEW_TRUST"),
+            ("CKA_ISSUER", "CKA_CERT_SHA1_HASH MULTILINE_OCTAL\n\\001\nEND\nCKA_ISSUER"),
         ] {
             let bad = format!("{good}{}", trust.replacen(from, to, 1));
             assert!(read(bad.as_bytes(), &mut Sayings::default()).is_err(), "{from}");

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod file;
+mod names;
 mod object;
 mod pem;
 mod persist;
@@ -15,6 +16,12 @@ mod trusted_certificate;
 
 pub(crate) use tree::{Tree, TreeState, is_unchanged, read};
 pub(super) use trusted_certificate::{extension, list};
+
+/// What p11-kit sees of a file that is text: it looks for things in it as in a C string (`strnstr`, common/compat.c).
+fn text(bytes: &[u8]) -> &[u8] {
+    let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+    bytes.get(..end).unwrap_or(bytes)
+}
 
 /// What lying in a place means for certificates there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

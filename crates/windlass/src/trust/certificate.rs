@@ -70,13 +70,16 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// The value of the first extension of this type: the content of its OCTET STRING.
+    /// The value of the first extension of this type: the content of its OCTET STRING. One that can't be read may be of any
+    /// type; its value is then empty, which is no value of any type.
     pub fn extension(&self, oid: &[u8]) -> Option<&'a [u8]> {
         let mut list = Reader::new(self.extensions.of(self.der));
         while !list.is_empty() {
-            let (_, whole, _) = list.element().ok()?;
-            if let Some((_, value)) = extension(list.bytes(whole)).filter(|(found, _)| *found == oid) {
-                return Some(value);
+            let Ok((_, whole, _)) = list.element() else { return Some(&[]) };
+            match extension(list.bytes(whole)) {
+                Some((found, value)) if found == oid => return Some(value),
+                Some(_) => {}
+                None => return Some(&[]),
             }
         }
         None

@@ -15,6 +15,32 @@ pub(crate) struct Sayings {
     pub certificates: Vec<Description>,
     pub extensions: Vec<Stapled>,
     pub explicit: Vec<Explicit>,
+    /// Whether there may be certificates that were not read. They would be trusted or nothing.
+    pub has_unread: bool,
+    /// How many certificates and how many extensions there were at the end of each file; none for what is one file.
+    files: Vec<(usize, usize)>,
+}
+
+impl Sayings {
+    /// Marks that all of a file is in.
+    pub fn end_file(&mut self) {
+        self.files.push((self.certificates.len(), self.extensions.len()));
+    }
+
+    /// Whether two certificates are from one file.
+    pub fn is_same_file(&self, one: u32, other: u32) -> bool {
+        self.file_of_certificate(one) == self.file_of_certificate(other)
+    }
+
+    /// Whether an extension is from a file that was read before that of a certificate.
+    pub fn is_extension_earlier(&self, extension: u32, certificate: u32) -> bool {
+        let file = self.files.partition_point(|(_, end)| *end <= extension as usize);
+        file < self.file_of_certificate(certificate)
+    }
+
+    fn file_of_certificate(&self, number: u32) -> usize {
+        self.files.partition_point(|(end, _)| *end <= number as usize)
+    }
 }
 
 /// One certificate, or what is known of one that is not there. What is not said is taken from the certificate.
@@ -48,6 +74,11 @@ pub enum DistrustAfter {
         /// As it is written: a UTCTime or GeneralizedTime without its tag.
         text: Box<[u8]>,
     },
+    /// From some moment on that can't be read.
+    Unreadable {
+        /// As it is written.
+        text: Box<[u8]>,
+    },
 }
 
 impl DistrustAfter {
@@ -55,7 +86,8 @@ impl DistrustAfter {
     pub(crate) fn earlier(one: Option<DistrustAfter>, other: Option<DistrustAfter>) -> Option<DistrustAfter> {
         let at = |after: &Option<DistrustAfter>| match after {
             Some(DistrustAfter::Time { at, .. }) => at.seconds(),
-            _ => i64::MAX,
+            Some(DistrustAfter::Unreadable { .. }) => i64::MIN,
+            Some(DistrustAfter::Never) | None => i64::MAX,
         };
         if one.is_none() || at(&other) < at(&one) { other } else { one }
     }
@@ -116,9 +148,13 @@ impl<'a> StapledExtension<'a> {
     }
 }
 
-/// A statement that a source makes itself, as certdata.txt does.
+/// A statement that a source makes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Explicit {
+    /// Whether it counts instead of what is said about the certificate, as in certdata.txt. One of a `.p11-kit` file can only
+    /// take trust away: p11-kit 0.24 can't read it if it has NSS's attributes by the names of 0.26, and 0.26 tells neither
+    /// it nor what follows from the certificate if that was read later.
+    pub authoritative: bool,
     pub issuer: Box<[u8]>,
     /// DER, as an INTEGER.
     pub serial: Box<[u8]>,

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::certificate::{Parts, element};
-use super::description::{Description, Sayings, Stapled, StapledExtension};
-use super::view::{Statement, TrustCertificate};
+use super::description::{Explicit, Sayings, Stapled, StapledExtension};
+use super::standing::{Finder, issuer_and_serial, speaks_of};
+use super::statement::Statement;
+use super::view::TrustCertificate;
 use crate::anchor::{AnchorIndex, TrustAnchor};
 use crate::der::{INTEGER, Reader};
 use crate::error::Unsupported;
@@ -33,8 +35,11 @@ struct Indexed {
     issuers_and_serials: Index,
     explicit: Index,
     stapled: Index,
-    /// Certificates about which something else says what there is to say.
-    silent: Box<[bool]>,
+    /// Descriptions, and statements of the source, about whose certificates something else says what there is to say.
+    silent_descriptions: Box<[bool]>,
+    silent_explicit: Box<[bool]>,
+    /// Descriptions of which only what they take away is told.
+    muted_descriptions: Box<[bool]>,
     has_distrust: bool,
 }
 
@@ -52,9 +57,25 @@ impl TrustStore {
         let explicit = Index::build(explicit, |n| explicit_key(&said, n))?;
         let stapled = Index::build(count(said.extensions.len())?, |n| stapled_key(&said, n))?;
         let has_distrust = said.certificates.iter().any(|certificate| certificate.distrusted);
-        let silent = Box::default();
-        let mut indexed = Indexed { said, subjects, issuers_and_serials, explicit, stapled, silent, has_distrust };
-        indexed.silent = (0..certificates).map(|n| indexed.is_silent(n)).collect();
+        let finder = Finder {
+            said: &said,
+            descriptions: &|key| issuers_and_serials.find(&key, |n| issuer_and_serial_of(&said, n)).to_vec(),
+            explicit: &|key| explicit.find(&key, |n| explicit_key(&said, n)).to_vec(),
+        };
+        let silent_descriptions = finder.silent_descriptions();
+        let silent_explicit = finder.silent_explicit(&silent_descriptions);
+        let muted_descriptions = finder.muted_descriptions();
+        let indexed = Indexed {
+            said,
+            subjects,
+            issuers_and_serials,
+            explicit,
+            stapled,
+            silent_descriptions,
+            silent_explicit,
+            muted_descriptions,
+            has_distrust,
+        };
         Ok(TrustStore { content: Content::Sayings(Box::new(indexed)) })
     }
 
@@ -76,11 +97,11 @@ impl TrustStore {
         match &self.content {
             Content::Anchors(anchors) => {
                 let anchor = anchor(anchors, number)?;
-                Some(TrustCertificate::new(self, None, Some(anchor.der())))
+                Some(TrustCertificate::new(self, number, None, Some(anchor.der())))
             }
             Content::Sayings(all) => {
                 let said = all.said.certificates.get(number)?;
-                Some(TrustCertificate::new(self, Some(said), said.der.as_deref()))
+                Some(TrustCertificate::new(self, number, Some(said), said.der.as_deref()))
             }
         }
     }
@@ -131,20 +152,55 @@ impl TrustStore {
     }
 
     /// One statement. First come those that the source makes itself, then for each certificate what follows from its
-    /// description; there is none about a certificate about which another statement is.
+    /// description; none of those that are told with another.
+    ///
+    /// Who asks by issuer and serial number takes the first that it finds. So if several have the same, and one of them takes
+    /// trust away, one tells all that they take away, and the others are not told.
     pub fn statement(&self, number: usize) -> Option<Statement<'_>> {
+        let mut statement = self.single_statement(number)?;
+        let rivals = self.rivals_of(number, &statement);
+        let is_distrust = || rivals.iter().map(|(_, rival)| rival).chain([&statement]).any(Statement::is_distrust);
+        if !rivals.is_empty() && is_distrust() {
+            if rivals.iter().any(|(other, _)| *other < number) {
+                return None;
+            }
+            statement.rivals = rivals.into_iter().map(|(_, rival)| rival).collect();
+        }
+        Some(statement)
+    }
+
+    /// Other statements of the same issuer and serial number.
+    fn rivals_of(&self, number: usize, statement: &Statement<'_>) -> Vec<(usize, Statement<'_>)> {
+        let Content::Sayings(all) = &self.content else { return Vec::new() };
+        let (Some(issuer), Some(serial)) = (statement.issuer(), statement.serial()) else { return Vec::new() };
+        let explicit = numbers(all.explicit.find(&(issuer, serial), |n| explicit_key(&all.said, n)));
+        let described = self.by_issuer_and_serial(issuer, serial).into_iter().map(|n| n + self.explicit_len());
+        let others = explicit.into_iter().chain(described).filter(|other| *other != number);
+        others.filter_map(|other| Some((other, self.single_statement(other)?))).collect()
+    }
+
+    /// What one description or one statement of the source says.
+    fn single_statement(&self, number: usize) -> Option<Statement<'_>> {
         match (&self.content, number.checked_sub(self.explicit_len())) {
             (Content::Anchors(anchors), Some(certificate)) => {
                 let anchor = anchor(anchors, certificate)?;
-                let view = TrustCertificate::new(self, None, Some(anchor.der()));
-                (!anchor.is_duplicate()).then_some(Statement::implied(view))
+                let view = TrustCertificate::new(self, certificate, None, Some(anchor.der()));
+                (!anchor.is_duplicate()).then_some(Statement::implied(view, Vec::new()))
             }
             (Content::Sayings(all), Some(certificate)) => {
-                let silent = all.silent.get(certificate).copied().unwrap_or(true);
-                (!silent).then_some(Statement::implied(self.certificate(certificate)?))
+                let silent = all.silent_descriptions.get(certificate).copied().unwrap_or(true);
+                if silent {
+                    return None;
+                }
+                let mut statement = Statement::implied(self.certificate(certificate)?, all.stated_about(certificate));
+                statement.is_muted = all.muted_descriptions.get(certificate).copied().unwrap_or(true);
+                Some(statement)
             }
             (Content::Sayings(all), None) => {
                 let explicit = all.said.explicit.get(number)?;
+                if all.silent_explicit.get(number).copied().unwrap_or(true) {
+                    return None;
+                }
                 let candidates = self.by_issuer_and_serial(&explicit.issuer, &explicit.serial).into_iter();
                 let mut views = candidates.filter_map(|n| self.certificate(n));
                 let meant = views.find(|view| {
@@ -158,7 +214,7 @@ impl TrustStore {
     }
 
     /// All statements about certificates with this issuer and this serial number: DER of an INTEGER or, if there is none
-    /// so, the content of one.
+    /// so, the content of one. What is about all such certificates comes before what is about one.
     pub fn statements_by_issuer_and_serial(&self, issuer: &[u8], serial: &[u8]) -> Vec<usize> {
         match self.statements_about(issuer, serial) {
             found if found.is_empty() => self.statements_about(issuer, &element(INTEGER, serial)),
@@ -172,15 +228,21 @@ impl TrustStore {
             Content::Sayings(all) => numbers(all.explicit.find(&(issuer, serial), |n| explicit_key(&all.said, n))),
         };
         let certificates = self.by_issuer_and_serial(issuer, serial).into_iter();
-        found.extend(certificates.map(|n| n + self.explicit_len()).filter(|n| self.statement(*n).is_some()));
-        found
+        found.extend(certificates.map(|n| n + self.explicit_len()));
+        let is_about_one = |number: usize| self.statement(number).map(|statement| statement.sha1().is_some());
+        let mut ordered: Vec<_> = found.into_iter().filter_map(|n| Some((is_about_one(n)?, n))).collect();
+        ordered.sort_unstable();
+        ordered.into_iter().map(|(_, number)| number).collect()
     }
 
-    pub(super) fn stapled_to(&self, spki: &[u8], oid: &[u8]) -> Option<&Stapled> {
-        let Content::Sayings(all) = &self.content else { return None };
+    /// The extensions of this type that are stapled to a key, each with whether the source had said it before it came to
+    /// the file with a certificate.
+    pub(super) fn stapled_to(&self, spki: &[u8], oid: &[u8], certificate: usize) -> Vec<(&Stapled, bool)> {
+        let Content::Sayings(all) = &self.content else { return Vec::new() };
         let found = all.stapled.find(&spki, |n| stapled_key(&all.said, n));
-        let mut extensions = found.iter().filter_map(|n| all.said.extensions.get(*n as usize));
-        extensions.find(|extension| *extension.oid == *oid)
+        let extensions = found.iter().filter_map(|n| Some((*n, all.said.extensions.get(*n as usize)?)));
+        let wanted = extensions.filter(|(_, extension)| *extension.oid == *oid);
+        wanted.map(|(n, it)| (it, all.said.is_extension_earlier(n, certificate as u32))).collect()
     }
 
     fn all_stapled(&self) -> &[Stapled] {
@@ -199,21 +261,13 @@ impl TrustStore {
 }
 
 impl Indexed {
-    /// Of several descriptions of one certificate the last counts (p11-kit's `replace_nss_trust_object`), and what the source
-    /// states itself counts more than what follows from a description.
-    fn is_silent(&self, number: u32) -> bool {
-        let Some(this) = self.said.certificates.get(number as usize) else { return true };
-        let Some(key) = issuer_and_serial_of(&self.said, number) else { return true };
-        let same = |other: &Description| other.der == this.der;
-        let later = self.issuers_and_serials.find(&key, |n| issuer_and_serial_of(&self.said, n));
-        let replaced =
-            later.iter().any(|&other| other > number && self.said.certificates.get(other as usize).is_some_and(same));
-        let stated = self.explicit.find(&key, |n| explicit_key(&self.said, n));
-        replaced
-            || stated.iter().filter_map(|n| self.said.explicit.get(*n as usize)).any(|explicit| {
-                let sha1 = this.der.as_deref().map(|der| <[u8; 20]>::from(<sha1::Sha1 as sha1::Digest>::digest(der)));
-                explicit.sha1.is_none() || sha1.is_none() || explicit.sha1 == sha1
-            })
+    /// What the source states about a certificate that it also describes, and which does not count instead of that.
+    fn stated_about(&self, number: usize) -> Vec<&Explicit> {
+        let Some(description) = self.said.certificates.get(number) else { return Vec::new() };
+        let Some(key) = issuer_and_serial(description) else { return Vec::new() };
+        let found = self.explicit.find(&key, |n| explicit_key(&self.said, n));
+        let stated = found.iter().filter_map(|n| self.said.explicit.get(*n as usize));
+        stated.filter(|explicit| !explicit.authoritative && speaks_of(explicit, description)).collect()
     }
 }
 
@@ -230,14 +284,7 @@ fn subject_of(said: &Sayings, number: u32) -> Option<&[u8]> {
 }
 
 fn issuer_and_serial_of(said: &Sayings, number: u32) -> Option<(&[u8], &[u8])> {
-    let certificate = said.certificates.get(number as usize)?;
-    match (&certificate.issuer, &certificate.serial) {
-        (Some(issuer), Some(serial)) => Some((issuer, serial)),
-        (issuer, serial) => {
-            let parts = Parts::read(certificate.der.as_deref()?).ok()?;
-            Some((issuer.as_deref().unwrap_or(parts.issuer), serial.as_deref().unwrap_or(parts.serial)))
-        }
-    }
+    issuer_and_serial(said.certificates.get(number as usize)?)
 }
 
 fn explicit_key(said: &Sayings, number: u32) -> Option<(&[u8], &[u8])> {

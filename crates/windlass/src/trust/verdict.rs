@@ -19,7 +19,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// All of them, in the order in which verdicts are kept.
+    /// All of them, in the order in which verdicts are kept. The first eight are in the order of NSS's attributes for them
+    /// (`CKA_TRUST_SERVER_AUTH` on, nss/pkcs11n.h).
     pub const ALL: [Purpose; 10] = [
         Purpose::ServerAuth,
         Purpose::ClientAuth,
@@ -95,6 +96,19 @@ pub enum Verdict {
     Anchor,
     /// Neither it nor what it issues is to be trusted.
     Distrusted,
+}
+
+impl Verdict {
+    /// How much it trusts.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            Verdict::Distrusted => 0,
+            Verdict::MustVerify => 1,
+            Verdict::Unknown => 2,
+            Verdict::Trusted => 3,
+            Verdict::Anchor => 4,
+        }
+    }
 }
 
 /// The object identifiers of an ExtKeyUsageSyntax, or another list of them: contents. None if it is none.

@@ -1,17 +1,15 @@
-//! What is said, seen in place: of one certificate, and about one.
+//! What is said of one certificate, seen in place.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use md5::Md5;
 use sha1::{Digest, Sha1};
-use sha2::Sha256;
 
-use super::description::{Description, DistrustAfter, Explicit};
+use super::description::{Description, DistrustAfter};
 use super::store::TrustStore;
 use super::verdict::{KeyUse, Purpose, Verdict, for_key_use, for_purpose, purposes};
-use super::{Parts, element, label};
-use crate::der::{BOOLEAN, GENERALIZED_TIME, INTEGER, OCTET_STRING, Reader, SEQUENCE, UTC_TIME};
+use super::{Parts, label};
+use crate::der::{BOOLEAN, GENERALIZED_TIME, OCTET_STRING, Reader, SEQUENCE, UTC_TIME};
 
 /// 2.5.29.14, .15, .19, .37
 const SUBJECT_KEY_IDENTIFIER: &[u8] = b"\x55\x1D\x0E";
@@ -35,6 +33,7 @@ pub enum Category {
 #[derive(Clone)]
 pub struct TrustCertificate<'a> {
     store: &'a TrustStore,
+    number: usize,
     /// None for an anchor of a plain PEM file, about which nothing else is said.
     said: Option<&'a Description>,
     der: Option<&'a [u8]>,
@@ -43,8 +42,13 @@ pub struct TrustCertificate<'a> {
 }
 
 impl<'a> TrustCertificate<'a> {
-    pub(crate) fn new(store: &'a TrustStore, said: Option<&'a Description>, der: Option<&'a [u8]>) -> Self {
-        TrustCertificate { store, said, der, parts: OnceCell::new() }
+    pub(crate) fn new(
+        store: &'a TrustStore,
+        number: usize,
+        said: Option<&'a Description>,
+        der: Option<&'a [u8]>,
+    ) -> Self {
+        TrustCertificate { store, number, said, der, parts: OnceCell::new() }
     }
 
     /// The whole certificate.
@@ -127,25 +131,30 @@ impl<'a> TrustCertificate<'a> {
         self.said?.email_distrust_after.as_ref()
     }
 
-    /// Whether it is a CA's: as p11-kit's `calc_certificate_category` finds it.
+    /// Whether it is a CA's: as p11-kit's `calc_certificate_category` finds it. Where sources say different things, p11-kit
+    /// takes the last or the first, and its releases read files in different orders; here it is a CA's if all say so.
     pub fn category(&self) -> Category {
-        if let Some(said) = self.said.and_then(|said| said.category) {
-            return match said {
-                1 => Category::TokenUser,
-                2 => Category::Authority,
-                3 => Category::OtherEntity,
-                _ => Category::Unspecified,
-            };
+        let stapled = self.stapled(BASIC_CONSTRAINTS).into_iter().map(|(value, _)| by_constraints(value));
+        let found = stapled.reduce(|one, other| if one == Category::Authority { other } else { one });
+        match (self.said.and_then(|said| said.category), found) {
+            (Some(2), Some(found)) => found,
+            (Some(1), _) => Category::TokenUser,
+            (Some(2), None) => Category::Authority,
+            (Some(3), _) => Category::OtherEntity,
+            (Some(_), _) => Category::Unspecified,
+            (None, found) => found.unwrap_or_else(|| self.own_category()),
         }
-        match (self.extension(BASIC_CONSTRAINTS), self.parts()) {
-            (Some(value), _) => match is_ca(value) {
-                Some(true) => Category::Authority,
-                Some(false) => Category::OtherEntity,
-                None => Category::Unspecified,
+    }
+
+    /// The same without what is stapled to the key.
+    fn own_category(&self) -> Category {
+        match self.parts() {
+            Some(parts) => match parts.extension(BASIC_CONSTRAINTS) {
+                Some(value) => by_constraints(value),
+                None if parts.is_v1 && parts.subject == parts.issuer => Category::Authority,
+                None => Category::OtherEntity,
             },
-            (None, Some(parts)) if parts.is_v1 && parts.subject == parts.issuer => Category::Authority,
-            (None, Some(_)) => Category::OtherEntity,
-            (None, None) => Category::Unspecified,
+            None => Category::Unspecified,
         }
     }
 
@@ -155,33 +164,67 @@ impl<'a> TrustCertificate<'a> {
         Some((day(parts.not_before)?, day(parts.not_after)?))
     }
 
-    /// The value of an extension: the one that is stapled to the key, or else the certificate's own.
-    fn extension(&self, oid: &[u8]) -> Option<&'a [u8]> {
-        let stapled = self.spki().and_then(|spki| self.store.stapled_to(spki, oid));
-        match stapled {
-            Some(stapled) => super::certificate::extension(&stapled.der).map(|(_, value)| value),
-            None => self.parts()?.extension(oid),
+    /// The values of an extension: of those that are stapled to the key, or else the certificate's own. Empty if one can't be
+    /// read, which is no value of any extension. All of several count: p11-kit takes the first, and 0.24 reads the files of
+    /// a directory in no order.
+    fn extensions(&self, oid: &[u8]) -> Vec<&'a [u8]> {
+        let stapled = self.stapled(oid);
+        if stapled.is_empty() {
+            return self.parts().and_then(|parts| parts.extension(oid)).into_iter().collect();
         }
+        stapled.into_iter().map(|(value, _)| value).collect()
+    }
+
+    /// The values of the extensions that are stapled to the key, each with whether it was said in an earlier file.
+    fn stapled(&self, oid: &[u8]) -> Vec<(&'a [u8], bool)> {
+        let Some(spki) = self.spki() else { return Vec::new() };
+        let value = |der: &'a [u8]| super::certificate::extension(der).map_or(&[][..], |(_, value)| value);
+        let stapled = self.store.stapled_to(spki, oid, self.number).into_iter();
+        stapled.map(|(stapled, is_earlier)| (value(&stapled.der), is_earlier)).collect()
     }
 
     /// What it is trusted for if nothing limits that.
     fn allow(&self) -> Verdict {
         if self.is_distrusted() {
             Verdict::Distrusted
-        } else if self.is_trusted() && self.category() == Category::Authority {
-            Verdict::Anchor
-        } else if self.is_trusted() {
-            Verdict::Trusted
-        } else {
+        } else if !self.is_trusted() {
             Verdict::Unknown
+        } else if self.category() == Category::Authority && self.is_authority_for_nss() {
+            Verdict::Anchor
+        } else {
+            Verdict::Trusted
         }
     }
 
-    fn verdict(&self, purpose: Purpose) -> Verdict {
+    /// p11-kit makes NSS's trust objects with the constraints that it knows by then, and does not look again when others are
+    /// stapled to the key.
+    fn is_authority_for_nss(&self) -> bool {
+        let is_known = self.stapled(BASIC_CONSTRAINTS).iter().all(|(_, is_earlier)| *is_earlier);
+        let is_said = self.said.is_some_and(|said| said.category.is_some());
+        is_known || is_said || self.own_category() == Category::Authority
+    }
+
+    /// What follows for a use of the key.
+    pub(super) fn key_use(&self, key_use: KeyUse) -> Verdict {
+        let (allow, limits) = (self.allow(), self.extensions(KEY_USAGE));
+        let each = limits.iter().map(|value| for_key_use(key_use, allow, Some(value)));
+        each.min_by_key(|verdict| verdict.rank()).unwrap_or_else(|| for_key_use(key_use, allow, None))
+    }
+
+    /// What follows for a purpose.
+    pub(super) fn verdict(&self, purpose: Purpose) -> Verdict {
+        let allow = self.allow();
+        let (limits, rejects) = (self.extensions(EXT_KEY_USAGE), self.extensions(OPENSSL_REJECT));
+        let Some(rejected) = rejects.iter().map(|value| purposes(value)).collect::<Option<Vec<_>>>() else {
+            // Which purposes are rejected is not known.
+            return Verdict::Distrusted;
+        };
+        let rejected = (!rejected.is_empty()).then(|| rejected.concat());
         // A list that can't be read names no purpose.
-        let list = |oid| self.extension(oid).map(|value| purposes(value).unwrap_or_default());
-        let (wanted, rejected) = (list(EXT_KEY_USAGE), list(OPENSSL_REJECT));
-        for_purpose(purpose, self.allow(), wanted.as_deref(), rejected.as_deref())
+        let limits: Vec<_> = limits.into_iter().map(|value| purposes(value).unwrap_or_default()).collect();
+        let each = limits.iter().map(|list| for_purpose(purpose, allow, Some(list), rejected.as_deref()));
+        let least = each.min_by_key(|verdict| verdict.rank());
+        least.unwrap_or_else(|| for_purpose(purpose, allow, None, rejected.as_deref()))
     }
 
     fn parts(&self) -> Option<&Parts<'a>> {
@@ -193,102 +236,11 @@ impl<'a> TrustCertificate<'a> {
     }
 }
 
-/// What a source says about one certificate, for each purpose: what NSS calls a trust object.
-#[derive(Clone)]
-pub struct Statement<'a> {
-    certificate: Option<TrustCertificate<'a>>,
-    explicit: Option<&'a Explicit>,
-}
-
-impl<'a> Statement<'a> {
-    /// What follows from a description.
-    pub(crate) fn implied(certificate: TrustCertificate<'a>) -> Statement<'a> {
-        Statement { certificate: Some(certificate), explicit: None }
-    }
-
-    /// What the source says, and the certificate if it is there.
-    pub(crate) fn explicit(explicit: &'a Explicit, certificate: Option<TrustCertificate<'a>>) -> Statement<'a> {
-        Statement { certificate, explicit: Some(explicit) }
-    }
-
-    /// The certificate that it is about: DER, if the source has it.
-    pub fn der(&self) -> Option<&'a [u8]> {
-        self.certificate.as_ref()?.der()
-    }
-
-    /// The certificate's subject.
-    pub fn subject(&self) -> Option<&'a [u8]> {
-        let explicit = self.explicit.and_then(|explicit| explicit.subject.as_deref());
-        explicit.or_else(|| self.certificate.as_ref()?.subject())
-    }
-
-    /// The certificate's issuer.
-    pub fn issuer(&self) -> Option<&'a [u8]> {
-        self.explicit.map(|explicit| &*explicit.issuer).or_else(|| self.certificate.as_ref()?.issuer())
-    }
-
-    /// The certificate's serial number: DER of an INTEGER.
-    pub fn serial(&self) -> Option<&'a [u8]> {
-        self.explicit.map(|explicit| &*explicit.serial).or_else(|| self.certificate.as_ref()?.serial())
-    }
-
-    /// Whether this is the certificate's serial number, as DER of an INTEGER or as the content of one.
-    pub fn has_serial(&self, serial: &[u8]) -> bool {
-        self.serial().is_some_and(|own| own == serial || own == element(INTEGER, serial))
-    }
-
-    /// A name for people.
-    pub fn label(&self) -> Option<Cow<'a, str>> {
-        let explicit = self.explicit.and_then(|explicit| explicit.label.as_deref());
-        explicit.map(Cow::Borrowed).or_else(|| self.certificate.as_ref()?.label())
-    }
-
-    /// The certificate's identifier.
-    pub fn id(&self) -> Option<Cow<'a, [u8]>> {
-        let explicit = self.explicit.and_then(|explicit| explicit.id.as_deref());
-        explicit.map(Cow::Borrowed).or_else(|| self.certificate.as_ref()?.id())
-    }
-
-    /// SHA-1 of the certificate.
-    pub fn sha1(&self) -> Option<[u8; 20]> {
-        let explicit = self.explicit.and_then(|explicit| explicit.sha1);
-        explicit.or_else(|| self.certificate.as_ref()?.sha1())
-    }
-
-    /// MD5 of the certificate.
-    pub fn md5(&self) -> Option<[u8; 16]> {
-        let explicit = self.explicit.and_then(|explicit| explicit.md5);
-        explicit.or_else(|| Some(Md5::digest(self.der()?).into()))
-    }
-
-    /// SHA-256 of the certificate.
-    pub fn sha256(&self) -> Option<[u8; 32]> {
-        Some(Sha256::digest(self.der()?).into())
-    }
-
-    /// What is said for one purpose.
-    pub fn verdict(&self, purpose: Purpose) -> Verdict {
-        match (self.explicit, &self.certificate) {
-            (Some(explicit), _) => explicit.purposes.get(purpose as usize).copied().flatten().unwrap_or_default(),
-            (None, Some(certificate)) => certificate.verdict(purpose),
-            (None, None) => Verdict::Unknown,
-        }
-    }
-
-    /// What is said for one use of the key. None if the source makes statements and leaves this one out.
-    pub fn key_use(&self, key_use: KeyUse) -> Option<Verdict> {
-        match (self.explicit, &self.certificate) {
-            (Some(explicit), _) => explicit.key_uses.get(key_use as usize).copied().flatten(),
-            (None, Some(certificate)) => {
-                Some(for_key_use(key_use, certificate.allow(), certificate.extension(KEY_USAGE)))
-            }
-            (None, None) => None,
-        }
-    }
-
-    /// Netscape's step-up, of historical interest.
-    pub fn is_step_up_approved(&self) -> bool {
-        self.explicit.is_some_and(|explicit| explicit.step_up_approved)
+fn by_constraints(value: &[u8]) -> Category {
+    match is_ca(value) {
+        Some(true) => Category::Authority,
+        Some(false) => Category::OtherEntity,
+        None => Category::Unspecified,
     }
 }
 

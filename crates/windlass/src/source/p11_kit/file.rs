@@ -1,47 +1,54 @@
 //! One file, in whichever format it is: p11-kit's own, DER, or PEM. As p11-kit does, the next format is tried when a file is
 //! not in the one before, also when it only looked like it.
 
-use super::trusted_certificate;
-use super::{Standing, object, pem, persist};
+use super::persist::{self, Fault};
+use super::{Standing, object, pem, text, trusted_certificate};
 use crate::error::Unsupported;
-use crate::trust::{Description, Parts, Sayings};
+use crate::trust::{Description, Sayings, is_certificate};
 
 /// Adds what the file says. Nothing if it is in none of the formats.
 pub(super) fn read(bytes: &[u8], standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
-    if persist::is_persist(bytes)
-        && let Some(objects) = persist::read(bytes)
-    {
-        for fields in objects {
-            object::add(fields, standing, all)?;
+    if persist::is_persist(bytes) {
+        match persist::read(bytes) {
+            Ok(objects) => return object::add_all(&objects, standing, all),
+            // As PEM it would lose what it says beside the certificates.
+            Err(Fault::Unknown) => return Err(Unsupported::Distrust),
+            Err(Fault::OtherFormat) => {}
         }
-        return Ok(());
     }
-    if Parts::read(bytes).is_ok() {
+    if is_certificate(bytes) {
         add(Description { der: Some(bytes.into()), ..Description::default() }, standing, all);
         return Ok(());
     }
-    let blocks = pem::blocks(bytes);
-    if blocks.is_empty() && standing == Standing::Blocked && may_be_a_certificate(bytes) {
-        return Err(Unsupported::Distrust);
-    }
-    for block in blocks {
-        let description = match block.kind {
-            b"CERTIFICATE" if Parts::read(&block.content).is_ok() => {
-                Some(Description { der: Some(block.content.as_slice().into()), ..Description::default() })
+    if may_be_a_certificate(bytes) {
+        // An anchor more or less: p11-kit may read it. It may also read what follows, if that looks like PEM.
+        return match standing {
+            Standing::Anchor | Standing::AsSaid if pem::blocks(bytes).is_empty() => {
+                all.has_unread = true;
+                Ok(())
             }
-            b"TRUSTED CERTIFICATE" => trusted_certificate::read(&block.content, all),
-            _ => None,
+            _ => Err(Unsupported::Distrust),
         };
-        let takes_away = match block.kind {
-            b"CERTIFICATE" => standing == Standing::Blocked,
-            b"TRUSTED CERTIFICATE" => true,
-            _ => false,
-        };
-        match description {
-            Some(description) => add(description, standing, all),
-            None if takes_away && may_be_a_certificate(&block.content) => return Err(Unsupported::Distrust),
-            None => {}
+    }
+    pem::blocks(text(bytes)).into_iter().try_for_each(|block| add_block(&block, standing, all))
+}
+
+fn add_block(block: &pem::Block<'_>, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
+    let content = block.content.as_slice();
+    match block.kind {
+        b"CERTIFICATE" if is_certificate(content) => {
+            add(Description { der: Some(content.into()), ..Description::default() }, standing, all);
         }
+        b"CERTIFICATE" if may_be_a_certificate(content) => match standing {
+            Standing::Blocked => return Err(Unsupported::Distrust),
+            Standing::Anchor | Standing::AsSaid => all.has_unread = true,
+        },
+        b"TRUSTED CERTIFICATE" => match trusted_certificate::read(content, all) {
+            Some(description) => add(description, standing, all),
+            None if outer_length(content).is_some() => return Err(Unsupported::Distrust),
+            None => {}
+        },
+        _ => {}
     }
     Ok(())
 }
@@ -57,7 +64,75 @@ pub(super) fn add(mut description: Description, standing: Standing, all: &mut Sa
     all.certificates.push(description);
 }
 
-/// Whether p11-kit's reader of BER might find a certificate there: whether it begins as a SEQUENCE, and not as text.
-pub(super) fn may_be_a_certificate(bytes: &[u8]) -> bool {
-    matches!(bytes, [0x30, 0x80..=0x84, ..])
+/// Whether p11-kit's reader of BER might find a certificate there, and nothing else: a SEQUENCE that begins with one and ends
+/// with the bytes. Lengths may be in any form.
+fn may_be_a_certificate(bytes: &[u8]) -> bool {
+    match outer_length(bytes) {
+        None => false,
+        Some(Length::To(end)) => end == bytes.len() && holds_a_sequence(bytes),
+        Some(Length::Indefinite) => true,
+    }
+}
+
+/// How far the SEQUENCE goes that the bytes begin with.
+#[derive(Debug, PartialEq, Eq)]
+enum Length {
+    To(usize),
+    Indefinite,
+}
+
+/// None if there is none, or if it goes beyond the bytes (`asn1_get_length_der`, libtasn1).
+fn outer_length(bytes: &[u8]) -> Option<Length> {
+    let [0x30, first, rest @ ..] = bytes else { return None };
+    let (len, header) = match *first {
+        short @ 0..=0x7F => (usize::from(short), 2),
+        0x80 => return Some(Length::Indefinite),
+        long => {
+            // Octets that are not there count for nothing.
+            let octets = rest.get(..usize::from(long & 0x7F)).unwrap_or(rest);
+            let len =
+                octets.iter().try_fold(0usize, |len, octet| len.checked_mul(256)?.checked_add(usize::from(*octet)));
+            (len?, 2 + octets.len())
+        }
+    };
+    let end = header.checked_add(len)?;
+    (end <= bytes.len()).then_some(Length::To(end))
+}
+
+/// Whether the first thing inside is a SEQUENCE, or there is nothing inside.
+fn holds_a_sequence(bytes: &[u8]) -> bool {
+    let header = match bytes.get(1) {
+        Some(long @ 0x81..) => 2 + usize::from(long & 0x7F),
+        _ => 2,
+    };
+    bytes.get(header).is_none_or(|tag| *tag == 0x30)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_reader_of_ber_might_take() {
+        for maybe in [
+            &b"\x30\x80\x30\x00\x00\x00"[..],
+            b"\x30\x02\x30\x00",
+            b"\x30\x81\x02\x30\x00",
+            b"\x30\x85\x00\x00\x00\x00\x02\x30\x00",
+            b"\x30\x00",
+        ] {
+            assert!(may_be_a_certificate(maybe), "{}", maybe.escape_ascii());
+        }
+        for none in [
+            &b""[..],
+            b"\x30",
+            b"0 text\n",
+            b"\x30\x02\x30\x00\n",
+            b"\x30\x03\x30\x00",
+            b"\x30\x02\x02\x00",
+            b"\x30\x89\x01\x00\x00\x00\x00\x00\x00\x00\x02\x30\x00",
+        ] {
+            assert!(!may_be_a_certificate(none), "{}", none.escape_ascii());
+        }
+    }
 }

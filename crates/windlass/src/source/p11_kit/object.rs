@@ -1,46 +1,157 @@
-//! One object of a .p11-kit file, as p11-kit's builder understands it (trust/builder.c).
+//! Objects of a .p11-kit file, as p11-kit's builder understands them (trust/builder.c, 0.26.5).
+//!
+//! It looks at values only when somebody makes an object by PKCS#11, not when it reads a file. What it makes of those that it would
+//! not take there depends on where each is used, so an object with such values makes the place unreadable here.
 
-use super::attributes as names;
+use super::attributes::{self as names, Field};
 use super::persist::Fields;
 use super::{Standing, file};
-use crate::der::{OBJECT_IDENTIFIER, Reader};
+use crate::der::{OBJECT_IDENTIFIER, Reader, object_identifier};
 use crate::error::Unsupported;
 use crate::trust::{
-    Description, DistrustAfter, Explicit, KeyUse, Parts, Purpose, Sayings, Stapled, Verdict, stapled_parts,
+    Description, DistrustAfter, Explicit, KeyUse, Purpose, Sayings, Stapled, Verdict, is_certificate, is_extension,
+    stapled_parts,
 };
 
-/// Adds the object. What is not about trust (data, assertions that follow from the rest) is passed over.
-pub(super) fn add(fields: Fields, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
-    match fields.number(names::CLASS) {
-        Some(names::CERTIFICATE) if fields.number(names::CERTIFICATE_TYPE) == Some(names::X_509) => {
-            certificate(&fields, standing, all)
+/// The attributes that each kind of object may have (`builder_schema`), beside those of its class and those of all.
+const COMMON: &[Field] = &[names::CLASS, names::TOKEN, names::PRIVATE, names::LABEL, names::MODIFIABLE];
+const OF_CERTIFICATES: &[Field] = &[
+    names::CERTIFICATE_TYPE,
+    names::TRUSTED,
+    names::X_DISTRUSTED,
+    names::NSS_MOZILLA_CA_POLICY,
+    names::NSS_SERVER_DISTRUST_AFTER,
+    names::NSS_EMAIL_DISTRUST_AFTER,
+    names::CERTIFICATE_CATEGORY,
+    names::CHECK_VALUE,
+    names::START_DATE,
+    names::END_DATE,
+    names::SUBJECT,
+    names::ID,
+    names::ISSUER,
+    names::SERIAL_NUMBER,
+    names::VALUE,
+    names::URL,
+    names::HASH_OF_SUBJECT_PUBLIC_KEY,
+    names::HASH_OF_ISSUER_PUBLIC_KEY,
+    names::JAVA_MIDP_SECURITY_DOMAIN,
+    names::PUBLIC_KEY_INFO,
+];
+const OF_EXTENSIONS: &[Field] = &[names::VALUE, names::PUBLIC_KEY_INFO, names::OBJECT_ID, names::ID];
+const OF_DATA: &[Field] = &[names::VALUE, names::APPLICATION, names::OBJECT_ID];
+const OF_ASSERTIONS: &[Field] = &[
+    names::X_PURPOSE,
+    names::X_CERTIFICATE_VALUE,
+    names::X_ASSERTION_TYPE,
+    names::ISSUER,
+    names::SERIAL_NUMBER,
+    names::X_PEER,
+    names::ID,
+];
+const OF_NSS_TRUST: &[Field] = &[
+    names::NSS_CERT_SHA1_HASH,
+    names::NSS_CERT_MD5_HASH,
+    names::ISSUER,
+    names::SUBJECT,
+    names::SERIAL_NUMBER,
+    names::NSS_TRUST_STEP_UP_APPROVED,
+    names::ID,
+];
+/// Set by p11-kit itself. It would take them from a file too.
+const OWN: &[Field] = &[names::X_GENERATED, names::X_ORIGIN];
+
+/// Adds the objects of one file. p11-kit stops at the first that it does not take (`p11_index_replace_all`, trust/index.c).
+pub(super) fn add_all(objects: &[Fields], standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
+    for fields in objects {
+        let Some(kind) = Kind::of(fields) else { break };
+        // It could pass for one that p11-kit has made, and may replace.
+        if OWN.iter().any(|own| fields.get(*own).is_some()) {
+            return Err(Unsupported::Distrust);
         }
-        Some(names::X_CERTIFICATE_EXTENSION) => {
-            all.extensions.extend(extension(&fields));
-            Ok(())
+        match kind {
+            Kind::Certificate => certificate(fields, standing, all)?,
+            Kind::Extension => all.extensions.push(extension(fields).ok_or(Unsupported::Distrust)?),
+            Kind::NssTrust => all.explicit.push(statement(fields).ok_or(Unsupported::Distrust)?),
+            // Nothing here serves these. Those that p11-kit makes itself follow from the rest, one that says more is lost.
+            Kind::Assertion if !is_positive(fields) => return Err(Unsupported::Distrust),
+            Kind::Assertion | Kind::Other => {}
         }
-        Some(names::NSS_TRUST) => {
-            all.explicit.extend(statement(&fields));
-            Ok(())
+    }
+    Ok(())
+}
+
+enum Kind {
+    Certificate,
+    Extension,
+    NssTrust,
+    Assertion,
+    Other,
+}
+
+impl Kind {
+    /// None if p11-kit does not take the object (`p11_builder_build`, `build_for_schema`).
+    fn of(fields: &Fields) -> Option<Kind> {
+        let class = fields.number(names::CLASS)?;
+        if matches!(fields.get(names::TOKEN), Some([other]) if *other != 1) {
+            return None;
         }
-        _ => Ok(()),
+        let has = |field: Field| fields.get(field).is_some();
+        let are_among = |own: &[Field]| fields.are_among(&[COMMON, own, OWN]);
+        let (kind, is_taken) = match class {
+            names::CERTIFICATE => {
+                let is_x_509 = fields.number(names::CERTIFICATE_TYPE) == Some(names::X_509);
+                (Kind::Certificate, is_x_509 && are_among(OF_CERTIFICATES))
+            }
+            names::X_CERTIFICATE_EXTENSION => {
+                let is_whole = has(names::VALUE) && has(names::PUBLIC_KEY_INFO);
+                (Kind::Extension, is_whole && are_among(OF_EXTENSIONS))
+            }
+            names::NSS_TRUST => (Kind::NssTrust, fields.are_among(&[COMMON, OF_NSS_TRUST, &said_by_trust(), OWN])),
+            names::X_TRUST_ASSERTION => {
+                let is_whole = has(names::X_PURPOSE) && has(names::X_ASSERTION_TYPE);
+                (Kind::Assertion, is_whole && are_among(OF_ASSERTIONS))
+            }
+            names::DATA => (Kind::Other, are_among(OF_DATA)),
+            names::NSS_BUILTIN_ROOT_LIST => (Kind::Other, are_among(&[])),
+            _ => return None,
+        };
+        is_taken.then_some(kind)
     }
 }
 
+/// The attributes for purposes and for uses of the key.
+fn said_by_trust() -> Vec<Field> {
+    let purposes = Purpose::ALL.into_iter().flat_map(attributes_of);
+    purposes.chain(KeyUse::ALL.map(names::of_key_use)).collect()
+}
+
 fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
-    let distrusted = fields.truth(names::X_DISTRUSTED).unwrap_or(false);
+    let distrusted = truth(fields, names::X_DISTRUSTED)?.unwrap_or(false);
+    let takes_away = distrusted || standing == Standing::Blocked;
     let der = fields.get(names::VALUE).filter(|der| !der.is_empty());
-    if der.is_some_and(|der| Parts::read(der).is_err()) {
-        let takes_away = distrusted || standing == Standing::Blocked;
-        return match der {
-            Some(der) if takes_away && file::may_be_a_certificate(der) => Err(Unsupported::Distrust),
-            _ => Ok(()),
-        };
+    if der.is_some_and(|der| !is_certificate(der)) {
+        // p11-kit knows it by what else is said of it, and what can't be read may be BER.
+        if takes_away {
+            return Err(Unsupported::Distrust);
+        }
+        all.has_unread = true;
+        return Ok(());
     }
-    let bytes = |field| fields.get(field).filter(|value: &&[u8]| !value.is_empty()).map(Box::from);
-    let time = |field| match fields.get(field)? {
-        [0] => Some(DistrustAfter::Never),
-        text => DistrustAfter::from_text(text),
+    // Half of a name finds nothing here.
+    let is_named = |field| fields.get(field).is_some_and(|value| !value.is_empty());
+    if takes_away && der.is_none() && is_named(names::ISSUER) != is_named(names::SERIAL_NUMBER) {
+        return Err(Unsupported::Distrust);
+    }
+    let category = fields.number(names::CERTIFICATE_CATEGORY);
+    if category.is_none() && fields.get(names::CERTIFICATE_CATEGORY).is_some() {
+        return Err(Unsupported::Distrust);
+    }
+    let bytes = |field| fields.get(field).map(Box::from);
+    let time = |field| {
+        fields.get(field).map(|value| match value {
+            [0] => DistrustAfter::Never,
+            text => DistrustAfter::from_text(text).unwrap_or(DistrustAfter::Unreadable { text: text.into() }),
+        })
     };
     let description = Description {
         der: der.map(Box::from),
@@ -50,10 +161,10 @@ fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) -> Result
         issuer: bytes(names::ISSUER),
         serial: bytes(names::SERIAL_NUMBER),
         spki: bytes(names::PUBLIC_KEY_INFO),
-        category: fields.number(names::CERTIFICATE_CATEGORY),
-        trusted: fields.truth(names::TRUSTED).unwrap_or(false),
+        category,
+        trusted: truth(fields, names::TRUSTED)?.unwrap_or(false),
         distrusted,
-        is_mozilla_policy: fields.truth(names::NSS_MOZILLA_CA_POLICY),
+        is_mozilla_policy: truth(fields, names::NSS_MOZILLA_CA_POLICY)?,
         server_distrust_after: time(names::NSS_SERVER_DISTRUST_AFTER),
         email_distrust_after: time(names::NSS_EMAIL_DISTRUST_AFTER),
     };
@@ -61,16 +172,21 @@ fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) -> Result
     Ok(())
 }
 
-/// None if it has no key or is no Extension.
+/// None if it can't be read: p11-kit may read it, and it limits what certificates of the key are trusted for.
 fn extension(fields: &Fields) -> Option<Stapled> {
-    let der = fields.get(names::VALUE)?;
-    let said = fields.get(names::OBJECT_ID).filter(|oid| !oid.is_empty());
-    let oid = match said {
-        Some(oid) => Reader::new(oid).content_of(OBJECT_IDENTIFIER).ok()?,
+    let der = fields.get(names::VALUE).filter(|der| is_extension(der))?;
+    let oid = match fields.get(names::OBJECT_ID) {
+        Some(said) => {
+            let mut reader = Reader::new(said);
+            let oid = reader.content_of(OBJECT_IDENTIFIER).ok()?;
+            reader.end().ok()?;
+            object_identifier(oid).ok()?;
+            oid
+        }
         None => stapled_parts(der)?.0,
     };
     Some(Stapled {
-        spki: fields.get(names::PUBLIC_KEY_INFO)?.into(),
+        spki: fields.get(names::PUBLIC_KEY_INFO).filter(|key| !key.is_empty())?.into(),
         oid: oid.into(),
         der: der.into(),
         label: text(fields),
@@ -78,33 +194,64 @@ fn extension(fields: &Fields) -> Option<Stapled> {
     })
 }
 
+/// None if it does not say about which certificate it is.
 fn statement(fields: &Fields) -> Option<Explicit> {
-    let verdict = |field| fields.number(field).and_then(verdict);
+    let about = |field| fields.get(field).filter(|value| !value.is_empty());
     Some(Explicit {
-        issuer: fields.get(names::ISSUER)?.into(),
-        serial: fields.get(names::SERIAL_NUMBER)?.into(),
+        issuer: about(names::ISSUER)?.into(),
+        serial: about(names::SERIAL_NUMBER)?.into(),
         subject: fields.get(names::SUBJECT).map(Box::from),
         label: text(fields),
         id: fields.get(names::ID).map(Box::from),
         sha1: fields.get(names::NSS_CERT_SHA1_HASH).and_then(|hash| hash.try_into().ok()),
         md5: fields.get(names::NSS_CERT_MD5_HASH).and_then(|hash| hash.try_into().ok()),
-        purposes: Purpose::ALL.map(|purpose| verdict(names::of_purpose(purpose)?)),
-        key_uses: KeyUse::ALL.map(|key_use| verdict(names::of_key_use(key_use))),
+        purposes: Purpose::ALL.map(|purpose| said(fields, attributes_of(purpose))),
+        key_uses: KeyUse::ALL.map(|key_use| said(fields, [names::of_key_use(key_use)])),
         step_up_approved: fields.truth(names::NSS_TRUST_STEP_UP_APPROVED).unwrap_or(false),
         ..Explicit::default()
     })
 }
 
-/// What one of NSS's constants means. A "valid delegator" is a CA about which nothing else is said.
-pub(crate) fn verdict(constant: u64) -> Option<Verdict> {
+/// The attributes in which something may be said for a purpose. p11-kit before 0.25 had NSS's by the names of the others.
+fn attributes_of(purpose: Purpose) -> impl Iterator<Item = Field> {
+    [names::of_purpose(purpose), names::of_purpose_3_2(purpose)].into_iter().flatten()
+}
+
+/// The first thing that is said, unless one of them is distrust. What is not understood is distrust.
+fn said(fields: &Fields, attributes: impl IntoIterator<Item = Field>) -> Option<Verdict> {
+    let there = attributes.into_iter().filter(|field| fields.get(*field).is_some());
+    let verdicts = there.map(|field| fields.number(field).and_then(verdict).unwrap_or(Verdict::Distrusted));
+    verdicts.reduce(|first, other| if other == Verdict::Distrusted { other } else { first })
+}
+
+/// What one of the constants of NSS or PKCS#11 3.2 means. A "valid delegator" is a CA about which nothing else is said.
+fn verdict(constant: u64) -> Option<Verdict> {
     match constant {
-        names::NSS_TRUSTED => Some(Verdict::Trusted),
-        names::NSS_TRUSTED_DELEGATOR => Some(Verdict::Anchor),
-        names::NSS_MUST_VERIFY_TRUST | names::NSS_VALID_DELEGATOR => Some(Verdict::MustVerify),
-        names::NSS_TRUST_UNKNOWN => Some(Verdict::Unknown),
-        names::NSS_NOT_TRUSTED => Some(Verdict::Distrusted),
+        names::NSS_TRUSTED | names::TRUST_TRUSTED => Some(Verdict::Trusted),
+        names::NSS_TRUSTED_DELEGATOR | names::TRUST_ANCHOR => Some(Verdict::Anchor),
+        names::NSS_MUST_VERIFY_TRUST | names::NSS_VALID_DELEGATOR | names::TRUST_MUST_VERIFY_TRUST => {
+            Some(Verdict::MustVerify)
+        }
+        names::NSS_TRUST_UNKNOWN | names::TRUST_UNKNOWN => Some(Verdict::Unknown),
+        names::NSS_NOT_TRUSTED | names::TRUST_NOT_TRUSTED => Some(Verdict::Distrusted),
         _ => None,
     }
+}
+
+/// A boolean that is one, if it is there.
+fn truth(fields: &Fields, field: Field) -> Result<Option<bool>, Unsupported> {
+    match fields.get(field) {
+        None => Ok(None),
+        Some([0]) => Ok(Some(false)),
+        Some([1]) => Ok(Some(true)),
+        Some(_) => Err(Unsupported::Distrust),
+    }
+}
+
+/// Whether an assertion is one of trust.
+fn is_positive(fields: &Fields) -> bool {
+    let kind = fields.number(names::X_ASSERTION_TYPE);
+    kind.is_some_and(|kind| [names::X_PINNED_CERTIFICATE, names::X_ANCHORED_CERTIFICATE].contains(&kind))
 }
 
 /// The label, if it is text.

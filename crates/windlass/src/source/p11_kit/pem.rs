@@ -1,8 +1,8 @@
 //! PEM as p11-kit finds it (`p11_pem_parse`, common/pem.c): blocks anywhere in a file, headers ignored, lines of any length.
 
-use std::ops::Range;
-
 use memchr::memmem;
+
+use super::text;
 
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
@@ -14,10 +14,10 @@ pub(super) struct Block<'a> {
     pub content: Vec<u8>,
 }
 
-/// All blocks whose text is base64. As in p11-kit, nothing is looked for behind a block without its end.
-pub(super) fn blocks(text: &[u8]) -> Vec<Block<'_>> {
+/// All blocks whose text is base64. As in p11-kit, nothing is looked for behind a block without its end, nor behind a NUL.
+pub(super) fn blocks(bytes: &[u8]) -> Vec<Block<'_>> {
     let mut found = Vec::new();
-    let mut rest = text;
+    let mut rest = text(bytes);
     while let Some((block, after)) = next(rest) {
         found.extend(block);
         rest = after;
@@ -34,14 +34,15 @@ fn next(text: &[u8]) -> Option<(Option<Block<'_>>, &[u8])> {
     }
     let body_start = kind_start + kind_len + SUFFIX.len();
     let body_len = memmem::find(text.get(body_start..)?, END)?;
-    let Range { start, end } = body_start..body_start + body_len;
-    let after = text.get(end + END.len()..)?.strip_prefix(kind)?.strip_prefix(SUFFIX)?;
-    let body = text.get(start..end)?;
+    let body_end = body_start + body_len;
+    text.get(body_end + END.len()..)?.strip_prefix(kind)?.strip_prefix(SUFFIX)?;
+    // The dashes that end this block may begin the next.
+    let after = text.get(body_end + SUFFIX.len()..)?;
+    let body = text.get(body_start..body_end)?;
     if body.is_empty() {
         return Some((None, after));
     }
-    let digits: Vec<u8> = without_headers(body).iter().filter(|byte| !is_space(byte)).copied().collect();
-    let content = base64_simd::STANDARD.decode_to_vec(&digits).ok();
+    let content = base64(without_headers(body));
     Some((content.map(|content| Block { kind, content }), after))
 }
 
@@ -56,6 +57,55 @@ fn without_headers(body: &[u8]) -> &[u8] {
         }
     }
     body
+}
+
+/// What `p11_b64_pton` (common/base64.c) makes of it: blanks anywhere, padding where it is needed, and one byte of anything at
+/// the very end, which it does not look at.
+fn base64(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
+    let mut bits = 0u32;
+    let mut digits = 0usize;
+    let mut rest = text.iter();
+    loop {
+        match rest.next() {
+            None => return (digits == 0).then_some(out),
+            Some(byte) if is_space(byte) => {}
+            Some(b'=') => break,
+            Some(byte) => {
+                bits = bits << 6 | u32::from(digit(*byte)?);
+                digits += 1;
+                if digits == 4 {
+                    let [_, triple @ ..] = bits.to_be_bytes();
+                    out.extend_from_slice(&triple);
+                    (bits, digits) = (0, 0);
+                }
+            }
+        }
+    }
+    let [a, b] = match digits {
+        2 if rest.find(|byte| !is_space(byte)) == Some(&b'=') && bits.trailing_zeros() >= 4 => [(bits >> 4) as u8, 0],
+        3 if bits.trailing_zeros() >= 2 => [(bits >> 10) as u8, (bits >> 2) as u8],
+        _ => return None,
+    };
+    let [checked @ .., _] = rest.as_slice() else { return Some(padded(out, &[a, b], digits)) };
+    checked.iter().all(is_space).then(|| padded(out, &[a, b], digits))
+}
+
+/// With the bytes of a last group that has this many digits.
+fn padded(mut out: Vec<u8>, last: &[u8; 2], digits: usize) -> Vec<u8> {
+    out.extend_from_slice(last.get(..digits - 1).unwrap_or(last));
+    out
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
 }
 
 /// C's isspace.
@@ -76,6 +126,39 @@ mod tests {
     fn blocks_wherever_they_are() {
         let text = "x -----BEGIN A-----\nYWJj\n-----END A----- y -----BEGIN B C-----YW\n Jj-----END B C-----";
         assert_eq!(all(text), [("A".into(), b"abc".to_vec()), ("B C".into(), b"abc".to_vec())]);
+    }
+
+    #[test]
+    fn shared_dashes_and_a_nul() {
+        let text = "-----BEGIN A-----YWJj-----END A-----BEGIN B-----YWI=-----END B-----";
+        assert_eq!(all(text), [("A".into(), b"abc".to_vec()), ("B".into(), b"ab".to_vec())]);
+        assert_eq!(all(&format!("{text}\0{text}")).len(), 2);
+        assert_eq!(all("-----BEGIN A-----YW\0Jj-----END A-----"), []);
+    }
+
+    #[test]
+    fn base64_as_p11_kit_takes_it() {
+        for (text, bytes) in [
+            ("YWJj", &b"abc"[..]),
+            ("YWI=", b"ab"),
+            ("YW I =\n", b"ab"),
+            ("YQ==", b"a"),
+            ("YQ= \n =", b"a"),
+            ("YQ==X", b"a"),
+            ("YQ==\nX", b"a"),
+            ("YWI=X", b"ab"),
+            ("YWI==", b"ab"),
+            ("", b""),
+            (" ", b""),
+        ] {
+            assert_eq!(base64(text.as_bytes()).as_deref(), Some(bytes), "{text}");
+        }
+        for none in [
+            "Y", "YQ", "YWI", "YQ=", "YQ=X=", "YQ==XX", "YQ==X ", "YR==", "YWJ=", "=", "YWJj=", "Y===", "YW?j",
+            "YW\u{a0}",
+        ] {
+            assert_eq!(base64(none.as_bytes()), None, "{none}");
+        }
     }
 
     #[test]

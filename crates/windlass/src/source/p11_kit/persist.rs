@@ -1,8 +1,10 @@
 //! p11-kit's own format, `[p11-kit-object-v1]` (common/persist.c, common/lexer.c): sections of `name: value` lines and PEM
 //! blocks, one section an object.
 
+use std::collections::BTreeMap;
+
 use super::attributes::{self, Field};
-use super::{pem, tree};
+use super::{pem, text};
 use crate::der::OBJECT_IDENTIFIER;
 use crate::trust::{element, oid_of};
 
@@ -11,14 +13,35 @@ const MAGIC: &[u8] = b"[p11-kit-object-v1]";
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"\n-----END ";
 
+/// No kind of object of p11-kit's has as many attributes (`builder_schema`, trust/builder.c).
+const MANY: usize = 64;
+
+/// Attributes that hold attributes. p11-kit passes over them, in some versions.
+const TEMPLATES: [Field; 3] = [0x4000_0211, 0x4000_0212, 0x4000_0213];
+
+/// Why a file is not read as one of this format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// For p11-kit it is not of this format either, and it goes on to the next.
+    OtherFormat,
+    /// p11-kit may read it, in this version or in another.
+    Unknown,
+}
+
+use Fault::{OtherFormat, Unknown};
+
 /// What one section says: each attribute once.
-#[derive(Default)]
-pub(super) struct Fields(Vec<(Field, Vec<u8>)>);
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    values: BTreeMap<Field, Vec<u8>>,
+    /// There were more, which are not kept.
+    has_more: bool,
+}
 
 impl Fields {
     /// The value of an attribute.
     pub fn get(&self, field: Field) -> Option<&[u8]> {
-        self.0.iter().find(|(other, _)| *other == field).map(|(_, value)| value.as_slice())
+        self.values.get(&field).map(Vec::as_slice)
     }
 
     /// A number.
@@ -34,44 +57,54 @@ impl Fields {
         }
     }
 
+    /// Whether each attribute is one of these.
+    pub fn are_among(&self, allowed: &[&[Field]]) -> bool {
+        !self.has_more && self.values.keys().all(|field| allowed.iter().any(|some| some.contains(field)))
+    }
+
     fn set(&mut self, field: Field, value: Vec<u8>) {
-        self.0.retain(|(other, _)| *other != field);
-        self.0.push((field, value));
+        if self.values.len() < MANY || self.values.contains_key(&field) {
+            self.values.insert(field, value);
+        } else {
+            self.has_more = true;
+        }
     }
 
     fn set_if_absent(&mut self, field: Field, value: Vec<u8>) {
-        if self.get(field).is_none() {
-            self.0.push((field, value));
+        if !self.values.contains_key(&field) {
+            self.set(field, value);
         }
     }
 }
 
 /// Whether it looks as if it were of this format: its mark stands anywhere in it.
 pub(crate) fn is_persist(bytes: &[u8]) -> bool {
-    tree::contains(bytes, MAGIC)
+    memchr::memmem::find(text(bytes), MAGIC).is_some()
 }
 
-/// All sections. None if the file is damaged anywhere.
-pub(super) fn read(bytes: &[u8]) -> Option<Vec<Fields>> {
+/// All sections.
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<Fields>, Fault> {
+    // To some functions of p11-kit the text ends there, to others it does not.
+    if text(bytes).len() < bytes.len() {
+        return Err(Unknown);
+    }
     let mut objects: Vec<Fields> = Vec::new();
     // In a section of another kind nothing is looked at.
     let mut skip = false;
     let mut rest = bytes;
     while !rest.is_empty() {
         if rest.starts_with(BEGIN) {
-            let end = memchr::memmem::find(rest, END)? + 1;
-            let len = memchr::memchr(b'\n', rest.get(end..)?).map_or(rest.len(), |line| end + line + 1);
-            let (block, after) = rest.split_at_checked(len)?;
+            let (block, after) = split_block(rest).ok_or(OtherFormat)?;
             rest = after;
             if !skip {
-                pem_block(block, objects.last_mut()?)?;
+                pem_block(block, objects.last_mut().ok_or(OtherFormat)?)?;
             }
             continue;
         }
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = trim(rest.get(..end)?);
-        rest = rest.get(end + 1..).unwrap_or(&[]);
-        match line {
+        let (line, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        rest = after.get(1..).unwrap_or(&[]);
+        match trim(line) {
             [] | [b'#', ..] => {}
             [b'[', name @ .., b']'] => {
                 skip = name != HEADER;
@@ -79,22 +112,30 @@ pub(super) fn read(bytes: &[u8]) -> Option<Vec<Fields>> {
                     objects.push(Fields::default());
                 }
             }
-            [b'[', ..] => return None,
+            [b'[', ..] => return Err(OtherFormat),
             line => {
-                let colon = memchr::memchr(b':', line)?;
+                let colon = memchr::memchr(b':', line).ok_or(OtherFormat)?;
                 if !skip {
-                    let (name, value) = (trim(line.get(..colon)?), trim(line.get(colon + 1..)?));
-                    let (name, value) = (std::str::from_utf8(name).ok()?, value);
-                    objects.last_mut()?.set(attributes::field(name)?, parse(value)?);
+                    let (name, value) = line.split_at_checked(colon).ok_or(OtherFormat)?;
+                    let value = value.get(1..).unwrap_or(&[]);
+                    let object = objects.last_mut().ok_or(OtherFormat)?;
+                    object.set(field(trim(name))?, parse(trim(value))?);
                 }
             }
         }
     }
-    Some(objects)
+    Ok(objects)
 }
 
-fn pem_block(block: &[u8], fields: &mut Fields) -> Option<()> {
-    let [block] = <[pem::Block<'_>; 1]>::try_from(pem::blocks(block)).ok()?;
+/// A block from its first line to its last, and what follows.
+fn split_block(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr::memmem::find(text, END)? + 1;
+    let len = memchr::memchr(b'\n', text.get(end..)?).map_or(text.len(), |line| end + line + 1);
+    text.split_at_checked(len)
+}
+
+fn pem_block(block: &[u8], fields: &mut Fields) -> Result<(), Fault> {
+    let [block] = <[pem::Block<'_>; 1]>::try_from(pem::blocks(block)).map_err(|_| OtherFormat)?;
     match block.kind {
         b"CERTIFICATE" => {
             fields.set_if_absent(attributes::CLASS, attributes::CERTIFICATE.to_ne_bytes().into());
@@ -102,33 +143,85 @@ fn pem_block(block: &[u8], fields: &mut Fields) -> Option<()> {
             fields.set_if_absent(attributes::VALUE, block.content);
         }
         b"PUBLIC KEY" => fields.set_if_absent(attributes::PUBLIC_KEY_INFO, block.content),
-        _ => return None,
+        _ => return Err(OtherFormat),
     }
-    Some(())
+    Ok(())
 }
 
-/// A constant, a string in quotes with %-escapes, true or false, a number, or an object identifier.
-fn parse(value: &[u8]) -> Option<Vec<u8>> {
-    if let Ok(text) = std::str::from_utf8(value) {
-        if let Some(number) = attributes::constant(text) {
-            return Some(number.to_ne_bytes().into());
-        }
-        match text {
-            "true" => return Some(vec![1]),
-            "false" => return Some(vec![0]),
-            _ => {}
-        }
-        if let Ok(number) = text.parse::<u64>() {
-            return Some(number.to_ne_bytes().into());
-        }
-        if let Some(oid) = oid_of(text) {
-            return Some(element(OBJECT_IDENTIFIER, &oid));
-        }
+/// An attribute by its number or its name (`field_to_attribute`).
+fn field(name: &[u8]) -> Result<Field, Fault> {
+    let known = match number(name) {
+        // Its name for "none".
+        Some(u64::MAX) => return Err(Unknown),
+        Some(number) => Some(number),
+        None => std::str::from_utf8(name).ok().and_then(attributes::field),
+    };
+    match known {
+        Some(field) if TEMPLATES.contains(&field) => Err(Unknown),
+        Some(field) => Ok(field),
+        None => Err(unknown_word(name)),
     }
-    match value {
-        [b'"', quoted @ .., b'"'] => unescape(quoted),
-        _ => None,
+}
+
+/// A constant, a string in quotes with %-escapes, true or false, a number, or an object identifier (`parse_value`).
+fn parse(value: &[u8]) -> Result<Vec<u8>, Fault> {
+    if let [b'"', quoted @ .., b'"'] = value {
+        return unescape(quoted).ok_or(OtherFormat);
     }
+    let word = std::str::from_utf8(value).unwrap_or_default();
+    if let Some(number) = attributes::constant(word).or_else(|| number(value)) {
+        return Ok(number.to_ne_bytes().into());
+    }
+    match word {
+        "true" => Ok(vec![1]),
+        "false" => Ok(vec![0]),
+        _ => object_identifier(word).unwrap_or(Err(unknown_word(value))),
+    }
+}
+
+/// A word that could be a name: of a key or mechanism, or of what a later version knows.
+fn unknown_word(text: &[u8]) -> Fault {
+    let is_name = text.first().is_some_and(u8::is_ascii_lowercase)
+        && text.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'));
+    if is_name { Unknown } else { OtherFormat }
+}
+
+/// A whole string as `strtoul` reads it. There need not be a digit.
+fn number(text: &[u8]) -> Option<u64> {
+    let (is_negative, digits) = match text {
+        [] => return Some(0),
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    let mut number = Some(0u64);
+    for digit in digits {
+        let digit = char::from(*digit).to_digit(10)?;
+        number = number.and_then(|number| number.checked_mul(10)?.checked_add(u64::from(digit)));
+    }
+    match number {
+        Some(number) if is_negative => Some(number.wrapping_neg()),
+        Some(number) => Some(number),
+        None => Some(u64::MAX),
+    }
+}
+
+/// `parse_oid`. None if it is none; p11-kit has forgotten that there is a digit 8.
+fn object_identifier(text: &str) -> Option<Result<Vec<u8>, Fault>> {
+    let is_one = text.len() >= 4
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && text.bytes().filter(|byte| *byte == b'.').count() >= 2
+        && !text.contains("..")
+        && !text.starts_with(['.', '0'])
+        && !text.ends_with('.');
+    if !is_one {
+        return None;
+    }
+    let oid = oid_of(text).filter(|_| !text.contains('8'));
+    Some(oid.map(|oid| element(OBJECT_IDENTIFIER, &oid)).ok_or(Unknown))
 }
 
 fn unescape(mut text: &[u8]) -> Option<Vec<u8>> {
@@ -162,15 +255,40 @@ mod tests {
 
     #[test]
     fn values_of_each_kind() {
-        assert_eq!(parse(b"certificate"), Some(1u64.to_ne_bytes().into()));
-        assert_eq!(parse(b"true"), Some(vec![1]));
-        assert_eq!(parse(b"17"), Some(17u64.to_ne_bytes().into()));
-        assert_eq!(parse(b"2.5.29.37"), Some(b"\x06\x03\x55\x1D\x25".to_vec()));
-        assert_eq!(parse(b"\"a%20%fFb\""), Some(b"a \xFFb".to_vec()));
-        assert_eq!(parse(b"\"\""), Some(Vec::new()));
-        for other in [&b""[..], b"\"", b"\"%2\"", b"\"%gg\"", b"nonsense", b"-1", b"1.2.x"] {
-            assert_eq!(parse(other), None, "{other:?}");
+        for (text, value) in [
+            (&b"certificate"[..], 1u64.to_ne_bytes().to_vec()),
+            // The name of an attribute is a constant as well.
+            (b"trusted", 0x86u64.to_ne_bytes().into()),
+            (b"true", vec![1]),
+            (b"17", 17u64.to_ne_bytes().into()),
+            (b"", 0u64.to_ne_bytes().into()),
+            (b"-1", u64::MAX.to_ne_bytes().into()),
+            (b"+7", 7u64.to_ne_bytes().into()),
+            (b"99999999999999999999", u64::MAX.to_ne_bytes().into()),
+            (b"-99999999999999999999", u64::MAX.to_ne_bytes().into()),
+            (b"2.5.29.37", b"\x06\x03\x55\x1D\x25".to_vec()),
+            (b"\"a%20%fFb\"", b"a \xFFb".to_vec()),
+            (b"\"\"", Vec::new()),
+        ] {
+            assert_eq!(parse(text), Ok(value), "{}", text.escape_ascii());
         }
+        for none in [&b"\""[..], b"\"%2\"", b"\"%gg\"", b"Nonsense", b"a b", b"-", b"+", b"1.2", b"0.2.3", b"1.2..3"] {
+            assert_eq!(parse(none), Err(OtherFormat), "{}", none.escape_ascii());
+        }
+        for maybe in [&b"aes-ecb"[..], b"nonsense", b"2.5.29.38", b"3.1.1", b"1.2.99999999999999999999"] {
+            assert_eq!(parse(maybe), Err(Unknown), "{}", maybe.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn names_of_each_kind() {
+        assert_eq!(field(b"x-distrusted"), Ok(attributes::X_DISTRUSTED));
+        assert_eq!((field(b"134"), field(b""), field(b"-0")), (Ok(attributes::TRUSTED), Ok(0), Ok(0)));
+        assert_eq!(
+            (field(b"-1"), field(b"x-distrust"), field(b"1073742353")),
+            (Err(Unknown), Err(Unknown), Err(Unknown))
+        );
+        assert_eq!((field(b"Subject"), field(b"a b")), (Err(OtherFormat), Err(OtherFormat)));
     }
 
     #[test]
@@ -188,17 +306,29 @@ mod tests {
     #[test]
     fn damage_anywhere_spoils_the_file() {
         let good = "[p11-kit-object-v1]\ntrusted: true\n";
-        assert!(read(good.as_bytes()).is_some());
+        assert!(read(good.as_bytes()).is_ok());
         for bad in [
             "trusted: true\n[p11-kit-object-v1]\n",
             "[p11-kit-object-v1]\nno colon\n",
-            "[p11-kit-object-v1]\nnonsense: true\n",
-            "[p11-kit-object-v1]\ntrusted: maybe\n",
+            "[p11-kit-object-v1]\nSubject: CN\n",
+            "[p11-kit-object-v1]\ntrusted: may be\n",
             "[p11-kit-object-v1\n",
             "[p11-kit-object-v1]\n-----BEGIN CERTIFICATE-----\n",
             "[p11-kit-object-v1]\n-----BEGIN X-----\nYWJj\n-----END X-----\n",
         ] {
-            assert!(read(bad.as_bytes()).is_none(), "{bad}");
+            assert_eq!(read(bad.as_bytes()).err(), Some(OtherFormat), "{bad}");
         }
+        for unknown in ["[p11-kit-object-v1]\nnonsense: true\n", "[p11-kit-object-v1]\nlabel: \"\0\"\n"] {
+            assert_eq!(read(unknown.as_bytes()).err(), Some(Unknown), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn many_attributes_of_one_object() {
+        let mut text = String::from("[p11-kit-object-v1]\n");
+        (0..100_000).for_each(|number| text += &format!("{number}:\n"));
+        let objects = read(text.as_bytes()).unwrap();
+        let all: Vec<Field> = (0..100_000).collect();
+        assert!(objects[0].values.len() == MANY && !objects[0].are_among(&[&all]));
     }
 }

@@ -4,13 +4,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use memchr::memmem;
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{Standing, file, persist};
-use crate::error::LoadError;
+use crate::error::{LoadError, Unsupported};
 use crate::identity::{Identity, is_directory};
 use crate::source::system::{System, may_be_an_image};
 use crate::source::{cafile, certdata, failed};
@@ -80,8 +79,20 @@ impl Tree {
             } else {
                 file::read(bytes, *standing, &mut all).map_err(unsupported)?;
             }
+            all.end_file();
         }
-        Ok(all)
+        // What is stapled to the key of one of those could take away trust that another source gives it.
+        match all.has_unread && !all.extensions.is_empty() {
+            true => Err(LoadError::Unsupported { path: self.path().to_owned(), what: Unsupported::Distrust }),
+            false => Ok(all),
+        }
+    }
+
+    /// The place itself.
+    fn path(&self) -> &Path {
+        let directory = self.state.directories.first().map(|(path, _)| path);
+        let path = directory.or_else(|| self.state.files.first().map(|(path, ..)| path));
+        path.map_or(Path::new(""), PathBuf::as_path)
     }
 
     fn is_one_file(&self) -> bool {
@@ -103,7 +114,7 @@ pub(crate) fn is_unchanged(state: &TreeState) -> Result<bool, LoadError> {
         }
     }
     for (path, _, identity) in &state.files {
-        if readable(cafile::observe(path))? != *identity {
+        if look(path)? != *identity {
             return Ok(false);
         }
     }
@@ -114,7 +125,7 @@ pub(crate) fn is_unchanged(state: &TreeState) -> Result<bool, LoadError> {
 fn observe(path: &Path) -> Result<TreeState, LoadError> {
     let mut state = list(path)?;
     for (path, _, identity) in &mut state.files {
-        *identity = readable(cafile::observe(path))?;
+        *identity = look(path)?;
     }
     Ok(state)
 }
@@ -130,10 +141,28 @@ pub(crate) fn read(path: &Path, system: &dyn System) -> Result<Tree, LoadError> 
         }
         let mut contents = Vec::new();
         for (path, standing, identity) in &mut state.files {
-            let Some(file) = readable(cafile::read(path, system))? else { continue };
-            *identity = Some(file.identity);
-            believed &= file.believed;
-            contents.push((path.clone(), *standing, file.bytes));
+            let bytes = match readable(cafile::observe(path)) {
+                // p11-kit can't map what has no size. Files of the kernel (/proc) have none, and no end for us to find.
+                Ok(Some(empty)) if empty.size == 0 => {
+                    *identity = Some(empty);
+                    believed &= !empty.is_racy(now_ns) && keeps_timestamps(path, *identity, system);
+                    Vec::new()
+                }
+                Ok(Some(_)) => {
+                    let Some(file) = readable(cafile::read(path, system))? else { continue };
+                    *identity = Some(file.identity);
+                    believed &= file.believed;
+                    file.bytes
+                }
+                Ok(None) => continue,
+                // Text ends at a NUL, and no certificate begins with one: nothing is there, as long as it is so.
+                Err(LoadError::TooLarge { .. }) if begins_with_nul(path) => {
+                    believed = false;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            contents.push((path.clone(), *standing, bytes));
         }
         // A file that was read early may have changed while the others were read.
         if observe(path)? == state {
@@ -207,18 +236,35 @@ fn files(directory: &Path, standing: Standing) -> Result<Vec<(PathBuf, Standing,
     Ok(paths.map(|path| (path, standing, None)).collect())
 }
 
-/// A file that is not there, not a file or not for us to read is passed over; that it is so is part of the state.
+/// A file as it is now. None if it is passed over; one that is too large is, if it is not an error to begin with.
+fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
+    match readable(cafile::observe(path)) {
+        Err(LoadError::TooLarge { .. }) => Ok(None),
+        other => other,
+    }
+}
+
+/// A file that is not there, not a file or that can't be opened is passed over, as by p11-kit; that it is so is part of the
+/// state. Not one that can't be opened because this process has no descriptor or memory left, or that can't be read further.
 fn readable<T>(result: Result<T, LoadError>) -> Result<Option<T>, LoadError> {
+    const NOT_TO_BE_OPENED: [Errno; 6] =
+        [Errno::ACCESS, Errno::PERM, Errno::LOOP, Errno::NXIO, Errno::NODEV, Errno::STALE];
+    let is = |errno: i32, wanted: &Errno| errno == wanted.raw_os_error();
     match result {
         Ok(value) => Ok(Some(value)),
         Err(LoadError::Missing { .. } | LoadError::NotAFile { .. }) => Ok(None),
-        Err(LoadError::Io { errno, .. })
-            if errno == Errno::ACCESS.raw_os_error() || errno == Errno::LOOP.raw_os_error() =>
-        {
-            Ok(None)
-        }
+        Err(LoadError::Io { errno, .. }) if NOT_TO_BE_OPENED.iter().any(|passed| is(errno, passed)) => Ok(None),
+        Err(LoadError::Io { action: "stat" | "open", errno, .. }) if is(errno, &Errno::IO) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether a file has a NUL at its very beginning.
+fn begins_with_nul(path: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut first = [1];
+    let read = rustix::fs::open(path, flags, Mode::empty()).and_then(|fd| rustix::io::read(&fd, &mut first));
+    read == Ok(1) && first == [0]
 }
 
 fn keeps_timestamps(path: &Path, identity: Option<Identity>, system: &dyn System) -> bool {
@@ -228,7 +274,41 @@ fn keeps_timestamps(path: &Path, identity: Option<Identity>, system: &dyn System
     })
 }
 
-/// Whether `text` occurs in `bytes`.
-pub(super) fn contains(bytes: &[u8], text: &[u8]) -> bool {
-    memmem::find(bytes, text).is_some()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::system::Real;
+
+    fn contents(place: &Path) -> Vec<(String, Vec<u8>)> {
+        let tree = read(place, &Real).unwrap();
+        assert!(is_unchanged(&tree.state).unwrap());
+        let name = |path: &PathBuf| path.strip_prefix(place).unwrap().to_str().unwrap().to_owned();
+        tree.contents.iter().map(|(path, _, bytes)| (name(path), bytes.clone())).collect()
+    }
+
+    #[test]
+    fn what_p11_kit_can_t_map_is_not_read() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        std::fs::write(path("a"), "text").unwrap();
+        std::fs::write(path("b"), "").unwrap();
+        // Neither has a size; one can be read, the other can't.
+        std::os::unix::fs::symlink("/proc/version", path("c")).unwrap();
+        std::os::unix::fs::symlink("/proc/self/mem", path("d")).unwrap();
+        let expected = [("a", "text"), ("b", ""), ("c", ""), ("d", "")];
+        assert_eq!(contents(place.path()), expected.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())));
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_an_error_unless_it_begins_with_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("blocklist")).unwrap();
+        let large = place.path().join("blocklist/large");
+        std::fs::File::create(&large).unwrap().set_len((1 << 30) + 1).unwrap();
+        assert_eq!(contents(place.path()), []);
+        std::os::unix::fs::FileExt::write_at(&std::fs::File::options().write(true).open(&large).unwrap(), b"x", 0)
+            .unwrap();
+        let error = read(place.path(), &Real).err();
+        assert_eq!(error.map(|error| error.label()), Some("too-large"));
+    }
 }

@@ -1,8 +1,9 @@
 //! OpenSSL's TRUSTED CERTIFICATE: a certificate with a CertAux behind it, as p11-kit understands it
 //! (`build_openssl_extensions`, trust/parser.c).
 
-use crate::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span};
-use crate::trust::{Description, Parts, Sayings, Stapled, element};
+use super::text;
+use crate::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span, object_identifier};
+use crate::trust::{Description, Parts, Sayings, Stapled, element, is_algorithm, is_certificate};
 
 const UTF8_STRING: u8 = 0x0C;
 const BOOLEAN_TRUE: &[u8] = b"\x01\x01\xFF";
@@ -31,6 +32,9 @@ pub(super) fn read(content: &[u8], all: &mut Sayings) -> Option<Description> {
     let mut reader = Reader::new(content);
     let (whole, _) = reader.element_of(SEQUENCE).ok()?;
     let der = reader.bytes(whole);
+    if !is_certificate(der) {
+        return None;
+    }
     let parts = Parts::read(der).ok()?;
     let mut description = Description { der: Some(der.into()), ..Description::default() };
     if reader.is_empty() {
@@ -57,7 +61,7 @@ pub(super) fn read(content: &[u8], all: &mut Sayings) -> Option<Description> {
     }
     // For OpenSSL, trusted for nothing is distrusted for everything.
     (description.trusted, description.distrusted) = (!aux.trust.is_empty(), aux.trust.is_empty());
-    description.label = aux.alias.and_then(|alias| std::str::from_utf8(alias).ok()).map(Box::from);
+    description.label = aux.alias.and_then(|alias| std::str::from_utf8(text(alias)).ok()).map(Box::from);
     Some(description)
 }
 
@@ -92,7 +96,10 @@ fn parse<'a>(reader: &mut Reader<'a>) -> Option<Aux<'a>> {
         aux.key_id = Some(fields.bytes(whole));
     }
     if fields.peek() == Some(OTHER) {
-        fields.element().ok()?;
+        let mut other = fields.enter(OTHER).ok()?;
+        while !other.is_empty() {
+            is_algorithm(&mut other).ok()?;
+        }
     }
     fields.end().ok()?;
     Some(aux)
@@ -101,7 +108,9 @@ fn parse<'a>(reader: &mut Reader<'a>) -> Option<Aux<'a>> {
 fn oids<'a>(mut list: Reader<'a>) -> Option<Vec<&'a [u8]>> {
     let mut found = Vec::new();
     while !list.is_empty() {
-        found.push(list.content_of(OBJECT_IDENTIFIER).ok()?);
+        let oid = list.content_of(OBJECT_IDENTIFIER).ok()?;
+        object_identifier(oid).ok()?;
+        found.push(oid);
     }
     Some(found)
 }

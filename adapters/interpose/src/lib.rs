@@ -1,0 +1,22 @@
+//! What any preloaded library needs to stand in front of functions of a foreign library, of which a process may hold several copies.
+//!
+//! | module | concern |
+//! | --- | --- |
+//! | `hook` | how a function is stood in front of: one macro, one guard |
+//! | `foreign` | tables of a foreign library's functions |
+//! | `object`, `image`, `callers` | which loaded object calls, how it would have resolved a name, and whose library it means |
+//! | `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
+
+// What is made here lies in statics, where `Default` can't be called.
+#![allow(clippy::new_without_default)]
+
+#[macro_use]
+pub mod foreign;
+#[macro_use]
+pub mod hook;
+pub mod append_list;
+pub mod callers;
+pub mod fork_lock;
+pub mod image;
+pub mod object;
+pub mod ptr_table;

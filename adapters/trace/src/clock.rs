@@ -1,0 +1,132 @@
+//! Times, without what this library needs for itself.
+
+use std::cell::Cell;
+use std::mem;
+
+/// ns of a clock; 0 if it can't be read, which no kernel since 2.6.12 does with these clocks.
+fn read(clock: libc::clockid_t) -> u64 {
+    // SAFETY: timespec is plain data that clock_gettime fills.
+    let mut now: libc::timespec = unsafe { mem::zeroed() };
+    // SAFETY: room for the answer.
+    unsafe { libc::clock_gettime(clock, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// `CLOCK_MONOTONIC`.
+pub fn now() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// `CLOCK_PROCESS_CPUTIME_ID`.
+pub fn process_cpu() -> u64 {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// `CLOCK_MONOTONIC` and `CLOCK_THREAD_CPUTIME_ID`.
+#[derive(Clone, Copy, Default)]
+struct Moment {
+    wall: u64,
+    cpu: u64,
+}
+
+impl Moment {
+    fn now() -> Moment {
+        Moment { wall: now(), cpu: read(libc::CLOCK_THREAD_CPUTIME_ID) }
+    }
+}
+
+thread_local! {
+    /// What this thread has spent here since it began.
+    static SPENT: Cell<Moment> = const { Cell::new(Moment { wall: 0, cpu: 0 }) };
+}
+
+/// How long a call of the program took.
+#[derive(Clone, Copy)]
+pub struct Took {
+    /// When it began.
+    pub t: u64,
+    /// Wall time.
+    pub wall: u64,
+    /// CPU time of the thread.
+    pub cpu: u64,
+}
+
+/// Time that is this library's own, from `begin` until `Stopwatch::start` or the end of the value's life.
+pub struct Overhead(Moment);
+
+impl Overhead {
+    /// From now on.
+    pub fn begin() -> Overhead {
+        Overhead(Moment::now())
+    }
+
+    fn end_at(&self, end: Moment) {
+        let spent = SPENT.get();
+        SPENT.set(Moment {
+            wall: spent.wall + end.wall.saturating_sub(self.0.wall),
+            cpu: spent.cpu + end.cpu.saturating_sub(self.0.cpu),
+        });
+    }
+}
+
+impl Drop for Overhead {
+    fn drop(&mut self) {
+        self.end_at(Moment::now());
+    }
+}
+
+/// Measures a call of the program.
+#[derive(Clone, Copy)]
+pub struct Stopwatch {
+    began: Moment,
+    spent: Moment,
+}
+
+impl Stopwatch {
+    /// Ends the preparations and begins to measure.
+    pub fn start(overhead: Overhead) -> Stopwatch {
+        let began = Moment::now();
+        overhead.end_at(began);
+        mem::forget(overhead);
+        Stopwatch { began, spent: SPENT.get() }
+    }
+
+    /// Ends the measurement; what follows is ours again.
+    pub fn stop(&self) -> (Took, Overhead) {
+        let ended = Moment::now();
+        let spent = SPENT.get();
+        let own =
+            |end: u64, begin: u64, spent: u64, before: u64| end.saturating_sub(begin).saturating_sub(spent - before);
+        let took = Took {
+            t: self.began.wall,
+            wall: own(ended.wall, self.began.wall, spent.wall, self.spent.wall),
+            cpu: own(ended.cpu, self.began.cpu, spent.cpu, self.spent.cpu),
+        };
+        (took, Overhead(ended))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spin(until: impl Fn() -> bool) {
+        while !until() {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn what_is_spent_here_is_not_the_programs() {
+        let outer = Stopwatch::start(Overhead::begin());
+        let overhead = Overhead::begin();
+        let begun = now();
+        spin(|| now() > begun + 2_000_000);
+        drop(overhead);
+        let spent = SPENT.get();
+        let (took, _) = outer.stop();
+        let whole = now() - outer.began.wall;
+        assert!(spent.wall - outer.spent.wall >= 2_000_000);
+        assert!(took.wall <= whole - 2_000_000);
+    }
+}

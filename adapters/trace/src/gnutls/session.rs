@@ -1,0 +1,170 @@
+//! Verifications, handshakes, and what ends.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use windlass_interpose::hook::{self, Caller};
+
+use crate::clock::Overhead;
+use crate::gnutls::api::{Callback, Certificate, Credentials, FORMAT_DER, INTERNAL_ERROR, List, Session};
+use crate::gnutls::library::{Libgnutls, gnutls};
+use crate::gnutls::load::list_of;
+use crate::handshake::{self, Step};
+use crate::verification::{Outcome, Verification};
+use crate::{settings, stores};
+
+/// The level from which GnuTLS tells its log function of each error inside it.
+const LOGS_ERRORS: c_int = 3;
+
+/// The program may be told of errors inside GnuTLS: then nothing is called that may fail.
+static LOGS: AtomicBool = AtomicBool::new(false);
+
+/// `gnutls_x509_trust_list_verify_crt`
+pub extern "C-unwind" fn verify_crt(
+    list: *mut List,
+    chain: *mut *mut Certificate,
+    size: c_uint,
+    flags: c_uint,
+    status: *mut c_uint,
+    callback: Callback,
+    caller: Caller,
+) -> c_int {
+    let verification = Verification::begin(|| ());
+    let result = gnutls!(caller, gnutls_x509_trust_list_verify_crt(list, chain, size, flags, status, callback), or INTERNAL_ERROR);
+    verification.end(|| outcome(list, chain, size, status, result, caller));
+    result
+}
+
+/// `gnutls_x509_trust_list_verify_crt2`
+#[allow(clippy::too_many_arguments)] // the foreign function's
+pub extern "C-unwind" fn verify_crt2(
+    list: *mut List,
+    chain: *mut *mut Certificate,
+    size: c_uint,
+    data: *mut c_void,
+    elements: c_uint,
+    flags: c_uint,
+    status: *mut c_uint,
+    callback: Callback,
+    caller: Caller,
+) -> c_int {
+    let verification = Verification::begin(|| ());
+    let result = gnutls!(
+        caller,
+        gnutls_x509_trust_list_verify_crt2(list, chain, size, data, elements, flags, status, callback),
+        or INTERNAL_ERROR
+    );
+    verification.end(|| outcome(list, chain, size, status, result, caller));
+    result
+}
+
+/// `gnutls_x509_trust_list_verify_named_crt`
+#[allow(clippy::too_many_arguments)] // the foreign function's
+pub extern "C-unwind" fn verify_named_crt(
+    list: *mut List,
+    certificate: *mut Certificate,
+    name: *const c_void,
+    size: usize,
+    flags: c_uint,
+    status: *mut c_uint,
+    callback: Callback,
+    caller: Caller,
+) -> c_int {
+    let verification = Verification::begin(|| ());
+    let result = gnutls!(
+        caller,
+        gnutls_x509_trust_list_verify_named_crt(list, certificate, name, size, flags, status, callback),
+        or INTERNAL_ERROR
+    );
+    // The certificate itself is what is trusted there.
+    verification.end(|| outcome(list, ptr::null_mut(), 0, status, result, caller));
+    result
+}
+
+fn outcome(
+    list: *mut List,
+    chain: *mut *mut Certificate,
+    size: c_uint,
+    status: *mut c_uint,
+    result: c_int,
+    caller: Caller,
+) -> Outcome {
+    // SAFETY: room for the answer, which the original has filled.
+    let ok = result >= 0 && unsafe { status.as_ref() }.is_some_and(|status| *status == 0);
+    let anchor = if ok && !chain.is_null() && !logs() {
+        Libgnutls::of_caller(caller).and_then(|library| anchor(library, list, chain, size))
+    } else {
+        None
+    };
+    Outcome { ok, store: (!list.is_null()).then_some(list as usize), anchor }
+}
+
+fn logs() -> bool {
+    // Read by GnuTLS when it is initialised (global.c).
+    LOGS.load(Ordering::Relaxed) || settings::environment(c"GNUTLS_DEBUG_LEVEL").is_some()
+}
+
+/// DER of the trusted certificate that has issued one of the chain, which was found valid. The last one is asked first: in most
+/// chains it is the one below the trust anchor.
+fn anchor(library: &Libgnutls, list: *mut List, chain: *mut *mut Certificate, size: c_uint) -> Option<Vec<u8>> {
+    let api = &library.api;
+    let (issuer_of, export) = (api.gnutls_x509_trust_list_get_issuer?, api.gnutls_x509_crt_export?);
+    (0..size as usize).rev().find_map(|at| {
+        let mut issuer = ptr::null_mut();
+        // SAFETY: the program's chain of `size` certificates; without GNUTLS_TL_GET_COPY the issuer is the list's own.
+        if unsafe { issuer_of(list, *chain.add(at), &mut issuer, 0) } < 0 || issuer.is_null() {
+            return None;
+        }
+        // A certificate in DER has at most 64 KiB here; larger ones are not named.
+        let mut der = vec![0u8; 65536];
+        let mut length = der.len();
+        // SAFETY: room for `length` bytes.
+        let status = unsafe { export(issuer, FORMAT_DER, der.as_mut_ptr().cast(), &mut length) };
+        der.truncate(length);
+        (status >= 0).then_some(der)
+    })
+}
+
+/// `gnutls_handshake`
+pub extern "C-unwind" fn handshake(session: *mut Session, caller: Caller) -> c_int {
+    let step = Step::begin(session as usize, || None);
+    let result = gnutls!(caller, gnutls_handshake(session), or INTERNAL_ERROR);
+    step.end(result == 0);
+    result
+}
+
+/// `gnutls_deinit`
+pub extern "C-unwind" fn deinit(session: *mut Session, caller: Caller) {
+    handshake::forget(session as usize);
+    gnutls!(caller, gnutls_deinit(session), or())
+}
+
+/// `gnutls_x509_trust_list_deinit`
+pub extern "C-unwind" fn list_deinit(list: *mut List, all: c_uint, caller: Caller) {
+    release(|| Some(list));
+    gnutls!(caller, gnutls_x509_trust_list_deinit(list, all), or())
+}
+
+/// `gnutls_certificate_free_credentials`: with `-Bsymbolic` the end of their list is not seen.
+pub extern "C-unwind" fn free_credentials(credentials: *mut Credentials, caller: Caller) {
+    release(|| list_of(Libgnutls::of_caller(caller)?, credentials));
+    gnutls!(caller, gnutls_certificate_free_credentials(credentials), or())
+}
+
+fn release(list: impl FnOnce() -> Option<*mut List>) {
+    if settings::enabled() && !hook::is_inside() {
+        let overhead = Overhead::begin();
+        hook::shielded(|| {
+            stores::released(list()? as usize);
+            Some(())
+        });
+        drop(overhead);
+    }
+}
+
+/// `gnutls_global_set_log_level`
+pub extern "C-unwind" fn set_log_level(level: c_int, caller: Caller) {
+    LOGS.store(level >= LOGS_ERRORS, Ordering::Relaxed);
+    gnutls!(caller, gnutls_global_set_log_level(level), or())
+}

@@ -1,0 +1,95 @@
+//! Connections: the first success of one session's handshake, which may take several calls.
+
+use std::cell::Cell;
+
+use windlass_interpose::hook;
+use windlass_interpose::ptr_table::PtrTable;
+
+use crate::clock::{Overhead, Stopwatch};
+use crate::json::Line;
+use crate::{process, settings, sink};
+
+static SESSIONS: PtrTable<Progress> = PtrTable::new();
+
+/// What a session has needed so far.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    t: u64,
+    wall: u64,
+    cpu: u64,
+    done: bool,
+}
+
+thread_local! {
+    /// The session whose handshake this thread is in (`SSL_connect` calls `SSL_do_handshake`). Not just whether it is in one: Crystal changes
+    /// to another fiber of the same thread while OpenSSL waits for data.
+    static SHAKING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A call that goes on with a handshake.
+pub struct Step {
+    watch: Option<Stopwatch>,
+    session: usize,
+    /// The library itself says when a handshake is over, so that need not be remembered here.
+    is_told: bool,
+}
+
+impl Step {
+    /// Before the original. `is_over`: whether the session has no handshake to do, where the library can be asked that.
+    pub fn begin(session: usize, is_over: impl FnOnce() -> Option<bool>) -> Step {
+        let mut step = Step { watch: None, session, is_told: false };
+        if session == 0 || !settings::enabled() || hook::is_inside() || SHAKING.get() == session {
+            return step;
+        }
+        let overhead = Overhead::begin();
+        let over = hook::shielded(|| {
+            let told = is_over();
+            step.is_told = told.is_some();
+            Some(told.unwrap_or_else(|| SESSIONS.get(session).is_some_and(|known| known.done)))
+        });
+        if over == Some(false) {
+            step.watch = Some(Stopwatch::start(overhead));
+            SHAKING.set(session);
+        }
+        step
+    }
+
+    /// After it.
+    pub fn end(self, succeeded: bool) {
+        let Some(watch) = self.watch else { return };
+        let (took, overhead) = watch.stop();
+        hook::shielded(|| {
+            let before = SESSIONS.get(self.session).unwrap_or(Progress { t: took.t, ..Progress::default() });
+            let progress =
+                Progress { t: before.t, wall: before.wall + took.wall, cpu: before.cpu + took.cpu, done: succeeded };
+            if succeeded && self.is_told {
+                SESSIONS.remove(self.session);
+            } else {
+                SESSIONS.insert(self.session, progress);
+            }
+            if succeeded {
+                let mut line = Line::new("connection");
+                line.number("pid", process::current().id).number("tid", process::thread());
+                line.number("t", progress.t).number("wall", progress.wall).number("cpu", progress.cpu);
+                sink::append(&line.finish());
+            }
+            Some(())
+        });
+        drop(overhead);
+    }
+}
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        if self.watch.is_some() {
+            SHAKING.set(0);
+        }
+    }
+}
+
+/// The session ends, or begins anew.
+pub fn forget(session: usize) {
+    if session != 0 && settings::enabled() && !hook::is_inside() {
+        hook::shielded(|| SESSIONS.remove(session));
+    }
+}

@@ -1,0 +1,51 @@
+//! What a program adds to a store by itself, and when the store ends.
+
+use std::ffi::c_int;
+
+use windlass_interpose::hook::{self, Caller};
+
+use crate::clock::Overhead;
+use crate::gathered::{self, Addition};
+use crate::openssl::api::{X509, X509_STORE};
+use crate::openssl::library::{Libcrypto, crypto};
+use crate::openssl::subject::Target;
+use crate::{settings, span, stores};
+
+const UNKNOWN: Option<&'static Libcrypto> = None;
+
+/// `X509_STORE_add_cert`
+pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) -> c_int {
+    let recorded = settings::enabled() && !hook::is_inside() && !store.is_null();
+    if !recorded || span::note_addition() {
+        return crypto!(UNKNOWN, caller, X509_STORE_add_cert(store, certificate), or 0);
+    }
+    let addition = Addition::begin(store as usize, || Target::store(store, caller));
+    let result = crypto!(UNKNOWN, caller, X509_STORE_add_cert(store, certificate), or 0);
+    addition.end(result.into());
+    result
+}
+
+/// `X509_STORE_up_ref`
+pub extern "C-unwind" fn up_ref(store: *mut X509_STORE, caller: Caller) -> c_int {
+    let result = crypto!(UNKNOWN, caller, X509_STORE_up_ref(store), or 0);
+    if result == 1 {
+        stores::referenced(store as usize);
+    }
+    result
+}
+
+/// `X509_STORE_free`
+pub extern "C-unwind" fn free(store: *mut X509_STORE, caller: Caller) {
+    if settings::enabled() && !hook::is_inside() && !store.is_null() {
+        let overhead = Overhead::begin();
+        hook::shielded(|| {
+            if stores::is_last(store as usize) {
+                gathered::flush(store as usize, || Target::objects(Libcrypto::of_caller(caller)?, store));
+            }
+            stores::released(store as usize);
+            Some(())
+        });
+        drop(overhead);
+    }
+    crypto!(UNKNOWN, caller, X509_STORE_free(store), or())
+}

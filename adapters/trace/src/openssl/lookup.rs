@@ -1,0 +1,106 @@
+//! Functions that load through an `X509_LOOKUP`.
+
+use std::ffi::{c_char, c_int, c_long};
+
+use windlass_interpose::hook::Caller;
+
+use crate::openssl::api::{
+    OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_L_ADD_STORE, X509_L_FILE_LOAD, X509_L_LOAD_STORE,
+    X509_LOOKUP,
+};
+use crate::openssl::library::{Libcrypto, crypto};
+use crate::openssl::subject::{Target, default_store, defaults, directory, file, uri};
+use crate::span::{Source, Span};
+
+const UNKNOWN: Option<&'static Libcrypto> = None;
+
+/// `X509_LOOKUP_ctrl`
+pub extern "C-unwind" fn ctrl(
+    lookup: *mut X509_LOOKUP,
+    command: c_int,
+    argument: *const c_char,
+    number: c_long,
+    answer: *mut *mut c_char,
+    caller: Caller,
+) -> c_int {
+    if !is_load(command) {
+        return crypto!(UNKNOWN, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
+    }
+    let span = Span::begin(|| Target::lookup(lookup, caller));
+    let result = crypto!(UNKNOWN, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
+    span.end("X509_LOOKUP_ctrl", result.into(), |target| sources(target, command, argument, number));
+    result
+}
+
+/// `X509_LOOKUP_ctrl_ex`
+#[allow(clippy::too_many_arguments)] // the foreign function's
+pub extern "C-unwind" fn ctrl_ex(
+    lookup: *mut X509_LOOKUP,
+    command: c_int,
+    argument: *const c_char,
+    number: c_long,
+    answer: *mut *mut c_char,
+    context: *mut OSSL_LIB_CTX,
+    properties: *const c_char,
+    caller: Caller,
+) -> c_int {
+    if !is_load(command) {
+        return crypto!(
+            UNKNOWN,
+            caller,
+            X509_LOOKUP_ctrl_ex(lookup, command, argument, number, answer, context, properties),
+            or - 1
+        );
+    }
+    let span = Span::begin(|| Target::lookup(lookup, caller));
+    let result = crypto!(
+        UNKNOWN,
+        caller,
+        X509_LOOKUP_ctrl_ex(lookup, command, argument, number, answer, context, properties),
+        or - 1
+    );
+    span.end("X509_LOOKUP_ctrl_ex", result.into(), |target| sources(target, command, argument, number));
+    result
+}
+
+macro_rules! loaders {
+    ($($handler:ident = $name:ident($($arg:ident: $type:ty),*);)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`")]
+        pub extern "C-unwind" fn $handler(
+            lookup: *mut X509_LOOKUP, path: *const c_char, kind: c_int, $($arg: $type,)* caller: Caller,
+        ) -> c_int {
+            let span = Span::begin(|| Target::lookup(lookup, caller));
+            let result = crypto!(UNKNOWN, caller, $name(lookup, path, kind, $($arg),*), or 0);
+            span.end(stringify!($name), result.into(), |target| match file(path) {
+                Some(file) => vec![file],
+                None => defaults(target, c_long::from(kind) == X509_FILETYPE_DEFAULT, false),
+            });
+            result
+        }
+    )* };
+}
+
+loaders! {
+    load_cert_file = X509_load_cert_file();
+    load_cert_file_ex = X509_load_cert_file_ex(context: *mut OSSL_LIB_CTX, properties: *const c_char);
+    load_cert_crl_file = X509_load_cert_crl_file();
+    load_cert_crl_file_ex = X509_load_cert_crl_file_ex(context: *mut OSSL_LIB_CTX, properties: *const c_char);
+}
+
+/// Others are a program's own.
+fn is_load(command: c_int) -> bool {
+    matches!(command, X509_L_FILE_LOAD | X509_L_ADD_DIR | X509_L_ADD_STORE | X509_L_LOAD_STORE)
+}
+
+/// As by_file.c, by_dir.c and by_store.c understand the arguments.
+fn sources(target: Option<&Target>, command: c_int, argument: *const c_char, number: c_long) -> Vec<Source> {
+    let default = number == X509_FILETYPE_DEFAULT;
+    match command {
+        X509_L_FILE_LOAD if default => defaults(target, true, false),
+        X509_L_FILE_LOAD => file(argument).into_iter().collect(),
+        X509_L_ADD_DIR if default => defaults(target, false, true),
+        X509_L_ADD_DIR => directory(argument).into_iter().collect(),
+        _ if argument.is_null() => default_store(),
+        _ => uri(argument).into_iter().collect(),
+    }
+}

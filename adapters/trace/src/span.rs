@@ -1,0 +1,253 @@
+//! One call that loads trust anchors, and the loads inside it.
+
+use std::cell::Cell;
+use std::ptr;
+
+use windlass_interpose::hook;
+
+use crate::clock::{Overhead, Stopwatch, Took};
+use crate::json::{self, Line};
+use crate::{clock, gathered, memory, process, script, settings, sink, stack, stores};
+
+/// Room for the lines of nested loads, taken before the memory in use is looked at.
+const ROOM: usize = 4096;
+/// Lines that are kept back at most: a directory of thousands of files is loaded by one call.
+const MOST_KEPT: usize = 256 * 1024;
+
+/// What a load was told to read.
+pub struct Source {
+    /// The kind, as in docs/trace-events.md.
+    pub kind: &'static str,
+    /// Path or URI.
+    pub path: Option<Vec<u8>>,
+}
+
+/// What is loaded into.
+pub trait Subject {
+    /// The library: name, version and path.
+    fn library(&self) -> &str;
+    /// Its address, if it is a store.
+    fn store(&self) -> Option<usize>;
+    /// How many certificates it holds now, if that can be asked.
+    fn held(&self) -> Option<i64>;
+    /// How many certificates came in: from what was held before and now, or from the result.
+    fn certificates(&self, before: Option<i64>, result: i64) -> Option<i64>;
+    /// How many were parsed, given the number of additions seen.
+    fn parsed(&self, seen: i64, result: i64) -> Option<i64>;
+}
+
+/// A load that is going on. Dropped without `end` (the thread was cancelled, or an exception passed), it leaves no event.
+pub struct Span<S> {
+    subject: Option<S>,
+    open: *mut Open,
+}
+
+struct Open {
+    outer: *mut Open,
+    /// An address on the stack when it began.
+    at: usize,
+    depth: i64,
+    watch: Option<Stopwatch>,
+    memory: Option<i64>,
+    held: Option<i64>,
+    additions: i64,
+    /// The last file that a load inside this one has read.
+    file: Option<Vec<u8>>,
+    /// Lines of the loads inside, at the outermost one.
+    nested: String,
+}
+
+thread_local! {
+    /// The innermost load of this thread.
+    static INNERMOST: Cell<*mut Open> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// Whether this thread is inside a load.
+pub fn is_loading() -> bool {
+    !INNERMOST.get().is_null()
+}
+
+/// Notes that a certificate is added to a store. Whether that happens inside a load, which counts it.
+pub fn note_addition() -> bool {
+    let open = INNERMOST.get();
+    // SAFETY: a load of this thread that is going on.
+    if let Some(open) = unsafe { open.as_mut() } {
+        open.additions += 1;
+    }
+    !open.is_null()
+}
+
+impl<S: Subject> Span<S> {
+    /// Before the original. Nothing is measured where nothing is recorded, or when this library itself is at work.
+    pub fn begin(subject: impl FnOnce() -> Option<S>) -> Span<S> {
+        let mut span = Span { subject: None, open: ptr::null_mut() };
+        if !settings::enabled() || hook::is_inside() {
+            return span;
+        }
+        let overhead = Overhead::begin();
+        hook::shielded(|| {
+            span.subject = subject();
+            span.open();
+            Some(())
+        });
+        // SAFETY: made by `open`, freed by `drop`.
+        if let Some(open) = unsafe { span.open.as_mut() } {
+            open.watch = Some(Stopwatch::start(overhead));
+        }
+        span
+    }
+
+    fn open(&mut self) {
+        let marker = 0u8;
+        let at = &raw const marker as usize;
+        let mut outer = INNERMOST.get();
+        // A load that began at this depth of the stack or below it was left by `longjmp`, which drops nothing.
+        // SAFETY: allocated as long as it was not dropped.
+        while let Some(left) = unsafe { outer.as_ref() }.filter(|open| open.at <= at) {
+            outer = left.outer;
+        }
+        // SAFETY: a load of this thread that is going on.
+        let depth = unsafe { outer.as_ref() }.map_or(0, |outer| outer.depth + 1);
+        let store = self.subject.as_ref().and_then(S::store);
+        if let (0, Some(store), Some(subject)) = (depth, store, &self.subject) {
+            gathered::flush(store, || subject.held());
+        }
+        let held = self.subject.as_ref().and_then(S::held);
+        let nested = String::with_capacity(if depth == 0 { ROOM } else { 0 });
+        let open =
+            Box::new(Open { outer, at, depth, watch: None, memory: None, held, additions: 0, file: None, nested });
+        self.open = Box::into_raw(open);
+        INNERMOST.set(self.open);
+        if depth == 0 {
+            // SAFETY: just made.
+            unsafe { (*self.open).memory = memory::in_use() };
+        }
+    }
+
+    /// What is loaded into, where only the original makes it.
+    pub fn subject_mut(&mut self) -> Option<&mut S> {
+        self.subject.as_mut()
+    }
+
+    /// After the original.
+    pub fn end(self, entry: &str, result: i64, sources: impl FnOnce(Option<&S>) -> Vec<Source>) {
+        let _errno = hook::KeptErrno::new();
+        // Dropped before `errno` is given back: before glibc 2.33 `free` could change it.
+        let span = self;
+        // SAFETY: made by `open`, freed by `drop`; nobody else has a reference meanwhile.
+        let Some(open) = (unsafe { span.open.as_mut() }) else { return };
+        let Some(watch) = open.watch else { return };
+        let (took, overhead) = watch.stop();
+        hook::shielded(|| {
+            let memory = open
+                .memory
+                .zip(memory::in_use())
+                .map(|(before, now)| now - before - (open.nested.capacity() - ROOM) as i64);
+            span.report(open, &took, memory, entry, result, sources(span.subject.as_ref()));
+            Some(())
+        });
+        drop(overhead);
+    }
+
+    fn report(
+        &self,
+        open: &mut Open,
+        took: &Took,
+        memory: Option<i64>,
+        entry: &str,
+        result: i64,
+        mut sources: Vec<Source>,
+    ) {
+        let subject = self.subject.as_ref();
+        let store = subject.and_then(S::store);
+        for source in &mut sources {
+            if source.kind == "system" && source.path.is_none() {
+                source.path = open.file.take();
+            }
+        }
+        let outermost = open.outer.is_null();
+        let process = process::current().id;
+        let mut line = Line::new("load");
+        line.number("pid", process).number("tid", process::thread());
+        line.number("t", took.t).number("wall", took.wall).number("cpu", took.cpu);
+        line.number("process_cpu", clock::process_cpu());
+        line.text("entry", entry.as_bytes()).number("depth", open.depth).number("calls", 1);
+        match subject {
+            Some(subject) => line.path("library", subject.library().as_bytes()),
+            None => line.raw("library", "null"),
+        };
+        line.raw("sources", &listed(&sources)).number("result", result);
+        line.known("certificates", subject.and_then(|subject| subject.certificates(open.held, result)));
+        line.known("parsed", subject.and_then(|subject| subject.parsed(open.additions, result)));
+        line.known("memory", memory.filter(|_| outermost));
+        line.address("store", store);
+        if outermost {
+            line.raw("stack", &stack::native()).raw("script", &script::frames());
+        } else {
+            line.raw("stack", "null").raw("script", "null");
+        }
+        let line = line.finish();
+        if let Some(store) = store {
+            stores::loaded(store);
+        }
+        if outermost {
+            open.nested.push_str(&line);
+            sink::append(&open.nested);
+            open.nested.clear();
+        } else {
+            keep(open, &line);
+            // SAFETY: the load around this one, still going on.
+            let outer = unsafe { &mut *open.outer };
+            outer.additions += open.additions;
+            let file = sources.into_iter().rev().find(|source| matches!(source.kind, "file" | "system"));
+            outer.file = file.and_then(|source| source.path).or_else(|| open.file.take()).or_else(|| outer.file.take());
+        }
+    }
+}
+
+/// Keeps a line until the outermost load ends.
+fn keep(open: &Open, line: &str) {
+    let mut outermost = open.outer;
+    // SAFETY: the loads around this one, all going on, none of them borrowed.
+    unsafe {
+        while !(*outermost).outer.is_null() {
+            outermost = (*outermost).outer;
+        }
+        let nested = &mut (*outermost).nested;
+        nested.push_str(line);
+        if nested.len() > MOST_KEPT {
+            sink::append(nested);
+            nested.clear();
+        }
+    }
+}
+
+impl<S> Drop for Span<S> {
+    fn drop(&mut self) {
+        if !self.open.is_null() {
+            // SAFETY: made by Box::into_raw in `open`; loads inside have ended, so nobody else has a pointer to it.
+            let open = unsafe { Box::from_raw(self.open) };
+            INNERMOST.set(open.outer);
+        }
+    }
+}
+
+/// Sources as JSON.
+pub fn listed(sources: &[Source]) -> String {
+    let mut list = String::from("[");
+    for source in sources {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push_str("{\"kind\":\"");
+        list.push_str(source.kind);
+        list.push_str("\",\"path\":");
+        match &source.path {
+            Some(path) => json::string(&mut list, path, json::LONGEST_PATH),
+            None => list.push_str("null"),
+        }
+        list.push('}');
+    }
+    list.push(']');
+    list
+}

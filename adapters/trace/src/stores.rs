@@ -1,0 +1,72 @@
+//! When a store ends: `X509_STORE_free` gives back one reference of several.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use windlass_interpose::hook;
+use windlass_interpose::ptr_table::PtrTable;
+
+use crate::json::Line;
+use crate::{clock, process, settings, sink};
+
+static STORES: PtrTable<Known> = PtrTable::new();
+
+#[derive(Clone, Copy)]
+struct Known(*mut State);
+
+struct State {
+    /// References beyond the first that were taken before our eyes.
+    extra: AtomicU32,
+    loaded: AtomicBool,
+}
+
+/// Trust anchors were loaded into it.
+pub fn loaded(store: usize) {
+    with(store, |state| state.loaded.store(true, Ordering::Relaxed));
+}
+
+/// Another reference was taken.
+pub fn referenced(store: usize) {
+    if settings::enabled() && !hook::is_inside() {
+        hook::shielded(|| {
+            with(store, |state| state.extra.fetch_add(1, Ordering::Relaxed));
+            Some(())
+        });
+    }
+}
+
+/// A reference is about to be given back. Whether it is the last one.
+pub fn is_last(store: usize) -> bool {
+    // SAFETY: entries are freed after they were removed, which waits for the end of `with`.
+    let extra = STORES.with(store, |Known(state)| unsafe { (*state).extra.load(Ordering::Relaxed) });
+    extra.is_none_or(|extra| extra == 0)
+}
+
+/// A reference is given back; the last one ends what is known of the store.
+pub fn released(store: usize) {
+    let give_back = |Known(state): Known| {
+        // SAFETY: as in `is_last`.
+        let extra = unsafe { &(*state).extra };
+        extra.fetch_update(Ordering::AcqRel, Ordering::Acquire, |extra| extra.checked_sub(1)).is_ok()
+    };
+    if STORES.with(store, give_back) == Some(true) {
+        return;
+    }
+    let Some(Known(state)) = STORES.remove(store) else { return };
+    // SAFETY: made by Box::into_raw in `with`, and no longer in the table.
+    let state = unsafe { Box::from_raw(state) };
+    if state.loaded.load(Ordering::Relaxed) {
+        let mut line = Line::new("release");
+        line.number("pid", process::current().id).number("t", clock::now()).address("store", Some(store));
+        sink::append(&line.finish());
+    }
+}
+
+fn with<R>(store: usize, change: impl Fn(&State) -> R) {
+    // SAFETY: as in `is_last`.
+    if STORES.with(store, |Known(state)| unsafe { change(&*state) }).is_none() {
+        let state = State { extra: AtomicU32::new(0), loaded: AtomicBool::new(false) };
+        change(&state);
+        // Two threads that meet a store at the same moment: one entry is lost, and with it at most a `release`.
+        STORES.insert(store, Known(Box::into_raw(Box::new(state))));
+    }
+}

@@ -1,0 +1,79 @@
+//! Verifications, and the trust anchors in which they end.
+
+use std::cell::Cell;
+
+use sha2::{Digest, Sha256};
+use windlass_interpose::hook;
+
+use crate::clock::{Overhead, Stopwatch};
+use crate::json::Line;
+use crate::{process, settings, sink};
+
+thread_local! {
+    /// Where on the stack this thread's verification began (one of `X509_verify_cert`'s checks is another one, of a CRL's issuer). One that
+    /// began deeper than we are was left by `longjmp`.
+    static VERIFYING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A verification that is going on.
+pub struct Verification(Option<Stopwatch>);
+
+/// What is known of one that has ended.
+pub struct Outcome {
+    /// It succeeded.
+    pub ok: bool,
+    /// What it was verified with.
+    pub store: Option<usize>,
+    /// DER of the trust anchor.
+    pub anchor: Option<Vec<u8>>,
+}
+
+impl Verification {
+    /// Before the original. `prepare` runs if this is recorded.
+    pub fn begin(prepare: impl FnOnce()) -> Verification {
+        let marker = 0u8;
+        let at = &raw const marker as usize;
+        if !settings::enabled() || hook::is_inside() || VERIFYING.get() > at {
+            return Verification(None);
+        }
+        let overhead = Overhead::begin();
+        hook::shielded(|| {
+            prepare();
+            Some(())
+        });
+        VERIFYING.set(at);
+        Verification(Some(Stopwatch::start(overhead)))
+    }
+
+    /// After it.
+    pub fn end(self, outcome: impl FnOnce() -> Outcome) {
+        let Some(watch) = self.0 else { return };
+        let (took, overhead) = watch.stop();
+        hook::shielded(|| {
+            let outcome = outcome();
+            let mut line = Line::new("verify");
+            line.number("pid", process::current().id).number("tid", process::thread());
+            line.number("t", took.t).number("wall", took.wall).number("cpu", took.cpu);
+            line.raw("ok", if outcome.ok { "true" } else { "false" }).address("store", outcome.store);
+            match outcome.anchor {
+                Some(der) => line.text("anchor", fingerprint(&der).as_bytes()),
+                None => line.raw("anchor", "null"),
+            };
+            sink::append(&line.finish());
+            Some(())
+        });
+        drop(overhead);
+    }
+}
+
+impl Drop for Verification {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            VERIFYING.set(0);
+        }
+    }
+}
+
+fn fingerprint(der: &[u8]) -> String {
+    Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect()
+}

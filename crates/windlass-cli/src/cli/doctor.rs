@@ -1,0 +1,97 @@
+//! Arguments and help of `windlass doctor`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::doctor::registry;
+
+pub const ABOUT: &str = "\
+Look at the trust stores of this machine and at what makes programs use others, and say what is wrong, what it costs, and \
+what to do. Nothing is changed, and no program is run.
+
+As root it also sees the files of all users and the environment of running processes. Costs are measured here and now, with \
+this machine's libcrypto; what can't be measured has none.";
+
+pub const HELP: &str = "\
+Examples:
+  windlass doctor
+  windlass doctor --list
+  windlass doctor --explain double-load
+  windlass doctor --check expired --check duplicates --json
+  windlass doctor --root /mnt/image --no-measure
+  windlass doctor --sarif > windlass.sarif
+
+For CI: the exit status tells the worst finding; notes do not count. To fail on errors only:
+windlass doctor; test $? -ne 8
+
+With --root, paths are those within DIR, links included. Nothing is said of processes and of the
+environment of this command then. The libcrypto of this machine decides what a certificate is.
+
+Environment:
+  SSL_CERT_FILE, SSL_CERT_DIR and their kind are looked at by the check environment-overrides, and
+  change nothing about where the others look
+
+Output of --json, one object:
+  schema    1; a larger number means a change that readers must know of
+  root      the directory of --root, or null
+  summary   {checks, errors, warnings, notes, not_seen, needs_root}: checks that ran, findings by
+            severity, things that could not be looked at, and those that only root can look at
+  checks    those that ran, each with
+    id, title  as in --list
+    severity   of its worst findings: \"error\", \"warning\" or \"note\"
+    findings   each with
+      severity   of this one
+      path       what it is about, or null
+      line       in that file, from 1, or null
+      what       what is so
+      facts      particulars: certificates, file names; the first 100 of them
+      more_facts how many there are besides
+      reason     why it matters
+      remedy     what to do
+      cost       null, or {nanoseconds, runs, per, what, library}: CPU time, the median of so many
+                 runs, paid for each \"context\", by doing this, with this library
+  not_seen  each {path, why, needs_root}
+
+Output of --sarif: SARIF 2.1.0 (OASIS). Paths are relative to the base ROOT. What is not about a
+file, as the environment of a process, has no location.
+";
+
+/// Arguments of `windlass doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print everything as JSON
+    #[arg(long, conflicts_with = "sarif")]
+    pub json: bool,
+
+    /// Print the findings as a SARIF log
+    #[arg(long)]
+    pub sarif: bool,
+
+    /// Look at the image below DIR
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
+
+    /// Run only this check; may be given several times
+    #[arg(long = "check", value_name = "CHECK", value_parser = names(), hide_possible_values = true)]
+    pub checks: Vec<String>,
+
+    /// Do not measure what findings cost
+    #[arg(long)]
+    pub no_measure: bool,
+
+    /// Say all about one check, and look at nothing
+    #[arg(long, value_name = "CHECK", value_parser = names(), hide_possible_values = true)]
+    #[arg(conflicts_with_all = ["json", "sarif", "root", "checks", "no_measure", "list"])]
+    pub explain: Option<String>,
+
+    /// List all checks, and look at nothing
+    #[arg(long, conflicts_with_all = ["sarif", "root", "checks", "no_measure"])]
+    pub list: bool,
+}
+
+/// The names of all checks: completions have them, and an error lists them.
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(registry::all().map(|check| check.id))
+}

@@ -1,0 +1,59 @@
+//! `windlass doctor`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use windlass_libcrypto::Libcrypto;
+
+use crate::cli::doctor::DoctorArgs;
+use crate::doctor::check::Check;
+use crate::doctor::machine::Machine;
+use crate::doctor::registry;
+use crate::doctor::report::Report;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::terminal::Terminal;
+use crate::output::{doctor_explain, doctor_json, doctor_sarif, doctor_table, stdout};
+
+/// Runs checks, or tells about them.
+pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
+    if arguments.list {
+        let text = if arguments.json { doctor_json::list() } else { doctor_explain::list() };
+        return stdout::write(text.as_bytes());
+    }
+    if let Some(id) = &arguments.explain {
+        return stdout::write(doctor_explain::render(check(id)?, Terminal::stdout()).as_bytes());
+    }
+    let checks: Vec<&'static Check> = if arguments.checks.is_empty() {
+        registry::all().collect()
+    } else {
+        let named: Vec<_> = arguments.checks.iter().map(|id| check(id)).collect::<Result<_, _>>()?;
+        // In their own order, and once each.
+        registry::all().filter(|check| named.iter().any(|named| named.id == check.id)).collect()
+    };
+    let root = arguments.root.as_ref().map(|root| image(root)).transpose()?;
+    let libcryptos = Libcrypto::all();
+    let machine = Machine::new(root.as_deref(), &libcryptos, !arguments.no_measure);
+    let report = Report::of(&machine, checks);
+    let text = match (arguments.json, arguments.sarif) {
+        (true, _) => doctor_json::render(&report),
+        (_, true) => doctor_sarif::render(&report),
+        _ => doctor_table::render(&report, Terminal::stdout()),
+    };
+    stdout::write(text.as_bytes())?;
+    Ok(report.exit().into())
+}
+
+fn check(id: &str) -> Result<&'static Check, Failure> {
+    registry::named(id).ok_or_else(|| Failure::new(Exit::Usage, format!("{id:?}"), "no such check"))
+}
+
+fn image(root: &std::path::Path) -> Result<PathBuf, Failure> {
+    let cannot = |why: std::io::Error| {
+        Failure::new(Exit::Failure, format!("cannot look into --root {}", root.display()), why)
+            .advise("name the root directory of an image")
+    };
+    let root = std::path::absolute(root).map_err(cannot)?;
+    root.read_dir().map_err(cannot)?;
+    Ok(root)
+}

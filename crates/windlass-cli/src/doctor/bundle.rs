@@ -1,0 +1,138 @@
+//! A file of PEM certificates, block by block.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use windlass_libcrypto::Libcrypto;
+
+use super::certificate::{Certificate, Fingerprint};
+use super::check::Unseen;
+use super::machine::{MAX_FILE, Machine};
+use super::pem::{self, Block};
+
+/// What a PEM file holds.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// In the order of the file.
+    pub certificates: Vec<Placed>,
+    /// Blocks that should be certificates, and are none.
+    pub bad: Vec<Bad>,
+    /// Blocks of other labels: keys, CRLs.
+    pub others: usize,
+}
+
+/// A certificate, and where it begins.
+#[derive(Debug)]
+pub struct Placed {
+    /// The line of its BEGIN, from 1.
+    pub line: u64,
+    /// The certificate.
+    pub certificate: Certificate,
+}
+
+/// A block that is no certificate, though it says so.
+#[derive(Debug)]
+pub struct Bad {
+    /// The line of its BEGIN, from 1.
+    pub line: u64,
+    /// What is wrong, as a clause: "the block is not base64".
+    pub why: String,
+}
+
+/// A file of trusted certificates that TLS libraries read.
+#[derive(Debug)]
+pub struct Bundle {
+    /// What it is, as "default file of OpenSSL 3.0.22".
+    pub reason: String,
+    /// Its path without links, as programs of the machine name it.
+    pub real: PathBuf,
+    /// Where this process finds it.
+    pub reached: PathBuf,
+    /// Its owner is root or the user of the doctor, so that it may be given to libcrypto.
+    pub is_ours: bool,
+    /// What it holds.
+    pub contents: Contents,
+}
+
+impl Contents {
+    /// Reads the bytes of a PEM file. What a certificate is, `libcrypto` says, if it may be asked about these bytes.
+    pub fn of(bytes: &[u8], libcrypto: Option<&Libcrypto>) -> Contents {
+        let mut contents = Contents::default();
+        for block in pem::blocks(bytes) {
+            contents.add(block, libcrypto);
+        }
+        contents
+    }
+
+    fn add(&mut self, block: Block, libcrypto: Option<&Libcrypto>) {
+        if !block.is_certificate() {
+            self.others += 1;
+            return;
+        }
+        let line = block.line;
+        let der = match block.content {
+            Ok(der) => der,
+            Err(fault) => return self.bad.push(Bad { line, why: format!("the block {fault}") }),
+        };
+        let certificate =
+            if block.label == "TRUSTED CERTIFICATE" { Certificate::of_trusted(der) } else { Certificate::of(der) };
+        // OpenSSL has the last word: it reads what is too unusual for the reader here.
+        let is_one =
+            certificate.says.is_some() || libcrypto.is_some_and(|libcrypto| libcrypto.decodes(&certificate.der));
+        if is_one {
+            self.certificates.push(Placed { line, certificate });
+        } else {
+            self.bad.push(Bad { line, why: String::from("the block is base64, but no X.509 certificate") });
+        }
+    }
+
+    /// Every certificate once.
+    pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
+        self.certificates.iter().map(|placed| placed.certificate.fingerprint).collect()
+    }
+}
+
+impl Bundle {
+    /// Reads the file at `path`.
+    pub fn read(machine: &Machine<'_>, path: &Path, reason: &str) -> Result<Bundle, Unseen> {
+        let bytes = machine.read(path, MAX_FILE)?;
+        let reached = machine.reach(path).map_err(|error| Unseen::new(path, error))?;
+        let is_ours = reached.metadata().is_ok_and(|metadata| super::measure::is_ours(&metadata));
+        let libcrypto = machine.libcryptos.first().filter(|_| is_ours);
+        Ok(Bundle {
+            reason: reason.to_owned(),
+            real: machine.real(path),
+            reached,
+            is_ours,
+            contents: Contents::of(&bytes, libcrypto),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::testing;
+
+    #[test]
+    fn good_and_bad_blocks_are_told_apart() {
+        let rsa = testing::fixture("rsa.pem");
+        let text = format!(
+            "{rsa}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"
+        );
+        let contents = Contents::of(text.as_bytes(), None);
+        assert_eq!(contents.certificates.len(), 1);
+        assert_eq!(contents.certificates[0].certificate.says.as_ref().unwrap().name, "Rsa Root");
+        assert_eq!((contents.bad.len(), contents.bad[0].line, contents.others), (1, rsa.lines().count() as u64 + 1, 1));
+    }
+
+    #[test]
+    fn trust_settings_do_not_change_a_certificate() {
+        let rsa = testing::fixture("rsa.pem");
+        let plain = Contents::of(rsa.as_bytes(), None);
+        let mut der = plain.certificates[0].certificate.der.to_vec();
+        der.extend_from_slice(&[0x30, 0]);
+        let trusted = Certificate::of_trusted(der);
+        assert_eq!(trusted.fingerprint, plain.certificates[0].certificate.fingerprint);
+    }
+}

@@ -1,0 +1,114 @@
+//! One certificate, and what matters about it where it is trusted.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use windlass::{CanonicalName, RawName, SubjectHash, Timestamp, subject_hash_old};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::ParsedExtension;
+use x509_parser::prelude::FromDer;
+
+use crate::anchors::name::{Name, hex};
+
+/// SHA-256 of a certificate.
+pub type Fingerprint = [u8; 32];
+
+/// A certificate as it was read.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// Its bytes.
+    pub der: Arc<[u8]>,
+    /// Of its bytes.
+    pub fingerprint: Fingerprint,
+    /// What it says; `None` if it can't be decoded here. OpenSSL may do so yet.
+    pub says: Option<Says>,
+}
+
+/// What a certificate says.
+#[derive(Clone, Debug)]
+pub struct Says {
+    /// The part of the subject by which people know it.
+    pub name: String,
+    /// By which a hashed directory names it; `None` for a name that is too unusual.
+    pub subject_hash: Option<SubjectHash>,
+    /// By which one for OpenSSL before 1.0.0 named it.
+    pub subject_hash_old: Option<SubjectHash>,
+    /// The first second in which it is valid.
+    pub not_before: Timestamp,
+    /// The last.
+    pub not_after: Timestamp,
+    /// It can vouch for others, as `X509_check_ca` sees it (OpenSSL, crypto/x509/v3_purp.c).
+    pub is_ca: bool,
+}
+
+impl Certificate {
+    /// Reads one.
+    pub fn of(der: Vec<u8>) -> Certificate {
+        let says = X509Certificate::from_der(&der).ok().filter(|(rest, _)| rest.is_empty());
+        let says = says.map(|(_, certificate)| Says::of(&certificate));
+        Certificate { fingerprint: Sha256::digest(&der).into(), der: der.into(), says }
+    }
+
+    /// Reads that of a `TRUSTED CERTIFICATE`, which has OpenSSL's trust settings behind it.
+    pub fn of_trusted(mut der: Vec<u8>) -> Certificate {
+        let rest = X509Certificate::from_der(&der).map_or(0, |(rest, _)| rest.len());
+        der.truncate(der.len() - rest);
+        Certificate::of(der)
+    }
+
+    /// For people: the name, and enough of the fingerprint to search for.
+    pub fn label(&self) -> String {
+        let fingerprint: String = hex(&self.fingerprint).chars().take(16).collect();
+        match &self.says {
+            Some(says) => format!("{} (SHA-256 {fingerprint}…)", says.name),
+            None => format!("SHA-256 {fingerprint}…"),
+        }
+    }
+
+    /// Its time has passed.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.says.as_ref().is_some_and(|says| says.not_after < now)
+    }
+
+    /// Its time is to come.
+    pub fn is_not_yet_valid(&self, now: Timestamp) -> bool {
+        self.says.as_ref().is_some_and(|says| says.not_before > now)
+    }
+}
+
+impl Says {
+    fn of(certificate: &X509Certificate<'_>) -> Says {
+        let raw = RawName::from_der(certificate.subject().as_raw()).ok();
+        let name = raw.as_ref().map(|raw| Name::of(*raw)).unwrap_or_default();
+        let canonical = raw.and_then(|raw| CanonicalName::from_raw(raw).ok());
+        Says {
+            name: name.short,
+            subject_hash: canonical.map(|name| name.subject_hash()),
+            subject_hash_old: raw.map(subject_hash_old),
+            not_before: Timestamp(certificate.validity().not_before.timestamp()),
+            not_after: Timestamp(certificate.validity().not_after.timestamp()),
+            is_ca: is_ca(certificate),
+        }
+    }
+}
+
+/// `check_ca` of OpenSSL: a key usage without keyCertSign is no CA; else basicConstraints decide; else a self-issued certificate
+/// of version 1 is one, and one with keyCertSign.
+fn is_ca(certificate: &X509Certificate<'_>) -> bool {
+    let mut constraints = None;
+    let mut signs = None;
+    for extension in certificate.extensions() {
+        match extension.parsed_extension() {
+            ParsedExtension::BasicConstraints(found) => constraints = Some(found.ca),
+            ParsedExtension::KeyUsage(usage) => signs = Some(usage.key_cert_sign()),
+            _ => {}
+        }
+    }
+    let self_issued = certificate.subject().as_raw() == certificate.issuer().as_raw();
+    match (signs, constraints) {
+        (Some(false), _) => false,
+        (_, Some(ca)) => ca,
+        (Some(true), None) => true,
+        (None, None) => certificate.version().0 == 0 && self_issued,
+    }
+}

@@ -1,0 +1,74 @@
+//! An OpenSSL whose default paths lead to no certificate.
+
+use crate::doctor::check::{Check, Finding, Outcome, Severity};
+use crate::doctor::machine::{Machine, Target};
+
+pub const CHECK: Check = Check {
+    id: "no-default-source",
+    title: "OpenSSL's default paths lead to no certificate",
+    severity: Severity::Error,
+    explanation: "OpenSSL looks for trusted certificates in the file cert.pem and in the directory certs of its OPENSSLDIR, both built in \
+        (`openssl version -d`). If neither gives any, every program that relies on the defaults refuses every server with \"unable to get local \
+        issuer certificate\".\n\nIt is usual in container images without the package ca-certificates, and with an OpenSSL that was built from \
+        source with another --openssldir. In an image, whose libcrypto can't be asked, the usual directories are looked at.",
+    run,
+};
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    // What can't be looked at may hold certificates.
+    if !outcome.unseen.is_empty() {
+        return;
+    }
+    for pair in &sources.pairs {
+        let in_file = sources.bundle(machine, &pair.file).map_or(0, |bundle| bundle.contents.certificates.len());
+        let in_directory = sources.directory(machine, &pair.directory).map_or(0, |directory| directory.found().count());
+        if in_file + in_directory > 0 {
+            continue;
+        }
+        let state = |path: &std::path::Path| {
+            let state = match machine.look(path) {
+                Ok(Target::Nothing) => "does not exist",
+                Ok(Target::Dangling) => "is a link that leads nowhere",
+                Ok(Target::File(_)) => "holds no certificate",
+                Ok(Target::Directory) => "has no certificate named by hash",
+                Ok(Target::Other) | Err(_) => "can't be used",
+            };
+            format!("{} {state}", path.display())
+        };
+        outcome.found(
+            Finding::new(Severity::Error, &pair.file, format!("{} has no trusted certificate by default", pair.whose))
+                .facts([state(&pair.file), state(&pair.directory)])
+                .reason("programs that rely on the defaults refuse every server")
+                .remedy("install the package ca-certificates; with an OpenSSL of one's own, link the two names to those of the system"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::testing::Image;
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert!(Image::healthy().findings(&CHECK).is_empty());
+        let image = Image::empty();
+        image.bundle(&["rsa.pem"]);
+        image.link_default_file();
+        assert!(image.findings(&CHECK).is_empty());
+    }
+
+    #[test]
+    fn nothing_there() {
+        let image = Image::empty();
+        image.link_default_file();
+        let finding = image.finding(&CHECK);
+        let facts = [
+            "/usr/lib/ssl/cert.pem is a link that leads nowhere",
+            "/usr/lib/ssl/certs has no certificate named by hash",
+        ];
+        assert_eq!(finding.facts.shown, facts);
+    }
+}

@@ -1,0 +1,243 @@
+//! A hashed directory, name by name, and what OpenSSL finds in it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use windlass::SubjectHash;
+
+use super::bundle::{Contents, Placed};
+use super::certificate::Fingerprint;
+use super::check::Unseen;
+use super::machine::{Entry, Machine, Target};
+use super::measure::is_ours;
+
+/// One file of a hashed directory is one certificate, or a few.
+const MAX_FILE: u64 = 4 << 20;
+/// All files of a directory together.
+const MAX_TOTAL: u64 = 256 << 20;
+
+/// A directory in which OpenSSL looks up certificates.
+#[derive(Debug)]
+pub struct Directory {
+    /// Its path without links, as programs of the machine name it.
+    pub real: PathBuf,
+    /// What is named by hash, or looks like a certificate, sorted by name.
+    pub items: Vec<Item>,
+    /// What could not be looked at.
+    pub unseen: Vec<Unseen>,
+}
+
+/// A name in the directory.
+#[derive(Debug)]
+pub struct Item {
+    /// As programs of the machine name it.
+    pub path: PathBuf,
+    /// By which OpenSSL asks for it; `None` for another name, that is only what such names lead to.
+    pub name: Option<HashName>,
+    /// It is a symbolic link.
+    pub is_link: bool,
+    /// What it leads to.
+    pub leads: Leads,
+}
+
+/// What a name leads to.
+#[derive(Clone, Debug)]
+pub enum Leads {
+    /// A regular file. Names of the same file share it.
+    To(Rc<File>),
+    /// Nothing is there.
+    Nowhere,
+    /// A directory, a device, or what could not be read.
+    Elsewhere,
+}
+
+/// A file in the directory.
+#[derive(Debug)]
+pub struct File {
+    /// May be given to libcrypto.
+    pub is_ours: bool,
+    /// What it holds.
+    pub contents: Contents,
+}
+
+/// `hhhhhhhh.N` or, for a CRL, `hhhhhhhh.rN`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HashName {
+    /// Of the subject; of the issuer of a CRL.
+    pub hash: SubjectHash,
+    /// It names a CRL.
+    pub is_crl: bool,
+    /// Of those with the same hash, from 0.
+    pub number: u32,
+}
+
+impl fmt::Display for HashName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}.{}{}", self.hash.0, if self.is_crl { "r" } else { "" }, self.number)
+    }
+}
+
+impl HashName {
+    /// Only names that OpenSSL asks for (`get_cert_by_subject_ex`, crypto/x509/by_dir.c: `%s/%08lx.%s%d`).
+    pub fn parse(name: &str) -> Option<HashName> {
+        let (hash, rest) = name.split_once('.')?;
+        let (is_crl, number) = rest.strip_prefix('r').map_or((false, rest), |number| (true, number));
+        let hash = SubjectHash(u32::from_str_radix(hash, 16).ok()?);
+        let parsed = HashName { hash, is_crl, number: number.parse().ok()? };
+        (parsed.to_string() == name).then_some(parsed)
+    }
+}
+
+impl Directory {
+    /// Reads a directory.
+    pub fn read(machine: &Machine<'_>, path: &Path) -> Result<Directory, Unseen> {
+        let (entries, more) = machine.entries(path)?;
+        let mut reading =
+            Reading { machine, files: HashMap::new(), left: MAX_TOTAL, unseen: more.into_iter().collect() };
+        let items = entries.into_iter().filter_map(|entry| reading.item(entry)).collect();
+        Ok(Directory { real: machine.real(path), items, unseen: reading.unseen })
+    }
+
+    /// Somebody uses it as a hashed directory.
+    pub fn is_hashed(&self) -> bool {
+        self.items.iter().any(|item| item.name.is_some())
+    }
+
+    /// Names of certificates by hash, in the order in which OpenSSL asks for them.
+    pub fn rows(&self) -> BTreeMap<(SubjectHash, bool), Vec<(u32, &Item)>> {
+        let mut rows: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for item in &self.items {
+            if let Some(name) = item.name {
+                rows.entry((name.hash, name.is_crl)).or_default().push((name.number, item));
+            }
+        }
+        rows.values_mut().for_each(|row| row.sort_unstable_by_key(|(number, _)| *number));
+        rows
+    }
+
+    /// The names of certificates that OpenSSL comes to: of each hash, those before the first number that is missing.
+    pub fn reached(&self) -> impl Iterator<Item = &Item> {
+        let rows = self.rows().into_iter().filter(|((_, is_crl), _)| !is_crl);
+        rows.flat_map(|(_, row)| {
+            (0..).zip(row).take_while(|(expected, (number, _))| expected == number).map(|(_, (_, item))| item)
+        })
+    }
+
+    /// The certificates that OpenSSL finds by their subject, each with the name that leads to it.
+    pub fn found(&self) -> impl Iterator<Item = (&Item, &Placed)> {
+        self.reached().flat_map(|item| {
+            item.certificates().iter().filter(|placed| item.is_hash_of(placed)).map(move |placed| (item, placed))
+        })
+    }
+
+    /// Those certificates, each once.
+    pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
+        self.found().map(|(_, placed)| placed.certificate.fingerprint).collect()
+    }
+}
+
+impl Item {
+    /// What it leads to.
+    pub fn file(&self) -> Option<&File> {
+        if let Leads::To(file) = &self.leads { Some(file) } else { None }
+    }
+
+    /// In the file that it leads to.
+    pub fn certificates(&self) -> &[Placed] {
+        self.file().map_or(&[], |file| &file.contents.certificates)
+    }
+
+    /// The name alone.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether its name is the subject hash of this certificate, as far as that is known.
+    pub fn is_hash_of(&self, placed: &Placed) -> bool {
+        let Some(says) = &placed.certificate.says else { return true };
+        self.name.is_some_and(|name| says.subject_hash.is_none_or(|hash| hash == name.hash))
+    }
+}
+
+struct Reading<'a> {
+    machine: &'a Machine<'a>,
+    /// By device and inode.
+    files: HashMap<(u64, u64), Leads>,
+    left: u64,
+    unseen: Vec<Unseen>,
+}
+
+impl Reading<'_> {
+    fn item(&mut self, entry: Entry) -> Option<Item> {
+        let text = entry.name.to_str();
+        let name = text.and_then(HashName::parse);
+        // Those that `openssl rehash` takes (apps/rehash.c).
+        let is_candidate = text.is_some_and(|name| [".pem", ".crt", ".cer"].iter().any(|end| name.ends_with(end)));
+        if name.is_none() && !is_candidate {
+            return None;
+        }
+        let leads = self.leads(&entry.path, name.is_some());
+        Some(Item { path: entry.path, name, is_link: entry.is_link, leads })
+    }
+
+    fn leads(&mut self, path: &Path, is_hashed: bool) -> Leads {
+        let metadata = match self.machine.look(path) {
+            Ok(Target::File(metadata)) => metadata,
+            Ok(Target::Nothing | Target::Dangling) => return Leads::Nowhere,
+            Ok(Target::Directory | Target::Other) => return Leads::Elsewhere,
+            Err(unseen) => return self.not_seen(unseen),
+        };
+        let id = (metadata.dev(), metadata.ino());
+        if let Some(known) = self.files.get(&id) {
+            return known.clone();
+        }
+        if !is_hashed && metadata.len() > MAX_FILE {
+            // A bundle that lies in the directory. OpenSSL does not come to it.
+            return Leads::Elsewhere;
+        }
+        let leads = self.read(path, is_ours(&metadata));
+        self.files.insert(id, leads.clone());
+        leads
+    }
+
+    fn read(&mut self, path: &Path, is_ours: bool) -> Leads {
+        let bytes = match self.machine.read(path, MAX_FILE.min(self.left)) {
+            Ok(bytes) => bytes,
+            Err(_) if self.left < MAX_FILE => {
+                return self.not_seen(Unseen::new(
+                    path,
+                    format!("the files before it have {} MiB: it was not read", MAX_TOTAL >> 20),
+                ));
+            }
+            Err(unseen) => return self.not_seen(unseen),
+        };
+        self.left -= bytes.len() as u64;
+        let libcrypto = self.machine.libcryptos.first().filter(|_| is_ours);
+        Leads::To(Rc::new(File { is_ours, contents: Contents::of(&bytes, libcrypto) }))
+    }
+
+    fn not_seen(&mut self, unseen: Unseen) -> Leads {
+        self.unseen.push(unseen);
+        Leads::Elsewhere
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_openssl_asks_for() {
+        let name = |hash, is_crl, number| Some(HashName { hash: SubjectHash(hash), is_crl, number });
+        assert_eq!(HashName::parse("0a1b2c3d.0"), name(0x0a1b_2c3d, false, 0));
+        assert_eq!(HashName::parse("ffffffff.r12"), name(0xffff_ffff, true, 12));
+        for other in
+            ["", ".", "0a1b2c3d", "0a1b2c3d.", "0A1B2C3D.0", "0a1b2c3d.00", "+a1b2c3d.0", "0a1b2c3d.s0", "0a1b2c3.0"]
+        {
+            assert_eq!(HashName::parse(other), None, "{other}");
+        }
+    }
+}

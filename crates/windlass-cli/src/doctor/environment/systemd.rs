@@ -1,0 +1,149 @@
+//! Units and configuration of systemd that set variables for services.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::{Settings, files};
+use crate::doctor::check::Outcome;
+use crate::doctor::machine::Machine;
+
+/// Where units of the system are, and those of users (systemd.unit(5), UNIT FILE LOAD PATH).
+const UNITS: [&str; 6] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/etc/systemd/user",
+    "/usr/lib/systemd/user",
+];
+/// The managers' own configuration, which has DefaultEnvironment=, and their directories of more.
+const MANAGERS: [&str; 2] = ["/etc/systemd/system.conf", "/etc/systemd/user.conf"];
+/// Units of one directory that are looked at.
+const MAX_UNITS: usize = 5000;
+const OF_USER: &str = ".config/systemd/user";
+
+/// Looks through those of the system.
+pub fn of_system(machine: &Machine<'_>, settings: &mut Settings, outcome: &mut Outcome) {
+    for manager in MANAGERS.map(Path::new) {
+        unit(machine, manager, settings, outcome);
+        drop_ins(machine, &manager.with_extension("conf.d"), settings, outcome);
+    }
+    UNITS.iter().for_each(|directory| units(machine, Path::new(directory), settings, outcome));
+}
+
+/// Looks through those of one user.
+pub fn of_user(machine: &Machine<'_>, home: &Path, settings: &mut Settings, outcome: &mut Outcome) {
+    units(machine, &home.join(OF_USER), settings, outcome);
+}
+
+fn units(machine: &Machine<'_>, directory: &Path, settings: &mut Settings, outcome: &mut Outcome) {
+    let Ok((entries, _)) = machine.entries(directory) else { return };
+    for entry in entries.iter().filter(|entry| !entry.is_link).take(MAX_UNITS) {
+        let name = entry.name.as_bytes();
+        if name.ends_with(b".service") {
+            unit(machine, &entry.path, settings, outcome);
+        } else if name.ends_with(b".service.d") || name == b"service.d" {
+            drop_ins(machine, &entry.path, settings, outcome);
+        }
+    }
+}
+
+fn drop_ins(machine: &Machine<'_>, directory: &Path, settings: &mut Settings, outcome: &mut Outcome) {
+    for file in files::in_directory(machine, directory, ".conf") {
+        unit(machine, &file, settings, outcome);
+    }
+}
+
+fn unit(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome: &mut Outcome) {
+    let Some(bytes) = files::content(machine, file, settings, outcome) else { return };
+    for (line, number) in logical_lines(&bytes) {
+        let line = line.trim_ascii();
+        let value = |key: &[u8]| line.strip_prefix(key).map(<[u8]>::trim_ascii_start)?.strip_prefix(b"=");
+        if let Some(list) =
+            [&b"Environment"[..], b"DefaultEnvironment", b"ManagerEnvironment"].into_iter().find_map(value)
+        {
+            for word in words(list) {
+                if let Some(place) = word.iter().position(|byte| *byte == b'=') {
+                    settings.add_line(&word[..place], &word[place + 1..], file, number);
+                }
+            }
+        } else if let Some(path) = value(b"EnvironmentFile") {
+            let path = path.trim_ascii();
+            let path = Path::new(OsStr::from_bytes(path.strip_prefix(b"-").unwrap_or(path)));
+            if path.is_absolute() {
+                files::read(machine, path, settings, outcome);
+            }
+        }
+    }
+}
+
+/// Lines, those that end in a backslash joined with the next, each with the number of its first.
+fn logical_lines(bytes: &[u8]) -> Vec<(Vec<u8>, u64)> {
+    let mut lines: Vec<(Vec<u8>, u64)> = Vec::new();
+    let mut goes_on = false;
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+        let (text, more) = line.strip_suffix(b"\\").map_or((line, false), |text| (text, true));
+        match lines.last_mut().filter(|_| goes_on) {
+            Some((last, _)) => {
+                last.push(b' ');
+                last.extend_from_slice(text);
+            }
+            None => lines.push((text.to_vec(), number)),
+        }
+        goes_on = more;
+    }
+    lines
+}
+
+/// Words with systemd's quotes (systemd.syntax(7), QUOTING).
+fn words(list: &[u8]) -> Vec<Vec<u8>> {
+    let mut words = vec![Vec::new()];
+    let mut quote = None;
+    for byte in list {
+        match (quote, byte) {
+            (Some(open), byte) if open == *byte => quote = None,
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (None, b' ' | b'\t') => words.push(Vec::new()),
+            (_, byte) => words.last_mut().into_iter().for_each(|word| word.push(*byte)),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_may_be_quoted() {
+        let texts = |list: &str| {
+            words(list.as_bytes()).into_iter().map(|word| String::from_utf8(word).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(r#""A=b c" D='e' F=g"#), ["A=b c", "D=e", "F=g"]);
+        assert!(texts("").is_empty());
+    }
+
+    /// A user can fill a home with files, and the doctor may be root.
+    #[test]
+    fn no_more_is_read_of_one_user_than_so_much() {
+        let image = crate::doctor::testing::Image::healthy();
+        image.write("etc/passwd", "u:x:1:1::/home/u:/bin/sh\n");
+        let filler = "#".repeat(1 << 20);
+        for number in 0..20 {
+            image.write(&format!("home/u/.config/systemd/user/{number:02}.service"), &filler);
+        }
+        let machine = Machine::new(Some(image.root()), &[], false);
+        let mut outcome = Outcome::default();
+        super::super::collect(&machine, &mut outcome);
+        assert_eq!(outcome.unseen.len(), 4, "{:?}", outcome.unseen);
+        assert!(outcome.unseen[0].why.contains("16 MiB"), "{:?}", outcome.unseen);
+    }
+
+    #[test]
+    fn lines_go_on_after_a_backslash() {
+        let lines = logical_lines(b"a\\\nb\nc");
+        assert_eq!(lines, [(b"a b".to_vec(), 1), (b"c".to_vec(), 3)]);
+    }
+}

@@ -1,0 +1,50 @@
+//! Whose home directories are looked into.
+
+use std::path::{Path, PathBuf};
+
+use super::machine::Machine;
+
+const MAX_PASSWD: u64 = 4 << 20;
+/// Users of one machine whose homes are looked into.
+const MAX_HOMES: usize = 1000;
+
+/// Root looks into every home that passwd(5) names and that exists; another user into the one that HOME names.
+pub fn of(machine: &Machine<'_>) -> Vec<PathBuf> {
+    if machine.is_image() || rustix::process::geteuid().is_root() {
+        let passwd = machine.read(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
+        return named_in(&passwd, |home| machine.reach(home).is_ok_and(|home| home.is_dir()));
+    }
+    let home = machine.environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
+    home.filter(|home| home.is_absolute()).into_iter().collect()
+}
+
+fn named_in(passwd: &[u8], exists: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut homes: Vec<PathBuf> = Vec::new();
+    for line in passwd.split(|byte| *byte == b'\n') {
+        let Some(home) = line.split(|byte| *byte == b':').nth(5) else { continue };
+        let home = Path::new(std::ffi::OsStr::from_bytes(home));
+        // Accounts of services have "/" or the directory of the service, "/nonexistent" and the like.
+        if home.is_absolute()
+            && home != Path::new("/")
+            && homes.len() < MAX_HOMES
+            && !homes.iter().any(|known| known == home)
+            && exists(home)
+        {
+            homes.push(home.to_owned());
+        }
+    }
+    homes.sort();
+    homes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_home_once() {
+        let passwd = b"root:x:0:0::/root:/bin/sh\na:x:1:1::/home/a:\nb:x:2:2::/home/a:\nc:x:3:3::/nonexistent:\nd:x:4:4::/:\nbroken\n";
+        assert_eq!(named_in(passwd, |home| !home.ends_with("nonexistent")), [Path::new("/home/a"), Path::new("/root")]);
+    }
+}

@@ -1,0 +1,19 @@
+//! What is wrong with the trust stores of this machine, or of an image. A check is one file under `checks/` (OpenSSL's files, the
+//! environment, processes) or `private/` (what programs carry with them); `registry.rs` has the list of all.
+
+pub mod bundle;
+pub mod certificate;
+pub mod check;
+pub mod checks;
+pub mod directory;
+pub mod environment;
+mod homes;
+pub mod machine;
+pub mod measure;
+pub mod pem;
+pub mod private;
+pub mod registry;
+pub mod report;
+pub mod sources;
+#[cfg(test)]
+pub mod testing;

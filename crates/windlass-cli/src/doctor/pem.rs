@@ -1,0 +1,124 @@
+//! PEM blocks one by one, the bad ones too. The core's reader is all or nothing, as what it serves has to be; here it is to be
+//! said what is wrong, and where. What OpenSSL makes of the file as a whole, only OpenSSL is asked.
+
+use std::fmt;
+
+/// A block as `PEM_read_bio` finds it (crypto/pem/pem_lib.c): from a line that begins `-----BEGIN ` to the next `-----END`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Block {
+    /// As `CERTIFICATE`.
+    pub label: String,
+    /// Of its first line, from 1.
+    pub line: u64,
+    /// What it holds.
+    pub content: Result<Vec<u8>, Fault>,
+}
+
+/// What is wrong with the text of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is no END line, or another block begins before it.
+    NoEnd,
+    /// The END line has another label.
+    OtherEnd,
+    /// Not base64, on this line or at the end of the block.
+    NotBase64(u64),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::NoEnd => f.write_str("has no END line"),
+            Fault::OtherEnd => f.write_str("has the END line of another label"),
+            Fault::NotBase64(line) => write!(f, "is not base64 (line {line})"),
+        }
+    }
+}
+
+impl Block {
+    /// Whether OpenSSL takes it for a certificate (`PEM_X509_INFO_read_bio`, crypto/pem/pem_info.c).
+    pub fn is_certificate(&self) -> bool {
+        matches!(&*self.label, "CERTIFICATE" | "X509 CERTIFICATE" | "TRUSTED CERTIFICATE")
+    }
+}
+
+/// All blocks of a file.
+pub fn blocks(text: &[u8]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines =
+        text.split(|byte| *byte == b'\n').zip(1..).map(|(line, number)| (line.trim_ascii_end(), number)).peekable();
+    while let Some((line, number)) = lines.next() {
+        let Some(label) = label(line, b"-----BEGIN ") else { continue };
+        let mut digits = Vec::new();
+        let mut last = number;
+        let content = loop {
+            // The BEGIN of another block is left for the next round.
+            match lines.next_if(|(line, _)| !line.starts_with(b"-----BEGIN ")) {
+                None => break Err(Fault::NoEnd),
+                Some((line, number)) if line.starts_with(b"-----END") => {
+                    let same = self::label(line, b"-----END ") == Some(label);
+                    break if same { decode(&digits).ok_or(Fault::NotBase64(number)) } else { Err(Fault::OtherEnd) };
+                }
+                Some((line, number)) => {
+                    digits.extend_from_slice(line);
+                    last = number;
+                }
+            }
+        };
+        let content = content.map_err(|fault| match fault {
+            Fault::NotBase64(_) => Fault::NotBase64(bad_line(text, number, last)),
+            other => other,
+        });
+        blocks.push(Block { label: String::from_utf8_lossy(label).into_owned(), line: number, content });
+    }
+    blocks
+}
+
+fn label<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
+    line.strip_prefix(start)?.strip_suffix(b"-----")
+}
+
+fn decode(digits: &[u8]) -> Option<Vec<u8>> {
+    base64_simd::STANDARD.decode_to_vec(digits).ok()
+}
+
+/// The first line of a block with anything but base64 in it, else its last.
+fn bad_line(text: &[u8], begin: u64, last: u64) -> u64 {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let lines = text.split(|byte| *byte == b'\n').zip(1..).skip(usize::try_from(begin).unwrap_or(usize::MAX));
+    let mut lines = lines.take_while(|(_, number)| *number <= last);
+    lines.find(|(line, _)| !line.trim_ascii_end().iter().all(is_digit)).map_or(last, |(_, number)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<(u64, Option<Fault>)> {
+        blocks(text.as_bytes()).into_iter().map(|block| (block.line, block.content.err())).collect()
+    }
+
+    #[test]
+    fn blocks_have_their_label_line_and_bytes() {
+        let found = blocks(b"# comment\r\n-----BEGIN X509 CRL-----\r\nAAEC\r\nAw==\r\n-----END X509 CRL-----\r\n");
+        assert_eq!(found, [Block { label: String::from("X509 CRL"), line: 2, content: Ok(vec![0, 1, 2, 3]) }]);
+        assert!(!found[0].is_certificate());
+    }
+
+    #[test]
+    fn a_bad_block_does_not_hide_the_next() {
+        let good = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let cases = [
+            ("-----BEGIN CERTIFICATE-----\nAAAA\nA!AA\nAAAA\n-----END CERTIFICATE-----\n", Fault::NotBase64(3)),
+            ("-----BEGIN CERTIFICATE-----\nAAAAA\n-----END CERTIFICATE-----\n", Fault::NotBase64(2)),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n", Fault::NoEnd),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END X509 CRL-----\n", Fault::OtherEnd),
+        ];
+        for (text, fault) in cases {
+            let lines = text.lines().count() as u64;
+            assert_eq!(faults(&format!("{text}{good}")), [(1, Some(fault)), (lines + 1, None)], "{text}");
+        }
+        assert_eq!(faults("-----BEGIN CERTIFICATE-----"), [(1, Some(Fault::NoEnd))]);
+        assert_eq!(faults("AAAA\n-----END CERTIFICATE-----\n"), []);
+    }
+}

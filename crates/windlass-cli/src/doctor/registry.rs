@@ -1,0 +1,47 @@
+//! All checks there are.
+
+use super::check::Check;
+use super::{checks, private};
+
+/// In the order in which they run and are listed.
+pub fn all() -> impl Iterator<Item = &'static Check> {
+    checks::ALL.iter().chain(private::ALL)
+}
+
+/// The check of this name.
+pub fn named(id: &str) -> Option<&'static Check> {
+    all().find(|check| check.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_distinct_and_well_formed() {
+        let mut seen = BTreeSet::new();
+        for check in all() {
+            assert!(seen.insert(check.id), "{} twice", check.id);
+            assert!(
+                check.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
+                "{}",
+                check.id
+            );
+            assert!(named(check.id).is_some() && !check.title.ends_with('.'), "{}", check.id);
+        }
+    }
+
+    #[test]
+    fn explanations_are_whole_paragraphs() {
+        for check in all() {
+            let paragraphs: Vec<_> = check.explanation.split("\n\n").collect();
+            assert!(
+                paragraphs.iter().all(|text| text.ends_with('.') && !text.contains('\n')),
+                "{}: {paragraphs:?}",
+                check.id
+            );
+        }
+    }
+}

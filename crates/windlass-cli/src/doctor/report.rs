@@ -1,0 +1,107 @@
+//! The doctor's report, however it is rendered. The field names are those of the JSON, which `windlass doctor --help` documents.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::check::{Check, Finding, Outcome, Severity, Unseen};
+use super::machine::Machine;
+use crate::exit::Exit;
+
+/// What all checks found.
+#[derive(Debug)]
+pub struct Report {
+    /// That of `--root`.
+    pub root: Option<PathBuf>,
+    /// In the order in which they ran.
+    pub results: Vec<Examined>,
+    /// Totals.
+    pub summary: Summary,
+}
+
+/// What one check found.
+#[derive(Debug)]
+pub struct Examined {
+    /// The check.
+    pub check: &'static Check,
+    /// What it found.
+    pub outcome: Outcome,
+}
+
+/// Totals of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// That ran.
+    pub checks: usize,
+    /// Findings of this severity.
+    pub errors: usize,
+    /// Findings of this severity.
+    pub warnings: usize,
+    /// Findings of this severity.
+    pub notes: usize,
+    /// Things that could not be looked at, and should have been.
+    pub not_seen: usize,
+    /// Things that only root can look at.
+    pub needs_root: usize,
+}
+
+impl Report {
+    /// Runs checks.
+    pub fn of(machine: &Machine<'_>, checks: impl IntoIterator<Item = &'static Check>) -> Report {
+        let examine = |check: &'static Check| {
+            let mut outcome = Outcome::default();
+            (check.run)(machine, &mut outcome);
+            Examined { check, outcome }
+        };
+        let results: Vec<_> = checks.into_iter().map(examine).collect();
+        let summary = Summary::of(&results);
+        Report { root: machine.root.0.map(PathBuf::from), results, summary }
+    }
+
+    /// All findings, each with its check.
+    pub fn findings(&self) -> impl Iterator<Item = (&'static Check, &Finding)> {
+        self.results.iter().flat_map(|result| result.outcome.findings.iter().map(|finding| (result.check, finding)))
+    }
+
+    /// What could not be looked at, once each: several checks look at the same files.
+    pub fn unseen(&self) -> Vec<&Unseen> {
+        unseen(&self.results)
+    }
+
+    /// How the command ends: as the worst finding says, else as what could not be seen does.
+    pub fn exit(&self) -> Exit {
+        match self.summary {
+            Summary { errors: 1.., .. } => Exit::DoctorErrors,
+            Summary { warnings: 1.., .. } => Exit::DoctorWarnings,
+            Summary { not_seen: 1.., .. } => Exit::DoctorBlind,
+            _ => Exit::Success,
+        }
+    }
+}
+
+fn unseen(results: &[Examined]) -> Vec<&Unseen> {
+    let mut all: Vec<&Unseen> = Vec::new();
+    for unseen in results.iter().flat_map(|result| &result.outcome.unseen) {
+        if !all.contains(&unseen) {
+            all.push(unseen);
+        }
+    }
+    all
+}
+
+impl Summary {
+    fn of(results: &[Examined]) -> Summary {
+        let findings = || results.iter().flat_map(|result| &result.outcome.findings);
+        let count = |severity| findings().filter(|finding| finding.severity == severity).count();
+        let unseen = unseen(results);
+        let needs_root = unseen.iter().filter(|unseen| unseen.needs_root).count();
+        Summary {
+            checks: results.len(),
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            notes: count(Severity::Note),
+            not_seen: unseen.len() - needs_root,
+            needs_root,
+        }
+    }
+}

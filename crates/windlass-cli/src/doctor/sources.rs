@@ -1,0 +1,214 @@
+//! The sources of trust that TLS libraries use by default.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use windlass::Source;
+
+use super::bundle::Bundle;
+use super::certificate::{Certificate, Fingerprint};
+use super::check::{Outcome, Unseen};
+use super::directory::Directory;
+use super::machine::{Machine, Target};
+use super::measure::Cost;
+use crate::anchors::choose::USUAL_DIRECTORIES;
+use crate::compile::sources::defaults;
+
+/// All of them, each once, however many names it has.
+#[derive(Debug)]
+pub struct Sources {
+    /// PEM files.
+    pub bundles: Vec<Bundle>,
+    /// Hashed directories.
+    pub directories: Vec<Directory>,
+    /// What OpenSSL uses together.
+    pub pairs: Vec<Pair>,
+    /// What is there, but could not be read.
+    unseen: Vec<Unseen>,
+}
+
+/// The two default paths of an OpenSSL. Either may lead nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Whose: `OpenSSL 3.0.22`, or only `OpenSSL`.
+    pub whose: String,
+    /// `cert.pem` in OPENSSLDIR.
+    pub file: PathBuf,
+    /// `certs` in OPENSSLDIR.
+    pub directory: PathBuf,
+}
+
+impl Sources {
+    /// Reads all of them.
+    pub fn read(machine: &Machine<'_>) -> Sources {
+        let mut sources =
+            Sources { bundles: Vec::new(), directories: Vec::new(), pairs: pairs(machine), unseen: Vec::new() };
+        for candidate in defaults(machine.libcryptos, machine.root) {
+            let path = candidate.source.path();
+            match (machine.look(path), &candidate.source) {
+                (Ok(Target::File(_)), Source::Cafile(_)) => sources.add_bundle(machine, path, &candidate.reason),
+                (Ok(Target::Directory), Source::Capath(_)) => sources.add_directory(machine, path),
+                // What is missing or of another kind is a fault, not something that could not be seen.
+                (Ok(_), _) => {}
+                (Err(unseen), _) => sources.unseen.push(unseen),
+            }
+        }
+        sources
+    }
+
+    fn add_bundle(&mut self, machine: &Machine<'_>, path: &Path, reason: &str) {
+        let real = machine.real(path);
+        if self.bundles.iter().all(|known| known.real != real) {
+            match Bundle::read(machine, path, reason) {
+                Ok(bundle) => self.bundles.push(bundle),
+                Err(unseen) => self.unseen.push(unseen),
+            }
+        }
+    }
+
+    fn add_directory(&mut self, machine: &Machine<'_>, path: &Path) {
+        let real = machine.real(path);
+        if self.directories.iter().all(|known| known.real != real) {
+            match Directory::read(machine, path) {
+                Ok(directory) => self.directories.push(directory),
+                Err(unseen) => self.unseen.push(unseen),
+            }
+        }
+    }
+
+    /// The file that this path leads to.
+    pub fn bundle(&self, machine: &Machine<'_>, path: &Path) -> Option<&Bundle> {
+        let real = machine.real(path);
+        self.bundles.iter().find(|bundle| bundle.real == real)
+    }
+
+    /// The directory that this path leads to.
+    pub fn directory(&self, machine: &Machine<'_>, path: &Path) -> Option<&Directory> {
+        let real = machine.real(path);
+        self.directories.iter().find(|directory| directory.real == real)
+    }
+
+    /// Tells what could not be looked at. Each check that looks at these sources says it: it may be the only one that runs.
+    pub fn tell_unseen(&self, outcome: &mut Outcome) {
+        let of_directories = self.directories.iter().flat_map(|directory| &directory.unseen);
+        self.unseen.iter().chain(of_directories).for_each(|unseen| outcome.not_seen(unseen.clone()));
+    }
+}
+
+/// The certificates of one source, each with where in it it is.
+#[derive(Debug)]
+pub struct Holding<'s> {
+    /// Without links.
+    pub path: &'s Path,
+    /// OpenSSL loads all of it for each context.
+    pub is_bundle: bool,
+    /// May be given to libcrypto.
+    pub is_ours: bool,
+    /// In the order of the source: `line 12` or `5ad8a5d6.0`.
+    pub certificates: Vec<(String, &'s Certificate)>,
+    /// Of a directory: what is told of a bundle already, which has the same certificates.
+    told: Rc<BTreeSet<Fingerprint>>,
+}
+
+impl Sources {
+    /// What TLS libraries find in each source.
+    pub fn holdings(&self) -> impl Iterator<Item = Holding<'_>> {
+        let told: Rc<BTreeSet<_>> =
+            Rc::new(self.bundles.iter().flat_map(|bundle| bundle.contents.fingerprints()).collect());
+        let bundles = self.bundles.iter().map(|bundle| Holding {
+            told: Rc::default(),
+            path: &bundle.real,
+            is_bundle: true,
+            is_ours: bundle.is_ours,
+            certificates: bundle
+                .contents
+                .certificates
+                .iter()
+                .map(|placed| (format!("line {}", placed.line), &placed.certificate))
+                .collect(),
+        });
+        let directories = self.directories.iter().map(move |directory| Holding {
+            told: Rc::clone(&told),
+            path: &directory.real,
+            is_bundle: false,
+            is_ours: directory.reached().all(|item| item.file().is_none_or(|file| file.is_ours)),
+            certificates: directory.found().map(|(item, placed)| (item.name(), &placed.certificate)).collect(),
+        });
+        bundles.chain(directories)
+    }
+}
+
+impl Holding<'_> {
+    /// Those certificates of which something is so, and that are not told of another source, as particulars; and what loading them costs, where it is done for each context.
+    pub fn those(
+        &self,
+        machine: &Machine<'_>,
+        is: impl Fn(&Certificate) -> bool,
+        tell: impl Fn(&Certificate) -> String,
+    ) -> Option<Those> {
+        let is_new = |certificate: &Certificate| !self.told.contains(&certificate.fingerprint);
+        let found: Vec<_> =
+            self.certificates.iter().filter(|(_, certificate)| is_new(certificate) && is(certificate)).collect();
+        if found.is_empty() {
+            return None;
+        }
+        let ders: Vec<&[u8]> = found.iter().map(|(_, certificate)| &*certificate.der).collect();
+        let is_measured = self.is_bundle && self.is_ours;
+        let cost = if is_measured { machine.measure.load_certificates(&ders) } else { None };
+        let facts = found.iter().map(|(place, certificate)| format!("{place}: {}", tell(certificate))).collect();
+        Some(Those { facts, cost })
+    }
+}
+
+/// Certificates of a source that have something in common.
+#[derive(Debug)]
+pub struct Those {
+    /// One for each.
+    pub facts: Vec<String>,
+    /// Of loading them.
+    pub cost: Option<Cost>,
+}
+
+impl Those {
+    /// How many, as `1 certificate` or `3 certificates`.
+    pub fn count(&self) -> String {
+        match self.facts.len() {
+            1 => String::from("1 certificate"),
+            count => format!("{count} certificates"),
+        }
+    }
+}
+
+/// Those of the libcryptos of this machine. That of an image can't be asked: there, what OPENSSLDIR usually is.
+fn pairs(machine: &Machine<'_>) -> Vec<Pair> {
+    let of_libcryptos = machine.libcryptos.iter().filter(|_| !machine.is_image()).map(|libcrypto| Pair {
+        whose: libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" "),
+        file: libcrypto.default_file().into(),
+        directory: libcrypto.default_directory().into(),
+    });
+    let mut candidates: Vec<_> = of_libcryptos.collect();
+    if candidates.is_empty() {
+        let usual = USUAL_DIRECTORIES.map(Path::new).into_iter().map(|directory| Pair {
+            whose: String::from("OpenSSL"),
+            file: directory.join("cert.pem"),
+            directory: directory.join("certs"),
+        });
+        candidates = usual.collect();
+    }
+    let is_there = |path: &Path| !matches!(machine.look(path), Ok(Target::Nothing));
+    let mut all: Vec<Pair> = Vec::new();
+    for pair in candidates {
+        let real = |pair: &Pair| (machine.real(&pair.file), machine.real(&pair.directory));
+        let is_known = match (is_there(&pair.file), is_there(&pair.directory)) {
+            (false, false) => true,
+            // /etc/ssl/certs is what /usr/lib/ssl/certs leads to, and no OPENSSLDIR of its own.
+            (false, true) => all.iter().any(|known| real(known).1 == real(&pair).1),
+            (true, _) => all.iter().any(|known| real(known) == real(&pair)),
+        };
+        if !is_known {
+            all.push(pair);
+        }
+    }
+    all
+}

@@ -1,0 +1,242 @@
+//! `top` for people.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::columns;
+use super::terminal::printable;
+use crate::cli::top::{By, Sort};
+use crate::top::snapshot::{Entry, Snapshot, program, watched};
+
+/// Names are chosen by strangers: they don't get more room than this.
+const NAME: usize = 28;
+const SOURCE: usize = 48;
+
+/// Everything, with the totals above.
+pub fn whole(snapshot: &Snapshot) -> String {
+    format!("{}\n{}", head(snapshot), table(snapshot))
+}
+
+/// As much as a terminal of this size can show.
+pub fn screen(snapshot: &Snapshot, sort: Sort, (width, height): (u16, u16)) -> String {
+    let mut lines: Vec<String> = head(snapshot).lines().map(str::to_owned).collect();
+    let order = match sort {
+        Sort::Bytes => "bytes",
+        Sort::Opens => "opens",
+        Sort::Rate => "rate",
+    };
+    let keys = if snapshot.watched {
+        format!("q: end   s: order ({order})   p: by program")
+    } else {
+        "q: end   p: by program".to_owned()
+    };
+    lines.push(keys);
+    lines.push(String::new());
+    lines.extend(table(snapshot).lines().map(str::to_owned));
+    let height = usize::from(height).max(1);
+    if lines.len() > height {
+        let hidden = lines.len() - height + 1;
+        lines.truncate(height - 1);
+        lines.push(format!("... and {hidden} more"));
+    }
+    lines.iter().map(|line| cut(line, usize::from(width)) + "\n").collect()
+}
+
+fn head(snapshot: &Snapshot) -> String {
+    let places = places(snapshot);
+    if !snapshot.watched {
+        let why = snapshot.why_not_watched.as_deref().unwrap_or_default();
+        let mut text = format!("Opens are not watched: {}\n", printable(why));
+        text.push_str(&format!(
+            "Missing here: who opens what, how often and how much; processes that end soon; what is open in containers. Known: {places}\n"
+        ));
+        if snapshot.missed.processes > 0 {
+            text.push_str(&format!(
+                "Missing also: {} processes that this user may not look into\n",
+                snapshot.missed.processes
+            ));
+        }
+        return text;
+    }
+    let totals = &snapshot.totals;
+    let mut text = format!(
+        "{} opens of {} by {} process{} in {:.0} s; watching {places}\n",
+        totals.opens.unwrap_or(0),
+        columns::size(totals.bytes.unwrap_or(0)),
+        totals.processes,
+        if totals.processes == 1 { "" } else { "es" },
+        snapshot.seconds,
+    );
+    if snapshot.missed.overflows > 0 {
+        text.push_str(&format!(
+            "Events were lost {} times: there were more than the kernel keeps\n",
+            snapshot.missed.overflows
+        ));
+    }
+    text
+}
+
+/// What is watched, in numbers.
+pub fn places(snapshot: &Snapshot) -> String {
+    let (files, directories, in_them) = watched(&snapshot.sources);
+    let count = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    let in_them = if snapshot.watched { format!(" with {}", count(in_them, "file", "files")) } else { String::new() };
+    format!("{} and {}{in_them}", count(files, "file", "files"), count(directories, "directory", "directories"))
+}
+
+fn table(snapshot: &Snapshot) -> String {
+    let rows = &snapshot.rows;
+    if rows.is_empty() {
+        return match snapshot.watched {
+            true => "Nobody has opened any of it so far.\n".to_owned(),
+            false => "No process that can be looked into has a TLS library, or any of it open.\n".to_owned(),
+        };
+    }
+    match (snapshot.watched, snapshot.by) {
+        (true, By::Process) => columns::table(
+            ["PID", "USER", "PROGRAM", "OPENS", "/MIN", "BYTES", "TLS LIBRARY", "WINDLASS", "SOURCE"],
+            &[0, 3, 4, 5],
+            rows.iter()
+                .map(|row| {
+                    [
+                        pid(row),
+                        user(row),
+                        name(row),
+                        opens(row),
+                        rate(row),
+                        bytes(row),
+                        library(row),
+                        windlass(row),
+                        source(row),
+                    ]
+                })
+                .collect(),
+        ),
+        (true, By::Program) => columns::table(
+            ["PROGRAM", "PROCESSES", "USER", "OPENS", "/MIN", "BYTES", "TLS LIBRARY", "WINDLASS", "SOURCE"],
+            &[1, 3, 4, 5],
+            rows.iter()
+                .map(|row| {
+                    [
+                        name(row),
+                        row.processes.to_string(),
+                        user(row),
+                        opens(row),
+                        rate(row),
+                        bytes(row),
+                        library(row),
+                        windlass(row),
+                        source(row),
+                    ]
+                })
+                .collect(),
+        ),
+        (false, By::Process) => columns::table(
+            ["PID", "USER", "PROGRAM", "TLS LIBRARY", "WINDLASS", "OPEN", "SOURCE"],
+            &[0, 5],
+            rows.iter()
+                .map(|row| [pid(row), user(row), name(row), library(row), windlass(row), descriptors(row), source(row)])
+                .collect(),
+        ),
+        (false, By::Program) => columns::table(
+            ["PROGRAM", "PROCESSES", "USER", "TLS LIBRARY", "WINDLASS", "OPEN", "SOURCE"],
+            &[1, 5],
+            rows.iter()
+                .map(|row| {
+                    [
+                        name(row),
+                        row.processes.to_string(),
+                        user(row),
+                        library(row),
+                        windlass(row),
+                        descriptors(row),
+                        source(row),
+                    ]
+                })
+                .collect(),
+        ),
+    }
+}
+
+fn pid(row: &Entry) -> String {
+    row.pid.map(|pid| pid.to_string()).unwrap_or_default()
+}
+
+fn user(row: &Entry) -> String {
+    row.user.as_deref().map(|user| cut(&printable(user), NAME)).unwrap_or_default()
+}
+
+fn name(row: &Entry) -> String {
+    let several =
+        if row.pid.is_none() && row.unknown.is_some() { format!("{} ", row.processes) } else { String::new() };
+    several + &cut(&printable(&program(row)), NAME)
+}
+
+fn opens(row: &Entry) -> String {
+    row.opens.map(|opens| opens.to_string()).unwrap_or_default()
+}
+
+fn rate(row: &Entry) -> String {
+    row.opens_per_minute.map(|rate| format!("{rate:.0}")).unwrap_or_default()
+}
+
+fn bytes(row: &Entry) -> String {
+    row.bytes.map(columns::size).unwrap_or_default()
+}
+
+fn descriptors(row: &Entry) -> String {
+    row.open_descriptors.filter(|count| *count > 0).map(|count| count.to_string()).unwrap_or_default()
+}
+
+/// The one that matters most, and how many others there are.
+fn library(row: &Entry) -> String {
+    let whole = row.libraries.iter().filter(|library| library.library.whole).count();
+    let Some(first) = row.libraries.first() else { return String::new() };
+    let others = whole.saturating_sub(1);
+    let others = if others > 0 { format!(" +{others}") } else { String::new() };
+    cut(&printable(&first.name), NAME) + &others
+}
+
+fn windlass(row: &Entry) -> String {
+    row.windlass.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+fn source(row: &Entry) -> String {
+    let Some(first) = row.sources.first() else { return String::new() };
+    let elsewhere = first.mount_namespace.map(|namespace| format!(" (mnt:{})", namespace.0)).unwrap_or_default();
+    let others = row.sources.len() - 1;
+    let others = if others > 0 { format!(" +{others}") } else { String::new() };
+    cut(&printable(&first.path.to_string_lossy()), SOURCE) + &elsewhere + &others
+}
+
+/// At most this many columns.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut used = 1;
+    for character in text.chars() {
+        used += character.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        cut.push(character);
+    }
+    if width > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn a_line_fits() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut("漢字漢字", 4), "漢…");
+        assert_eq!(cut("abcd", 0), "");
+    }
+}

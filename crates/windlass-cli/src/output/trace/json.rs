@@ -1,0 +1,11 @@
+//! `trace --json`.
+
+use crate::trace::report::Report;
+
+/// Everything, as one object.
+pub fn render(report: &Report) -> String {
+    // Strings and numbers in structs: nothing that serde_json could refuse.
+    let mut json = serde_json::to_string_pretty(report).unwrap_or_default();
+    json.push('\n');
+    json
+}

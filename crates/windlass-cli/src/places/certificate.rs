@@ -1,0 +1,136 @@
+//! What a person wants to know of a certificate that may be superfluous.
+
+use sha2::{Digest, Sha256};
+use windlass::Timestamp;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::anchors::name::Name;
+
+/// The extension by which ASP.NET Core knows its development certificates (`CertificateManager.AspNetHttpsOid`).
+const ASPNET_DEVELOPMENT: &str = "1.3.6.1.4.1.311.84.1.1";
+
+/// Names that no public authority certifies, and that tests and tools give their certificates: RFC 6761, RFC 2606.
+const RESERVED: [&str; 7] = ["localhost", "test", "example", "invalid", "example.com", "example.org", "example.net"];
+/// Words of a name that says of itself that it is for trying out.
+const WORDS: [&str; 10] =
+    ["test", "tests", "testing", "dev", "development", "debug", "dummy", "fake", "sample", "snakeoil"];
+
+/// A certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// Of the whole certificate.
+    pub sha256: [u8; 32],
+    /// The subject, DER.
+    pub subject: Box<[u8]>,
+    /// The part of the subject by which people know it.
+    pub name: String,
+    /// The first second in which it is valid.
+    pub not_before: Timestamp,
+    /// The last one.
+    pub not_after: Timestamp,
+    /// Subject and issuer are the same.
+    pub is_self_issued: bool,
+    /// Its basic constraints say that it may issue others; version 1 says nothing, and counts as such.
+    pub is_authority: bool,
+    /// See [`Certificate::test_like`].
+    pub(super) test: Option<TestLike>,
+}
+
+/// Why a certificate looks as if it was made for a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestLike {
+    /// `dotnet dev-certs` made it.
+    AspNet,
+    /// It is for a name that is reserved for tests or for this machine.
+    ReservedName,
+    /// It says so in its name.
+    Word,
+    /// It certifies itself, and may certify nothing else.
+    SelfSignedLeaf,
+}
+
+impl TestLike {
+    /// As a clause.
+    pub fn reason(self) -> &'static str {
+        match self {
+            TestLike::AspNet => "a development certificate of ASP.NET Core",
+            TestLike::ReservedName => "for a name that is reserved for tests",
+            TestLike::Word => "its name says that it is for tests",
+            TestLike::SelfSignedLeaf => "a server's certificate that certifies itself",
+        }
+    }
+}
+
+impl Certificate {
+    /// Reads what is needed. None: it is no certificate.
+    pub fn of(der: &[u8]) -> Option<Certificate> {
+        let (rest, parsed) = X509Certificate::from_der(der).ok()?;
+        if !rest.is_empty() {
+            return None;
+        }
+        let subject = windlass::RawName::from_der(parsed.subject().as_raw()).ok()?;
+        let name = Name::of(subject).short;
+        let is_self_issued = parsed.subject().as_raw() == parsed.issuer().as_raw();
+        let is_authority = parsed.is_ca() || parsed.version.0 == 0;
+        Some(Certificate {
+            sha256: Sha256::digest(der).into(),
+            subject: parsed.subject().as_raw().into(),
+            not_before: Timestamp(parsed.validity().not_before.timestamp()),
+            not_after: Timestamp(parsed.validity().not_after.timestamp()),
+            is_self_issued,
+            is_authority,
+            test: test_like(&parsed, &name, is_self_issued, is_authority),
+            name,
+        })
+    }
+
+    /// Whether its last second has passed.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.not_after < now
+    }
+
+    /// The day of its last second, as `2031-05-25`.
+    pub fn expiry_date(&self) -> String {
+        let text = self.not_after.to_string();
+        text.split(' ').next().unwrap_or_default().to_owned()
+    }
+
+    /// Whether and why it looks as if it was made for a test. The rule is in docs/prune.md.
+    pub fn test_like(&self) -> Option<TestLike> {
+        self.test
+    }
+}
+
+fn test_like(parsed: &X509Certificate<'_>, name: &str, self_issued: bool, authority: bool) -> Option<TestLike> {
+    if parsed.extensions().iter().any(|extension| extension.oid.to_id_string() == ASPNET_DEVELOPMENT) {
+        return Some(TestLike::AspNet);
+    }
+    let is_reserved = |name: &str| {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        RESERVED.iter().any(|end| name == *end || name.strip_suffix(end).is_some_and(|rest| rest.ends_with('.')))
+    };
+    let is_loopback =
+        |address: &[u8]| matches!(address, [127, _, _, _]) || address == std::net::Ipv6Addr::LOCALHOST.octets();
+    let names = parsed.extensions().iter().find_map(|extension| match extension.parsed_extension() {
+        ParsedExtension::SubjectAlternativeName(names) => Some(&names.general_names),
+        _ => None,
+    });
+    let mut names = names.into_iter().flatten();
+    let has_reserved = is_reserved(name)
+        || names.any(|name| match name {
+            GeneralName::DNSName(name) => is_reserved(name),
+            GeneralName::IPAddress(address) => is_loopback(address),
+            _ => false,
+        });
+    let says_so = || {
+        let words = name.split(|character: char| !character.is_alphanumeric());
+        words.into_iter().any(|word| WORDS.contains(&word.to_lowercase().as_str()))
+    };
+    match () {
+        () if has_reserved => Some(TestLike::ReservedName),
+        () if says_so() => Some(TestLike::Word),
+        () if self_issued && !authority => Some(TestLike::SelfSignedLeaf),
+        () => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading private stores. Their bytes may be anybody's: nothing here trusts a length, a count or a number of iterations.
+
+mod jks;
+mod nss;
+mod pkcs12;
+
+use std::cell::Cell;
+
+use thiserror::Error;
+use x509_parser::pem::Pem;
+
+use super::PlaceKind;
+
+/// A file that holds more is none of these stores. The largest in use has some hundreds.
+const MAX_CERTIFICATES: usize = 50_000;
+
+/// A certificate of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// As it is in the store. It may be no certificate at all.
+    pub der: Vec<u8>,
+    /// Its name in the store; empty if it has none.
+    pub label: String,
+    /// What the store says about it, for servers.
+    pub trust: Trust,
+    /// When it was put there, in seconds since 1970, where the store says so.
+    pub added: Option<i64>,
+}
+
+/// What a store says about a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Chains may end in it.
+    Anchor,
+    /// It is refused.
+    Distrusted,
+    /// Nothing: an intermediate, or one's own.
+    Nothing,
+}
+
+/// Why a store can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unreadable {
+    /// It is something else, or it is damaged.
+    #[error("not {0}, or damaged")]
+    Malformed(&'static str),
+    /// It is encrypted, and none of the usual passwords is its own.
+    #[error("encrypted with a password of its own, or in a way that is not known here")]
+    Encrypted,
+    /// It would take too long to decrypt.
+    #[error("it asks for too many rounds of key derivation")]
+    TooCostly,
+    /// It holds too much.
+    #[error("it holds more than {MAX_CERTIFICATES} certificates, or too many bytes")]
+    TooLarge,
+}
+
+/// Rounds of key derivation that may still be spent. Stores of one user share it: each of them may ask for a lot.
+#[derive(Debug)]
+pub struct Work(Cell<u64>);
+
+impl Default for Work {
+    /// Some seconds. .NET asks for 2,000 rounds a file, Java for 10,000.
+    fn default() -> Self {
+        Work(Cell::new(20_000_000))
+    }
+}
+
+impl Work {
+    /// What one file may ask for.
+    const OF_ONE: u64 = 2_000_000;
+
+    fn spend(&self, rounds: u64) -> Result<(), Unreadable> {
+        match self.0.get().checked_sub(rounds) {
+            Some(left) if rounds <= Work::OF_ONE => {
+                self.0.set(left);
+                Ok(())
+            }
+            _ => Err(Unreadable::TooCostly),
+        }
+    }
+}
+
+/// The certificates of a store, from the bytes of its file. For a directory, each file is read by itself.
+pub fn read(kind: PlaceKind, bytes: &[u8], work: &Work) -> Result<Vec<Entry>, Unreadable> {
+    match kind {
+        PlaceKind::JavaKeystore if jks::is_one(bytes) => jks::read(bytes),
+        PlaceKind::JavaKeystore | PlaceKind::DotnetStore => pkcs12::read(bytes, work),
+        PlaceKind::NssDatabase => nss::read(bytes),
+        _ => pem(bytes),
+    }
+}
+
+/// All certificates of a PEM file, whatever else is in it: what Python, Ruby and others do with their own bundles.
+fn pem(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
+    let mut all = Vec::new();
+    for block in Pem::iter_from_buffer(bytes) {
+        let block = block.map_err(|_| Unreadable::Malformed("a PEM file"))?;
+        if matches!(&*block.label, "CERTIFICATE" | "X509 CERTIFICATE" | "TRUSTED CERTIFICATE") {
+            if all.len() == MAX_CERTIFICATES {
+                return Err(Unreadable::TooLarge);
+            }
+            all.push(Entry { der: block.contents, label: String::new(), trust: Trust::Anchor, added: None });
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;

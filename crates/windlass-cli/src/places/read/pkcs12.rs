@@ -1,0 +1,144 @@
+//! PKCS#12 (RFC 7292): what Java writes since version 9, and .NET for each certificate of its stores.
+//!
+//! Only certificates are wanted, so keys stay encrypted, and the MAC, which only says that somebody who knows the password made the
+//! file, is not looked at. The password is none, the empty one, or the one that Java's documentation gives.
+
+use ::pkcs12::authenticated_safe::AuthenticatedSafe;
+use ::pkcs12::cert_type::CertBag;
+use ::pkcs12::kdf::{Pkcs12KeyType, derive_key};
+use ::pkcs12::pbe_params::Pkcs12PbeParams;
+use ::pkcs12::pfx::Pfx;
+use ::pkcs12::safe_bag::{SafeBag, SafeContents};
+use cbc::cipher::block_padding::Pkcs7;
+use cbc::cipher::{BlockDecryptMut, KeyIvInit};
+use cms::content_info::ContentInfo;
+use cms::encrypted_data::EncryptedData;
+use der::asn1::{ContextSpecific, ObjectIdentifier, OctetString};
+use der::{Decode, Encode};
+use pkcs5::pbes2::{self, Kdf};
+
+use super::{Entry, MAX_CERTIFICATES, Trust, Unreadable, Work};
+
+const DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.1");
+const ENCRYPTED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.6");
+const CERTIFICATE_BAG: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.10.1.3");
+const X509: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.22.1");
+const FRIENDLY_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.20");
+/// `ORACLE_TrustedKeyUsage`: only with it is an entry of a Java keystore trusted.
+const TRUSTED_BY_JAVA: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.113894.746875.1.1");
+const PBE_SHA1_3DES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.1.3");
+
+/// As the bytes that go into the derivation of a key: for the old scheme UTF-16 with a final NUL, for the new one UTF-8. .NET has no
+/// password, which is another thing than an empty one (`Pkcs12Kdf.Derive`), in the old scheme only.
+const PASSWORDS: [(&[u8], &[u8]); 3] = [(b"", b""), (b"\0\0", b""), (b"\0c\0h\0a\0n\0g\0e\0i\0t\0\0", b"changeit")];
+
+const MALFORMED: Unreadable = Unreadable::Malformed("a PKCS#12 file");
+
+/// All certificates. One that Java calls trusted is an anchor; so is each where no entry is called so: .NET does not say it.
+pub fn read(bytes: &[u8], work: &Work) -> Result<Vec<Entry>, Unreadable> {
+    let pfx = Pfx::from_der(bytes).map_err(malformed)?;
+    if pfx.auth_safe.content_type != DATA {
+        return Err(MALFORMED);
+    }
+    let safes: AuthenticatedSafe<'_> = Vec::from_der(&content(&pfx.auth_safe)?).map_err(malformed)?;
+    let mut all = Vec::new();
+    for safe in &safes {
+        if safe.content_type == DATA {
+            bags(&content(safe)?, &mut all)?;
+        } else if safe.content_type == ENCRYPTED_DATA {
+            encrypted(safe, work, &mut all)?;
+        }
+    }
+    let says_trust = all.iter().any(|entry| entry.trust == Trust::Anchor);
+    if !says_trust {
+        all.iter_mut().for_each(|entry| entry.trust = Trust::Anchor);
+    }
+    Ok(all)
+}
+
+fn malformed(_: der::Error) -> Unreadable {
+    MALFORMED
+}
+
+fn content(info: &ContentInfo) -> Result<Vec<u8>, Unreadable> {
+    let der = info.content.to_der().map_err(malformed)?;
+    Ok(OctetString::from_der(&der).map_err(malformed)?.into_bytes())
+}
+
+fn encrypted(safe: &ContentInfo, work: &Work, all: &mut Vec<Entry>) -> Result<(), Unreadable> {
+    let data = EncryptedData::from_der(&safe.content.to_der().map_err(malformed)?).map_err(malformed)?;
+    let info = data.enc_content_info;
+    let Some(cipher_text) = info.encrypted_content else { return Ok(()) };
+    let algorithm = info.content_enc_alg;
+    let parameters = algorithm.parameters.ok_or(MALFORMED)?.to_der().map_err(malformed)?;
+    let before = all.len();
+    for (old, new) in PASSWORDS {
+        let plain = if algorithm.oid == PBE_SHA1_3DES {
+            decrypt_old(&parameters, old, cipher_text.as_bytes(), work)?
+        } else if algorithm.oid == pbes2::PBES2_OID {
+            decrypt_new(&parameters, new, cipher_text.as_bytes(), work)?
+        } else {
+            return Err(Unreadable::Encrypted);
+        };
+        // A wrong password can leave a right padding, once in 256 times.
+        if plain.is_some_and(|plain| bags(&plain, all).is_ok()) {
+            return Ok(());
+        }
+        all.truncate(before);
+    }
+    Err(Unreadable::Encrypted)
+}
+
+/// RFC 7292, appendix C, with SHA-1 and triple DES.
+fn decrypt_old(parameters: &[u8], password: &[u8], text: &[u8], work: &Work) -> Result<Option<Vec<u8>>, Unreadable> {
+    let parameters = Pkcs12PbeParams::from_der(parameters).map_err(malformed)?;
+    let rounds = u64::try_from(parameters.iterations).map_err(|_| MALFORMED)?;
+    // Two hashes for 24 bytes of key, and one for the vector.
+    work.spend(3 * rounds)?;
+    let derive = |kind, length| {
+        derive_key::<sha1_010::Sha1>(password, parameters.salt.as_bytes(), kind, parameters.iterations, length)
+    };
+    let (key, vector) = (derive(Pkcs12KeyType::EncryptionKey, 24), derive(Pkcs12KeyType::Iv, 8));
+    let cipher = cbc::Decryptor::<des::TdesEde3>::new_from_slices(&key, &vector).map_err(|_| MALFORMED)?;
+    Ok(cipher.decrypt_padded_vec_mut::<Pkcs7>(text).ok())
+}
+
+/// RFC 8018.
+fn decrypt_new(parameters: &[u8], password: &[u8], text: &[u8], work: &Work) -> Result<Option<Vec<u8>>, Unreadable> {
+    let parameters = pbes2::Parameters::from_der(parameters).map_err(|_| Unreadable::Encrypted)?;
+    match &parameters.kdf {
+        Kdf::Pbkdf2(kdf) => work.spend(2 * u64::from(kdf.iteration_count))?,
+        // Neither Java nor .NET write it, and it can ask for any amount of memory.
+        _ => return Err(Unreadable::Encrypted),
+    }
+    Ok(parameters.decrypt(password, text).ok())
+}
+
+fn bags(bytes: &[u8], all: &mut Vec<Entry>) -> Result<(), Unreadable> {
+    let bags = SafeContents::from_der(bytes).map_err(malformed)?;
+    for bag in bags.iter().filter(|bag| bag.bag_id == CERTIFICATE_BAG) {
+        let certificate: ContextSpecific<CertBag> = ContextSpecific::from_der(&bag.bag_value).map_err(malformed)?;
+        if certificate.value.cert_id != X509 {
+            continue;
+        }
+        if all.len() == MAX_CERTIFICATES {
+            return Err(Unreadable::TooLarge);
+        }
+        let trust = if attribute(bag, TRUSTED_BY_JAVA).is_some() { Trust::Anchor } else { Trust::Nothing };
+        let label = attribute(bag, FRIENDLY_NAME).map(|name| utf16(&name)).unwrap_or_default();
+        let der = certificate.value.cert_value.into_bytes();
+        all.push(Entry { der, label, trust, added: None });
+    }
+    Ok(())
+}
+
+/// The content of the first value.
+fn attribute(bag: &SafeBag, wanted: ObjectIdentifier) -> Option<Vec<u8>> {
+    let attribute = bag.bag_attributes.as_ref()?.iter().find(|attribute| attribute.oid == wanted)?;
+    attribute.values.iter().next().map(|value| value.value().to_vec())
+}
+
+fn utf16(bytes: &[u8]) -> String {
+    let (pairs, _) = bytes.as_chunks::<2>();
+    String::from_utf16_lossy(&pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect::<Vec<_>>())
+}

@@ -1,0 +1,240 @@
+//! The stores are made by the programs that they belong to: openssl, keytool and NSS's certutil.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::*;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn der(name: &str) -> Vec<u8> {
+    pem(&std::fs::read(fixture(name)).unwrap()).unwrap().remove(0).der
+}
+
+fn run(program: &str, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).env("LC_ALL", "C").output();
+    let output = output.unwrap_or_else(|error| panic!("{program} (see tests/prune/packages.txt): {error}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn keystore(directory: &Path, kind: &str, password: &str) -> Vec<u8> {
+    let store = directory.join(kind);
+    let store = store.to_str().unwrap();
+    for (alias, name) in [("one", "rsa.pem"), ("two", "expired.pem")] {
+        let file = fixture(name);
+        let arguments = ["-importcert", "-noprompt", "-alias", alias, "-file", file.to_str().unwrap()];
+        let more = ["-keystore", store, "-storetype", kind, "-storepass", password];
+        run("keytool", &[&arguments[..], &more].concat());
+    }
+    std::fs::read(store).unwrap()
+}
+
+#[test]
+fn keystores_of_java() {
+    let directory = tempfile::tempdir().unwrap();
+    for kind in ["JKS", "PKCS12"] {
+        let bytes = keystore(directory.path(), kind, "changeit");
+        let mut all = read(PlaceKind::JavaKeystore, &bytes, &Work::default()).unwrap();
+        all.sort_by(|one, other| one.label.cmp(&other.label));
+        let seen: Vec<_> = all.iter().map(|entry| (&*entry.label, &entry.der, entry.trust)).collect();
+        assert_eq!(
+            seen,
+            [("one", &der("rsa.pem"), Trust::Anchor), ("two", &der("expired.pem"), Trust::Anchor)],
+            "{kind}"
+        );
+        // JKS says when.
+        assert_eq!(all[0].added.is_some_and(|added| added > 1_600_000_000), kind == "JKS");
+    }
+    // A password of its own protects a JKS against changes only, a PKCS#12 file against being read.
+    let own = tempfile::tempdir().unwrap();
+    let bytes = keystore(own.path(), "JKS", "another");
+    assert!(read(PlaceKind::JavaKeystore, &bytes, &Work::default()).is_ok());
+    let bytes = keystore(own.path(), "PKCS12", "another");
+    assert_eq!(read(PlaceKind::JavaKeystore, &bytes, &Work::default()), Err(Unreadable::Encrypted));
+}
+
+/// What .NET writes, but that its password is none, and not an empty one: see the next test.
+fn pfx(directory: &Path, options: &[&str]) -> Vec<u8> {
+    let file = directory.join("x.pfx");
+    let certificate = fixture("rsa.pem");
+    let arguments = ["pkcs12", "-export", "-nokeys", "-passout", "pass:", "-in", certificate.to_str().unwrap()];
+    run("openssl", &[&arguments[..], &["-out", file.to_str().unwrap()], options].concat());
+    std::fs::read(file).unwrap()
+}
+
+#[test]
+fn files_of_dotnet() {
+    let directory = tempfile::tempdir().unwrap();
+    for options in [&["-certpbe", "PBE-SHA1-3DES"][..], &["-certpbe", "AES-256-CBC"], &["-certpbe", "NONE"]] {
+        let bytes = pfx(directory.path(), options);
+        let all = read(PlaceKind::DotnetStore, &bytes, &Work::default()).unwrap();
+        assert_eq!((all.len(), &all[0].der, all[0].trust), (1, &der("rsa.pem"), Trust::Anchor), "{options:?}");
+    }
+}
+
+/// The same with no password at all, which only .NET writes: an empty input of the key derivation.
+#[test]
+fn no_password_is_not_an_empty_one() {
+    use ::pkcs12::kdf::{Pkcs12KeyType, derive_key};
+    use cbc::cipher::{BlockEncryptMut, KeyIvInit, block_padding::Pkcs7};
+
+    let directory = tempfile::tempdir().unwrap();
+    let bytes = pfx(directory.path(), &["-certpbe", "NONE", "-nomac"]);
+    // The one safe of that file: its bags are the OCTET STRING that holds the certificate.
+    let certificate = der("rsa.pem");
+    let plain = safe_around(&bytes, &certificate);
+    let (salt, rounds) = ([7; 8], 2000);
+    let derive = |password: &[u8], kind, length| derive_key::<sha1_010::Sha1>(password, &salt, kind, rounds, length);
+    for (password, readable) in [(&b""[..], true), (b"\0\0", true), (b"\0x\0\0", false)] {
+        let key = derive(password, Pkcs12KeyType::EncryptionKey, 24);
+        let vector = derive(password, Pkcs12KeyType::Iv, 8);
+        let cipher = cbc::Encryptor::<des::TdesEde3>::new_from_slices(&key, &vector).unwrap();
+        let text = cipher.encrypt_padded_vec_mut::<Pkcs7>(&plain);
+        let file = encrypted_file(&salt, rounds, &text);
+        let all = read(PlaceKind::DotnetStore, &file, &Work::default());
+        match readable {
+            true => assert_eq!(all.unwrap()[0].der, certificate),
+            false => assert_eq!(all, Err(Unreadable::Encrypted)),
+        }
+    }
+}
+
+fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = match content.len() {
+        short @ ..0x80 => vec![short as u8],
+        middle @ ..0x100 => vec![0x81, middle as u8],
+        long => [&[0x82][..], &(long as u16).to_be_bytes()].concat(),
+    };
+    [&[tag][..], &length, content].concat()
+}
+
+const CERTIFICATE_BAG: &[u8] = b"\x06\x0b\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x0a\x01\x03";
+const X509: &[u8] = b"\x06\x0a\x2a\x86\x48\x86\xf7\x0d\x01\x09\x16\x01";
+const DATA: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x01";
+const ENCRYPTED_DATA: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x06";
+const PBE: &[u8] = b"\x06\x0a\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01\x03";
+
+/// SafeContents with this certificate, as they stand in the file of OpenSSL.
+fn safe_around(file: &[u8], certificate: &[u8]) -> Vec<u8> {
+    let value = tlv(0xa0, &tlv(4, certificate));
+    let bag = [CERTIFICATE_BAG, &tlv(0xa0, &tlv(0x30, &[X509, &value].concat()))].concat();
+    assert!(file.windows(bag.len() - 40).any(|window| window == &bag[..bag.len() - 40]), "OpenSSL makes it so too");
+    tlv(0x30, &tlv(0x30, &bag))
+}
+
+fn encrypted_file(salt: &[u8], rounds: i32, text: &[u8]) -> Vec<u8> {
+    let bytes = rounds.to_be_bytes();
+    let short = bytes.iter().take(3).take_while(|byte| **byte == 0).count();
+    let rounds = tlv(2, &bytes[short..]);
+    let algorithm = tlv(0x30, &[PBE, &tlv(0x30, &[tlv(4, salt), rounds].concat())].concat());
+    let info = tlv(0x30, &[DATA, &algorithm, &tlv(0x80, text)].concat());
+    let data = tlv(0x30, &[&tlv(2, &[0])[..], &info].concat());
+    let safes = tlv(0x30, &tlv(0x30, &[ENCRYPTED_DATA, &tlv(0xa0, &data)].concat()));
+    let outer = tlv(0x30, &[DATA, &tlv(0xa0, &tlv(4, &safes))].concat());
+    tlv(0x30, &[tlv(2, &[3]), outer].concat())
+}
+
+#[test]
+fn nobody_makes_us_work_for_hours() {
+    let work = Work::default();
+    let file = encrypted_file(&[1; 8], i32::MAX, &[0; 64]);
+    assert_eq!(read(PlaceKind::DotnetStore, &file, &work), Err(Unreadable::TooCostly));
+    assert_eq!(work.0.get(), Work::default().0.get(), "nothing was spent");
+    let negative = encrypted_file(&[1; 8], -5, &[0; 64]);
+    assert!(read(PlaceKind::DotnetStore, &negative, &work).is_err());
+    // Many files that each ask for what one may ask for.
+    let work = Work(Cell::new(70_000));
+    let file = encrypted_file(&[1; 8], 10_000, &[0; 64]);
+    assert_eq!(read(PlaceKind::DotnetStore, &file, &work), Err(Unreadable::TooCostly));
+}
+
+fn nss_database(directory: &Path) -> Vec<u8> {
+    let place = format!("sql:{}", directory.display());
+    run("certutil", &["-N", "-d", &place, "--empty-password"]);
+    for (name, trust, file) in [("a", "C,,", "rsa.pem"), ("b", "p,p,p", "expired.pem"), ("c", ",,", "p384.pem")] {
+        let file = fixture(file);
+        run("certutil", &["-A", "-d", &place, "-n", name, "-t", trust, "-a", "-i", file.to_str().unwrap()]);
+    }
+    std::fs::read(directory.join("cert9.db")).unwrap()
+}
+
+#[test]
+fn databases_of_nss() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bytes = nss_database(directory.path());
+    let expected = [
+        ("a", der("rsa.pem"), Trust::Anchor),
+        ("b", der("expired.pem"), Trust::Distrusted),
+        ("c", der("p384.pem"), Trust::Nothing),
+    ];
+    // Also one that is said to have a write-ahead log.
+    for version in [1, 2] {
+        bytes[VERSION_BYTES].fill(version);
+        let mut all = read(PlaceKind::NssDatabase, &bytes, &Work::default()).unwrap();
+        all.sort_by(|one, other| one.label.cmp(&other.label));
+        let seen = all.iter().map(|entry| (&*entry.label, entry.der.clone(), entry.trust));
+        assert_eq!(seen.collect::<Vec<_>>(), expected);
+    }
+    let names: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "cert9.db, key4.db, pkcs11.txt: {names:?}");
+}
+
+const VERSION_BYTES: std::ops::Range<usize> = 18..20;
+
+/// A view instead of the table would be a program that runs in here.
+#[test]
+fn a_database_can_run_nothing() {
+    let database = rusqlite::Connection::open_in_memory().unwrap();
+    let endless = "CREATE VIEW nssPublic AS WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM x)
+        SELECT x'00000001' AS a0, n AS a11, n AS a3, n AS a81, n AS a82, n AS ace536358, n AS id FROM x;";
+    database.execute_batch(endless).unwrap();
+    let bytes = database.serialize(rusqlite::MAIN_DB).unwrap().to_vec();
+    assert_eq!(read(PlaceKind::NssDatabase, &bytes, &Work::default()), Err(Unreadable::Malformed("an NSS database")));
+}
+
+/// Neither damage nor malice makes a reader panic, hang or take more memory than the file has.
+#[test]
+fn damaged_stores_are_errors() {
+    let directory = tempfile::tempdir().unwrap();
+    let stores = [
+        (PlaceKind::JavaKeystore, keystore(directory.path(), "JKS", "changeit")),
+        (PlaceKind::DotnetStore, pfx(directory.path(), &["-certpbe", "PBE-SHA1-3DES"])),
+        (PlaceKind::DotnetStore, pfx(directory.path(), &["-certpbe", "NONE"])),
+        (PlaceKind::NssDatabase, nss_database(directory.path())),
+        (PlaceKind::CertifiBundle, std::fs::read(fixture("rsa.pem")).unwrap()),
+    ];
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % below as u64) as usize
+    };
+    for (kind, bytes) in stores {
+        let mut refused = 0;
+        for round in 0..150 {
+            let mut bytes = bytes.clone();
+            if round % 3 == 0 {
+                bytes.truncate(next(bytes.len()));
+            } else {
+                // The first bytes have the lengths and counts.
+                let within = if round % 3 == 1 { 200.min(bytes.len()) } else { bytes.len() };
+                for _ in 0..=next(4) {
+                    bytes[next(within)] = next(256) as u8;
+                }
+            }
+            // A small allowance: no round may take long.
+            refused += usize::from(read(kind, &bytes, &Work(Cell::new(100_000))).is_err());
+        }
+        assert!(refused > 20, "{kind:?}: only {refused} of 150 were refused");
+    }
+    for kind in [PlaceKind::JavaKeystore, PlaceKind::DotnetStore, PlaceKind::NssDatabase] {
+        for bytes in
+            [&b""[..], b"\xfe\xed\xfe\xed", b"\xfe\xed\xfe\xed\0\0\0\x02\xff\xff\xff\xff", b"SQLite format 3\0"]
+        {
+            assert!(read(kind, bytes, &Work::default()).is_err());
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What the bytes of an executable or a library say about TLS.
+//!
+//! Symbols are no help: statically linked programs are mostly stripped. What stays are texts that the code itself needs. Nobody is
+//! kept from writing such a text into a program without the library; that is then shown wrongly, and nothing else happens.
+
+use std::io::Read;
+
+use memchr::memmem::Finder;
+
+use super::libraries::TlsKind;
+
+/// Bytes read at once.
+const CHUNK: usize = 1 << 20;
+/// No text is longer than this, from its start to the end of the version behind it.
+const REACH: usize = 128;
+/// Executables are smaller than this. A sparse file can be as large as its owner likes.
+const LIMIT: u64 = 1 << 30;
+
+/// What was found in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    /// Version text of OpenSSL's libcrypto.
+    pub openssl: Option<String>,
+    /// Of LibreSSL's.
+    pub libressl: Option<String>,
+    /// Of GnuTLS.
+    pub gnutls: Option<String>,
+    /// Of NSS.
+    pub nss: Option<String>,
+    /// Of Mbed TLS.
+    pub mbedtls: Option<String>,
+    /// Of rustls, from the paths of its source that its panics have.
+    rustls: Option<String>,
+    /// Of the Go that built it.
+    go: Option<String>,
+    /// Has Go's crypto/tls.
+    go_tls: bool,
+    /// Has the code of libcrypto that loads CA files.
+    by_file: bool,
+    /// Has AWS-LC's names.
+    aws_lc: bool,
+}
+
+impl Image {
+    /// Reads a file from its start.
+    pub fn read(mut file: impl Read) -> std::io::Result<Image> {
+        let texts: Vec<_> = TEXTS.iter().map(|(text, note)| (Finder::new(text), *note)).collect();
+        let mut image = Image::default();
+        let mut buffer = Vec::with_capacity(CHUNK + REACH);
+        let mut left = LIMIT;
+        loop {
+            let read = (&mut file).take(left.min(CHUNK as u64)).read_to_end(&mut buffer)?;
+            left -= read as u64;
+            let is_end = read == 0;
+            // What begins near the end is looked at again with what comes behind it.
+            let decided = if is_end { buffer.len() } else { buffer.len().saturating_sub(REACH) };
+            for (finder, note) in &texts {
+                for start in finder.find_iter(&buffer).take_while(|start| *start < decided) {
+                    let before = start.checked_sub(1).map(|before| buffer[before]);
+                    note(&mut image, before, &buffer[start + finder.needle().len()..]);
+                }
+            }
+            if is_end {
+                return Ok(image);
+            }
+            // One byte more, for what stands before a text.
+            buffer.drain(..decided.saturating_sub(1));
+        }
+    }
+
+    /// The TLS libraries that are part of the file itself.
+    pub fn linked_in(&self) -> Vec<(TlsKind, Option<String>)> {
+        let mut found = Vec::new();
+        if self.by_file {
+            found.push(match (&self.openssl, &self.libressl, self.aws_lc) {
+                (_, Some(version), _) => (TlsKind::Libressl, Some(version.clone())),
+                (Some(version), None, _) => (TlsKind::Openssl, Some(version.clone())),
+                (None, None, true) => (TlsKind::AwsLc, None),
+                (None, None, false) => (TlsKind::Boringssl, None),
+            });
+        }
+        if self.go_tls {
+            found.push((TlsKind::Go, self.go.clone()));
+        }
+        if let Some(version) = &self.rustls {
+            found.push((TlsKind::Rustls, Some(version.clone())));
+        }
+        found
+    }
+}
+
+/// Takes note of a text: the byte before it, and what stands behind it.
+type Note = fn(&mut Image, Option<u8>, &[u8]);
+
+const TEXTS: &[(&[u8], Note)] = &[
+    // OPENSSL_VERSION_TEXT is `OpenSSL 3.0.17 1 Jul 2025`; without the date it is about a version, as in messages.
+    (b"OpenSSL ", |image, _, behind| first(&mut image.openssl, version(behind).filter(|_| has_date(behind)))),
+    (b"LibreSSL ", |image, _, behind| first(&mut image.libressl, version(behind))),
+    // `GnuTLS 3.7.9 logging...` (lib/global.c)
+    (b"GnuTLS ", |image, _, behind| first(&mut image.gnutls, version(behind))),
+    // `Version: NSS 3.87.1` (lib/nss/nssver.c)
+    (b"NSS ", |image, _, behind| first(&mut image.nss, version(behind))),
+    (b"bed TLS ", |image, _, behind| first(&mut image.mbedtls, version(behind))),
+    // OPENSSL_FILE of errors raised in crypto/x509/by_file.c; BoringSSL's is .cc
+    (b"x509/by_file.c", |image, _, _| image.by_file = true),
+    (b"aws_lc_", |image, _, _| image.aws_lc = true),
+    // The table of functions that Go's tracebacks need, also in stripped programs
+    (b"crypto/tls.(*Conn).", |image, _, _| image.go_tls = true),
+    (b"\xff Go buildinf:", |image, _, behind| first(&mut image.go, go_version(behind))),
+    // A crate's directory; other crates' names end in the same, as tokio-rustls
+    (b"rustls-", |image, before, behind| {
+        first(
+            &mut image.rustls,
+            version(behind).filter(|_| before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && byte != b'-')),
+        );
+    }),
+];
+
+fn first(place: &mut Option<String>, found: Option<String>) {
+    if place.is_none() {
+        *place = found;
+    }
+}
+
+/// `3.0.17`, `1.1.1w` or `3.0.13+quic` at the start of a text.
+fn version(text: &[u8]) -> Option<String> {
+    let end = text.iter().take(32).position(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'.' | b'+'))?;
+    let version = std::str::from_utf8(&text[..end]).ok()?;
+    let mut numbers = version.split('.');
+    let is_number =
+        |part: Option<&str>| part.is_some_and(|part| part.starts_with(|first: char| first.is_ascii_digit()));
+    (is_number(numbers.next()) && is_number(numbers.next())).then(|| version.to_owned())
+}
+
+/// Whether a date as `1 Jul 2025` follows the version.
+fn has_date(text: &[u8]) -> bool {
+    const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let mut words = text[..text.len().min(64)].split(|byte| *byte == b' ').skip(1);
+    let (Some(day), Some(month), Some(year)) = (words.next(), words.next(), words.next()) else { return false };
+    let is_month = month.len() == 3 && MONTHS.chunks(3).any(|known| known == month);
+    !day.is_empty()
+        && day.iter().all(u8::is_ascii_digit)
+        && is_month
+        && year.iter().take(4).filter(|byte| byte.is_ascii_digit()).count() == 4
+}
+
+/// Go's build information (debug/buildinfo, Go 1.18 and later): the magic, a byte for the size of a pointer, flags, padding
+/// up to 32 bytes, and if flag 2 is set the version with its length in front.
+fn go_version(behind: &[u8]) -> Option<String> {
+    const MAGIC: usize = 14;
+    const INLINE: u8 = 2;
+    if behind.get(1)? & INLINE == 0 {
+        return None;
+    }
+    let length = *behind.get(32 - MAGIC)?;
+    // A length of one byte: versions are shorter than 128.
+    let text = behind.get(33 - MAGIC..33 - MAGIC + usize::from(length)).filter(|_| length < 0x80)?;
+    let text = std::str::from_utf8(text).ok()?;
+    Some(text.strip_prefix("go").unwrap_or(text).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linked_in(bytes: &[u8]) -> Vec<(TlsKind, Option<String>)> {
+        Image::read(bytes).unwrap().linked_in()
+    }
+
+    #[test]
+    fn a_static_openssl_has_its_code_and_its_version() {
+        let both = b"\0OpenSSL 3.0.13+quic 30 Jan 2024\0../crypto/x509/by_file.c\0";
+        assert_eq!(linked_in(both), [(TlsKind::Openssl, Some("3.0.13+quic".into()))]);
+        // nginx and Python have the text of the headers they were built with, and no code.
+        assert_eq!(linked_in(b"\0OpenSSL 3.0.17 1 Jul 2025\0"), []);
+        assert_eq!(linked_in(b"\0OpenSSL 3.0 legacy provider\0x509/by_file.cc\0"), [(TlsKind::Boringssl, None)]);
+        assert_eq!(linked_in(b"\0aws_lc_0_38_0_X\0x509/by_file.c\0"), [(TlsKind::AwsLc, None)]);
+    }
+
+    #[test]
+    fn go_is_known_by_its_functions_and_its_build_information() {
+        let mut program = b"\0crypto/tls.(*Conn).Handshake\0\xff Go buildinf:\x08\x02".to_vec();
+        program.extend([0; 16]);
+        program.extend(b"\x08go1.22.5\0");
+        assert_eq!(linked_in(&program), [(TlsKind::Go, Some("1.22.5".into()))]);
+        // A Go program without TLS.
+        assert_eq!(linked_in(&program[20..]), []);
+    }
+
+    #[test]
+    fn rustls_is_not_the_crates_around_it() {
+        assert_eq!(linked_in(b"/x/rustls-0.23.31/src/client.rs"), [(TlsKind::Rustls, Some("0.23.31".into()))]);
+        assert_eq!(linked_in(b"/x/tokio-rustls-0.26.4/src/"), []);
+    }
+
+    #[test]
+    fn a_text_across_two_chunks_is_found_wherever_it_lies() {
+        let text = b"x509/by_file.c\0OpenSSL 1.1.1w  11 Sep 2023\0OpenSSL 1.1.1w 11 Sep 2023\0";
+        for shift in (0..=100).step_by(5).chain([99, 101, 200, CHUNK]) {
+            let mut file = vec![0; CHUNK - 100 + shift];
+            file.extend(text);
+            assert_eq!(linked_in(&file), [(TlsKind::Openssl, Some("1.1.1w".into()))], "{shift}");
+        }
+    }
+
+    #[test]
+    fn damage_is_nothing() {
+        for bytes in [
+            &b""[..],
+            b"OpenSSL ",
+            b"OpenSSL 3.",
+            b"\xff Go buildinf:",
+            b"\xff Go buildinf:\x08\x02\0",
+            b"rustls-",
+            b"OpenSSL 3.0.1 x y z",
+        ] {
+            assert_eq!(linked_in(bytes), []);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The directory of backups: one directory for each `windlass prune`, named for its time.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use windlass::Timestamp;
+
+use super::directory::Directory;
+use super::record::{FILE_NAME, Record};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Root's.
+const OF_ROOT: &str = "/var/backups/windlass";
+/// In XDG_DATA_HOME or ~/.local/share.
+const OF_USER: &str = "windlass/pruned";
+
+/// The opened directory, which nobody else uses meanwhile.
+#[derive(Debug)]
+pub struct Backups {
+    /// It.
+    pub directory: Directory,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct Backup {
+    /// By which it is named.
+    pub name: OsString,
+    /// Its directory.
+    pub directory: Directory,
+    /// What is in it.
+    pub record: Record,
+}
+
+/// Where backups go: what was named; else root's directory, or the user's.
+pub fn usual(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return std::path::absolute(named).map_err(|error| Failure::new(Exit::Usage, "--backups", error));
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok(OF_ROOT.into());
+    }
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
+    data.map(|data| data.join(OF_USER)).ok_or_else(|| {
+        Failure::new(Exit::Failure, "the directory of backups", "HOME is not set")
+            .advise("set HOME, or name a directory: --backups DIR")
+    })
+}
+
+impl Backups {
+    /// Opens and locks it; none if it is not there.
+    pub fn open(path: &Path) -> Result<Option<Backups>, Failure> {
+        let failed = |error: io::Error| failure("open the directory of backups", path, &error);
+        // Links on the way are the administrator's; nobody else can change what is owned as checked below.
+        let real = match path.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(failed)?,
+        };
+        let directory = Directory::open(&real).map_err(failed)?;
+        let (owner, mode) = directory.owner().map_err(failed)?;
+        let is_ours = [0, rustix::process::geteuid().as_raw()].contains(&owner);
+        if !is_ours || mode & 0o022 != 0 {
+            let why = "it belongs to another user, or others can write to it: what is in it is not believed";
+            return Err(Failure::new(Exit::Failure, path.display().to_string(), why)
+                .advise("nothing was changed; name a directory of your own: --backups DIR"));
+        }
+        match rustix::fs::flock(&directory.fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Backups { directory })),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(Failure::new(Exit::Failure, path.display().to_string(), "locked by another windlass")
+                    .advise("another `windlass prune` is running: wait until it is done, then run this again"))
+            }
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+
+    /// The same; makes it if it is not there.
+    pub fn open_or_make(path: &Path) -> Result<Backups, Failure> {
+        let failed = |error: io::Error| failure("make the directory of backups", path, &error);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(failed)?;
+        }
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => {}
+        }
+        Backups::open(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+    }
+
+    /// Makes the directory of a new backup.
+    pub fn begin(&self, now: Timestamp) -> io::Result<(Directory, String)> {
+        let date = now.to_string().replace(' ', "T");
+        let stem = date.replace(':', "");
+        for number in 1.. {
+            let name = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
+            match self.directory.make(OsStr::new(&name)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return other.map(|directory| (directory, date)),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// All of them, the oldest first, and why others can't be read. One without a record is of a prune that was killed before it
+    /// moved anything.
+    pub fn all(&self) -> Result<(Vec<Backup>, Vec<Failure>), Failure> {
+        let failed = |error: io::Error| failure("read the directory of backups", &self.directory.path, &error);
+        let (mut all, mut damaged) = (Vec::new(), Vec::new());
+        for name in self.directory.names().map_err(failed)? {
+            let Ok(directory) = self.directory.enter(&name) else { continue };
+            match Record::read(&directory) {
+                Ok(Some(record)) => all.push(Backup { name, directory, record }),
+                Ok(None) => {}
+                Err(failure) => damaged.push(failure),
+            }
+        }
+        // Those of one second have numbers behind their names.
+        all.sort_by_cached_key(|backup| (backup.record.made.clone(), backup.name.len(), backup.name.clone()));
+        Ok((all, damaged))
+    }
+
+    /// Removes the directory of a backup of which nothing is left but its record, if that is so.
+    pub fn forget(&self, backup: &Directory, name: &OsStr) -> io::Result<()> {
+        // Without its record it is nothing; with it and no files it would be tried again.
+        for left in backup.names()? {
+            if left == FILE_NAME || left.to_string_lossy().starts_with(FILE_NAME) {
+                backup.remove(&left)?;
+            }
+        }
+        match self.directory.remove_directory(name) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            other => other.and_then(|()| self.directory.synchronise()),
+        }
+    }
+}
+
+/// The error of a change, with what to do about the usual ones.
+pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::new(Exit::Failure, format!("can't {action} {}", path.display()), error);
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => failure.advise("run it as root, or as the owner of that path"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            failure.advise("make room there, or name another place: --backups DIR")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            failure.advise("this file system is mounted read-only: remount it (mount -o remount,rw)")
+        }
+        _ => failure,
+    }
+}

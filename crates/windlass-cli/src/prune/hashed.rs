@@ -1,0 +1,203 @@
+//! What is superfluous in a hashed directory.
+//!
+//! A directory that a tool makes is left to the tool: what came from /usr/share/ca-certificates would be there again after the next
+//! update-ca-certificates. A certificate that is no authority is left alone too: a server may use the file for itself, as Debian's
+//! snakeoil certificate.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+use super::directory::{Directory, Seen, shown};
+use super::hash_name::HashName;
+use super::plan::{Context, Found, Item, Note};
+use crate::places::PlaceKind;
+use crate::places::certificate::Certificate;
+use crate::places::read::{self, Work};
+use crate::places::superfluous::{Superfluous, judge};
+
+/// A file of one certificate is smaller; a bundle is larger, and is never touched.
+const MAX_FILE: u64 = 256 << 10;
+/// Links that are followed within the directory: Debian has two.
+const MAX_STEPS: usize = 8;
+
+/// Directories that are made anew as a whole.
+const GENERATED: [(&str, &str); 2] =
+    [("/etc/pki/ca-trust/extracted", "update-ca-trust"), ("/var/lib/ca-certificates", "update-ca-certificates")];
+
+/// Looks through the directory.
+pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
+    if let Some((_, tool)) = GENERATED.iter().find(|(path, _)| directory.path.starts_with(path)) {
+        let what = format!("is made by {tool}, and would be the same again after its next run");
+        let remedy = format!("change what {tool} reads, and run it");
+        return Ok(Found { notes: vec![Note::new(&directory.path, what, remedy)], ..Found::default() });
+    }
+    let mut look = Look { directory, context, all: BTreeMap::new(), found: Found::default(), leaving: BTreeSet::new() };
+    for name in directory.names()? {
+        if let Ok(Some((seen, _))) = directory.look(&name, MAX_FILE) {
+            look.all.insert(name, seen);
+        }
+    }
+    look.dangling();
+    look.rows();
+    look.in_order();
+    Ok(look.found)
+}
+
+struct Look<'a> {
+    directory: &'a Directory,
+    context: &'a Context<'a>,
+    /// Regular files and links.
+    all: BTreeMap<OsString, Seen>,
+    found: Found,
+    leaving: BTreeSet<OsString>,
+}
+
+impl Look<'_> {
+    fn dangling(&mut self) {
+        let is_meant = |name: &OsStr| {
+            let extension = Path::new(name).extension();
+            HashName::parse(name).is_some()
+                || extension.is_some_and(|end| ["pem", "crt", "cer"].iter().any(|known| end == *known))
+        };
+        let links = self.all.iter().filter(|(name, seen)| seen.target.is_some() && is_meant(name));
+        let dangling: Vec<_> =
+            links.map(|(name, _)| name.clone()).filter(|name| !self.directory.leads_somewhere(name)).collect();
+        for name in dangling {
+            let target = self.all.get(&name).and_then(|seen| seen.target.as_deref()).map(shown).unwrap_or_default();
+            self.leave(&name, format!("leads nowhere: {target} is not there"), None);
+        }
+    }
+
+    fn rows(&mut self) {
+        let mut rows: BTreeMap<u32, Vec<(OsString, HashName)>> = BTreeMap::new();
+        for name in self.all.keys().filter(|name| !self.leaving.contains(*name)) {
+            match HashName::parse(name) {
+                Some(hash) if !hash.is_crl => rows.entry(hash.hash).or_default().push((name.clone(), hash)),
+                _ => {}
+            }
+        }
+        let now = self.context.now;
+        let mut valid = 0;
+        let mut going = Vec::new();
+        let mut present = Vec::new();
+        for mut row in rows.into_values() {
+            row.sort_by_key(|(_, hash)| hash.number);
+            let certificates: Vec<_> = row.iter().map(|(name, _)| self.certificate(name)).collect();
+            let judged = judge(&certificates, now);
+            for (((name, _), certificate), judgement) in row.into_iter().zip(certificates).zip(judged) {
+                let Some(certificate) = certificate else { continue };
+                present.push(name.clone());
+                let test = certificate.test_like().filter(|_| self.context.tests);
+                match (&judgement, test) {
+                    (Some(superfluous), _) => {
+                        going.push((name, superfluous.reason(&certificate), certificate, judgement.clone()))
+                    }
+                    (None, Some(test)) => going.push((name, test.reason().to_owned(), certificate, None)),
+                    (None, None) => valid += 1,
+                }
+            }
+        }
+        let is_last = valid == 0;
+        for (name, reason, certificate, judgement) in going {
+            // One of two that are the same may always go: the other stays.
+            let is_duplicate = matches!(judgement, Some(Superfluous::Duplicate(_)));
+            if is_last && !is_duplicate {
+                let path = self.directory.path.join(&name);
+                self.found.notes.push(Note::new(
+                    &path,
+                    format!("stays, though {reason}: no other anchor would be left"),
+                    "",
+                ));
+            } else if is_duplicate {
+                self.leave(&name, reason, Some(&certificate));
+            } else {
+                self.whole(&name, &reason, &certificate);
+            }
+        }
+        self.found.kept = present.iter().filter(|name| !self.leaving.contains(*name)).count();
+    }
+
+    /// The one certificate that a name leads to.
+    fn certificate(&self, name: &OsStr) -> Option<Certificate> {
+        let bytes = self.directory.read_through(name, MAX_FILE)?;
+        let entries = read::read(PlaceKind::Capath, &bytes, &Work::default()).ok()?;
+        match entries.as_slice() {
+            [entry] => Certificate::of(&entry.der),
+            _ => None,
+        }
+    }
+
+    /// Lets a hash link go with all that it leads to in this directory, and with what else leads there: else the next
+    /// `openssl rehash` would make it again.
+    fn whole(&mut self, name: &OsStr, reason: &str, certificate: &Certificate) {
+        let mut chain = vec![name.to_owned()];
+        let mut outside = None;
+        while let Some(target) = chain.last().and_then(|last| self.all.get(last)).and_then(|seen| seen.target.clone()) {
+            let is_here = Path::new(&target).components().count() == 1 && self.all.contains_key(&target);
+            if !is_here || chain.len() > MAX_STEPS {
+                outside = Some(target);
+                break;
+            }
+            chain.push(target);
+        }
+        let path = self.directory.path.join(name);
+        if !certificate.is_authority {
+            let what = format!("stays, though {reason}: it is no authority, and a server may use the file");
+            return self.found.notes.push(Note::new(&path, what, "remove it yourself if no server does"));
+        }
+        let [distribution, _] = self.context.sources;
+        let comes_from = |source: &&Path| outside.as_ref().is_some_and(|target| Path::new(target).starts_with(source));
+        if let Some(source) = self.context.sources.into_iter().find(comes_from) {
+            let what =
+                format!("stays, though {reason}: update-ca-certificates would make it again from {}", source.display());
+            let remedy = match source == distribution {
+                true => "deselect it with dpkg-reconfigure ca-certificates (/etc/ca-certificates.conf)",
+                false => "remove the file there, and run update-ca-certificates",
+            };
+            return self.found.notes.push(Note::new(&path, what, remedy));
+        }
+        let owners = chain.iter().map(|name| self.directory.path.join(name));
+        if let Some((path, package)) =
+            owners.into_iter().find_map(|path| Some((path.clone(), self.context.packages.owner(&path)?)))
+        {
+            let what = format!("stays, though {reason}: it belongs to the package {package}");
+            return self.found.notes.push(Note::new(
+                &path,
+                what,
+                format!("ask for a newer {package}, or remove the package"),
+            ));
+        }
+        let leads_there = |seen: &Seen| seen.target.as_ref().is_some_and(|target| chain.contains(target));
+        let others: Vec<_> =
+            self.all.iter().filter(|(_, seen)| leads_there(seen)).map(|(name, _)| name.clone()).collect();
+        for name in chain.into_iter().chain(others) {
+            self.leave(&name, reason.to_owned(), Some(certificate));
+        }
+    }
+
+    fn leave(&mut self, name: &OsStr, reason: String, certificate: Option<&Certificate>) {
+        let Some(seen) = self.all.get(name).filter(|_| !self.leaving.contains(name)) else { return };
+        let path = self.directory.path.join(name);
+        if let Some(package) = self.context.packages.owner(&path) {
+            let what = format!("stays, though {reason}: it belongs to the package {package}");
+            return self.found.notes.push(Note::new(
+                &path,
+                what,
+                format!("ask for a newer {package}, or remove the package"),
+            ));
+        }
+        self.leaving.insert(name.to_owned());
+        let certificate = certificate.map(|certificate| certificate.name.clone());
+        self.found.items.push(Item { name: name.to_owned(), reason, certificate, seen: seen.clone() });
+    }
+
+    /// Links before what they lead to, and in a row the last first: so no number that is planned changes before it is its turn.
+    fn in_order(&mut self) {
+        self.found.items.sort_by_key(|item| match HashName::parse(&item.name) {
+            Some(hash) => (0, hash.hash, u32::MAX - hash.number, item.name.clone()),
+            None => (if item.seen.target.is_some() { 1 } else { 2 }, 0, 0, item.name.clone()),
+        });
+    }
+}

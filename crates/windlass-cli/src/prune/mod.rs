@@ -1,0 +1,27 @@
+//! `windlass prune`: takes away what nobody misses in .NET stores and hashed directories, and can put it back.
+//!
+//! The way of one prune: `scope` says which directories; `dotnet` and `hashed` look through one each and give items, which make a
+//! `plan`; `apply` writes a `record` into a new directory of `backups`, then moves item by item (`transfer`); `undo` reads the record.
+
+mod apply;
+mod backups;
+mod bytes;
+mod directory;
+mod dotnet;
+mod hash_name;
+mod hashed;
+mod packages;
+mod plan;
+mod record;
+mod scope;
+mod transfer;
+mod undo;
+
+pub use apply::apply;
+pub use backups::{Backup, Backups, usual};
+pub use plan::{Item, Kind, Note, Plan, Store};
+pub use scope::plan;
+pub use undo::{Undo, apply as put_back, plan as plan_undo};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Which directories are looked through.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use windlass::Timestamp;
+
+use super::directory::Directory;
+use super::packages::Packages;
+use super::plan::{Context, Kind, Note, Plan};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::places::{self, Place, PlaceKind};
+
+/// What update-ca-certificates (Debian, Alpine) makes its links to.
+const SOURCES: [&str; 2] = ["/usr/share/ca-certificates", "/usr/local/share/ca-certificates"];
+
+/// What is to go from these paths; without any, from the .NET stores below these homes and the default hashed directories.
+pub fn plan(named: &[PathBuf], homes: &[PathBuf], tests: bool, now: Timestamp) -> Result<Plan, Failure> {
+    let mut plan = Plan::default();
+    let chosen = if named.is_empty() { usual(homes, &mut plan) } else { of_paths(named)? };
+    let directories: Vec<_> = chosen.iter().map(|(path, _)| path.clone()).collect();
+    let packages = Packages::read(Path::new("/"), &directories);
+    let context = Context { now, tests, packages: &packages, sources: SOURCES.map(Path::new) };
+    for (path, kind) in &chosen {
+        plan.add(path, *kind, &context);
+    }
+    Ok(plan)
+}
+
+fn of_paths(named: &[PathBuf]) -> Result<Vec<(PathBuf, Kind)>, Failure> {
+    let mut chosen: Vec<(PathBuf, Kind)> = Vec::new();
+    for path in named {
+        let failed =
+            |why: &dyn std::fmt::Display| Failure::new(Exit::Failure, format!("can't use {}", path.display()), why);
+        let real = path.canonicalize().map_err(|error| failed(&error))?;
+        if !real.is_dir() {
+            return Err(failed(&"not a directory")
+                .advise("name a store of .NET, or a directory of files named by subject hash"));
+        }
+        for found in below(&real) {
+            if !chosen.contains(&found) {
+                chosen.push(found);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// A directory of .NET's stores stands for all of them; anything else is one store.
+fn below(real: &Path) -> Vec<(PathBuf, Kind)> {
+    if real.file_name().is_some_and(|name| name == "x509stores") {
+        let names = Directory::open(real).and_then(|directory| directory.names()).unwrap_or_default();
+        let stores = names.into_iter().map(|name| real.join(name));
+        let is_plain = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        return stores.filter(is_plain).map(|path| (path, Kind::DotnetStore)).collect();
+    }
+    vec![(real.to_owned(), kind(real))]
+}
+
+/// By its place, or by what is in it.
+fn kind(real: &Path) -> Kind {
+    let is_below_stores = real.parent().and_then(Path::file_name).is_some_and(|name| name == "x509stores");
+    let has_pfx = || {
+        let names = Directory::open(real).and_then(|directory| directory.names()).unwrap_or_default();
+        names.iter().any(|name| Path::new(name).extension().is_some_and(|extension| extension == "pfx"))
+    };
+    if is_below_stores || has_pfx() { Kind::DotnetStore } else { Kind::HashedDirectory }
+}
+
+fn usual(homes: &[PathBuf], plan: &mut Plan) -> Vec<(PathBuf, Kind)> {
+    let mut chosen: Vec<(PathBuf, Kind)> = Vec::new();
+    for Place { path, kind, .. } in places::known(Path::new("/"), homes) {
+        let kind = match kind {
+            PlaceKind::DotnetStore => Kind::DotnetStore,
+            // The machine's are root's to change.
+            PlaceKind::Capath if rustix::process::geteuid().is_root() => Kind::HashedDirectory,
+            _ => continue,
+        };
+        let Some(real) = path.canonicalize().ok().filter(|real| real.is_dir()) else { continue };
+        let home = homes.iter().find(|home| path.starts_with(home));
+        if kind == Kind::DotnetStore && home.is_some_and(|home| !is_of(home, &real)) {
+            let what = "leads out of its home, or belongs to somebody else, and is left alone";
+            plan.notes.push(Note::new(&path, what, "name it, if you mean it"));
+        } else if !chosen.iter().any(|(known, _)| *known == real) {
+            chosen.push((real, kind));
+        }
+    }
+    chosen
+}
+
+/// Whether a store in a home is really below it, and its owner's. A link could lead root to what that user may not touch.
+fn is_of(home: &Path, real: &Path) -> bool {
+    let owner = |path: &Path| path.symlink_metadata().map(|metadata| metadata.uid()).ok();
+    home.canonicalize()
+        .is_ok_and(|home| real.starts_with(&home) && owner(&home).is_some() && owner(&home) == owner(real))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_store_that_leads_out_of_its_home_is_not_its_owners() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().canonicalize().unwrap().join(name);
+        for name in ["a/x509stores/root", "b/x509stores/root"] {
+            fs::create_dir_all(path(name)).unwrap();
+        }
+        symlink(path("b/x509stores/root"), path("a/x509stores/my")).unwrap();
+        let is = |home: &str, store: &str| is_of(&path(home), &path(store).canonicalize().unwrap());
+        assert!(is("a", "a/x509stores/root") && !is("a", "a/x509stores/my"));
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(path("a/x509stores/root"), Some(65534), None).unwrap();
+            assert!(!is("a", "a/x509stores/root"), "somebody else's");
+        }
+    }
+
+    #[test]
+    fn what_a_path_stands_for() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().canonicalize().unwrap().join(name);
+        for name in ["x509stores/my", "x509stores/root", "certs", "other"] {
+            fs::create_dir_all(path(name)).unwrap();
+        }
+        fs::write(path("other/A.pfx"), "").unwrap();
+        symlink(path("certs"), path("x509stores/link")).unwrap();
+        let named = ["x509stores", "x509stores/my", "certs", "other"].map(path);
+        let chosen = of_paths(&named).unwrap();
+        let expected = [
+            (path("x509stores/my"), Kind::DotnetStore),
+            (path("x509stores/root"), Kind::DotnetStore),
+            (path("certs"), Kind::HashedDirectory),
+            (path("other"), Kind::DotnetStore),
+        ];
+        assert_eq!(chosen, expected);
+    }
+}

@@ -1,0 +1,117 @@
+//! Moving a file or a link from one directory to another, also to another file system: with its bytes, mode, owner, times and
+//! extended attributes.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+
+use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+
+use super::directory::{Directory, Seen};
+
+/// What is copied beyond this is none of the files that are moved here.
+pub const MAX_FILE: u64 = 1 << 20;
+
+/// Moves `name` to `to`, where `new` must be free. What arrives is what was `seen`; else it goes back, and this is an error.
+pub fn transfer(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen) -> io::Result<()> {
+    match from.rename(name, to, new) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return copy(from, name, to, new, seen),
+        other => other?,
+    }
+    // Between the last look and the move somebody may have put something else there.
+    let arrived = to.look(new, MAX_FILE);
+    if arrived.is_ok_and(|arrived| arrived.is_some_and(|(arrived, _)| arrived.is_same(seen))) {
+        return Ok(());
+    }
+    let Err(error) = to.rename(new, from, name) else { return Err(changed()) };
+    if error.kind() != io::ErrorKind::AlreadyExists {
+        return Err(error);
+    }
+    // And the next thing has its name already. It goes back beside that: it is not ours to keep.
+    let beside = OsString::from(format!("windlass-{}-{}", new.to_string_lossy(), name.to_string_lossy()));
+    to.rename(new, from, &beside)?;
+    Err(io::Error::other(format!("it was changed while it was moved, and is called {} now", beside.to_string_lossy())))
+}
+
+fn changed() -> io::Error {
+    io::Error::other("it was changed meanwhile")
+}
+
+fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen) -> io::Result<()> {
+    let Some((now, bytes)) = from.look(name, MAX_FILE)?.filter(|(now, _)| now.is_same(seen)) else {
+        return Err(changed());
+    };
+    let part = part(new);
+    remove_part(to, new)?;
+    let copied = copy_to(from, name, to, &part, &now, &bytes).and_then(|()| to.rename(&part, to, new));
+    if let Err(error) = copied {
+        // A full disk leaves nothing behind; what a kill leaves is removed by the next undo.
+        let _ = remove_part(to, new);
+        return Err(error);
+    }
+    to.synchronise()?;
+    let arrived = to.look(new, MAX_FILE)?.is_some_and(|(arrived, _)| arrived.is_same(seen));
+    let is_still =
+        from.look(name, MAX_FILE).is_ok_and(|still| still.is_some_and(|(still, _)| still.is_untouched(&now)));
+    if !arrived || !is_still {
+        to.remove(new)?;
+        return Err(changed());
+    }
+    from.remove(name)
+}
+
+fn copy_to(from: &Directory, name: &OsStr, to: &Directory, part: &OsStr, seen: &Seen, bytes: &[u8]) -> io::Result<()> {
+    let times = Timestamps { last_access: time(seen.atime), last_modification: time(seen.mtime) };
+    // Only root can give files away; others own them anyway.
+    let (owner, group) = (Uid::from_raw(seen.uid), Gid::from_raw(seen.gid));
+    if let Some(target) = &seen.target {
+        rustix::fs::symlinkat(target.as_os_str(), &to.fd, part)?;
+        rustix::fs::chownat(&to.fd, part, Some(owner), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
+        return Ok(rustix::fs::utimensat(&to.fd, part, &times, AtFlags::SYMLINK_NOFOLLOW)?);
+    }
+    let mut file = to.create(part)?;
+    file.write_all(bytes)?;
+    rustix::fs::fchown(&file, Some(owner), Some(group))?;
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(seen.mode))?;
+    extended(from, name, &file);
+    rustix::fs::futimens(&file, &times)?;
+    file.sync_all()
+}
+
+fn time((seconds, nanoseconds): (i64, i64)) -> Timespec {
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_fallible_conversions,
+        reason = "the types differ between machines"
+    )]
+    Timespec { tv_sec: seconds, tv_nsec: nanoseconds.try_into().unwrap_or_default() }
+}
+
+/// Copies what can be copied: a label that this file system or process may not set is no reason to fail.
+fn extended(from: &Directory, name: &OsStr, to: &std::fs::File) {
+    let flags = rustix::fs::OFlags::RDONLY
+        | rustix::fs::OFlags::NOFOLLOW
+        | rustix::fs::OFlags::NONBLOCK
+        | rustix::fs::OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::openat(&from.fd, name, flags, Mode::empty()) else { return };
+    let mut names = vec![0; 4096];
+    let Ok(length) = rustix::fs::flistxattr(&file, &mut names[..]) else { return };
+    for name in names.get(..length).unwrap_or_default().split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0; 65536];
+        if let Ok(length) = rustix::fs::fgetxattr(&file, name, &mut value[..]) {
+            let _ = rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty());
+        }
+    }
+}
+
+/// The name of a copy that is not complete. .NET and OpenSSL take no notice of it.
+fn part(new: &OsStr) -> OsString {
+    let mut name = OsString::from(".windlass-part-");
+    name.push(new);
+    name
+}
+
+/// Removes what a killed [`transfer`] to `new` left behind.
+pub fn remove_part(to: &Directory, new: &OsStr) -> io::Result<()> {
+    let part = part(new);
+    if to.has(&part) { to.remove(&part) } else { Ok(()) }
+}

@@ -1,0 +1,179 @@
+//! Putting back what a `windlass prune` took away, also one that was killed, and where others have changed things since.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::backups::{Backup, Backups, failure};
+use super::directory::Directory;
+use super::hash_name::HashName;
+use super::plan::without_number;
+use super::record::Entry;
+use super::transfer::{MAX_FILE, remove_part, transfer};
+use crate::failure::Failure;
+
+/// How one entry is undone.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Undo {
+    /// Its place.
+    #[serde(serialize_with = "super::bytes::serialize")]
+    pub path: PathBuf,
+    /// What happens there.
+    pub what: String,
+    /// The certificate, for people.
+    pub certificate: Option<String>,
+}
+
+enum State {
+    /// It is in the backup, and its place is free.
+    Saved,
+    /// It is in the backup, and something else has its name.
+    Occupied,
+    /// It never left the directory; in a row it may be at another place.
+    There(OsString),
+    /// It is in neither.
+    Lost,
+}
+
+/// What undoing a backup takes.
+pub fn plan(backup: &Backup) -> Vec<Undo> {
+    let entries = backup.record.entries.iter().rev();
+    let undone = entries.map(|entry| {
+        let what = match Directory::open(&entry.directory) {
+            Err(error) => format!("stays in the backup: the directory {}", gone(&error)),
+            Ok(directory) => match state(entry, &directory, backup) {
+                State::Saved => String::from("put back"),
+                State::Occupied => String::from("stays in the backup: something else is there by now"),
+                State::There(name) if name == entry.name => String::from("is there: it was not moved"),
+                State::There(name) => format!("is there as {}: give it its place back", name.to_string_lossy()),
+                State::Lost => String::from("is gone from the backup too"),
+            },
+        };
+        Undo { path: entry.directory.join(&entry.name), what, certificate: entry.certificate.clone() }
+    });
+    undone.collect()
+}
+
+fn gone(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => String::from("is gone"),
+        _ => format!("can't be opened: {}", without_number(error)),
+    }
+}
+
+fn state(entry: &Entry, directory: &Directory, backup: &Backup) -> State {
+    let is_it = |within: &Directory, name: &OsStr| {
+        within.look(name, MAX_FILE).is_ok_and(|found| found.is_some_and(|(seen, _)| seen.is_same(&entry.seen)))
+    };
+    let saved = is_it(&backup.directory, OsStr::new(&entry.saved));
+    let hash = HashName::parse(&entry.name);
+    // Of a row that was being changed, any place from its own on.
+    let places: Vec<_> = match hash {
+        Some(hash) => {
+            (hash.number..hash.end(|name| directory.has(name))).map(|number| hash.at(number).name()).collect()
+        }
+        _ => vec![entry.name.clone()],
+    };
+    // Two of a row may be the same to the byte. That one is there and in the backup can only be after a copy that was interrupted.
+    let is_whole = backup.record.finished || !directory.is_apart(&backup.directory);
+    let is_row = saved && hash.is_some() && is_whole;
+    match places.into_iter().find(|name| !is_row && is_it(directory, name)) {
+        Some(name) => State::There(name),
+        None if !saved => State::Lost,
+        None if hash.is_none() && directory.has(&entry.name) => State::Occupied,
+        None => State::Saved,
+    }
+}
+
+/// Puts everything back that can be, the last first. Says what could not be. What is back is no longer in the backup; a backup
+/// with nothing in it is removed.
+pub fn apply(mut backup: Backup, backups: &Backups) -> Result<Vec<String>, Failure> {
+    let changing = |error: io::Error| failure("change the backup", &backups.directory.path, &error);
+    let mut left = Vec::new();
+    let mut remaining = Vec::new();
+    // What is copied is for a moment both here and there, and nobody else may take that for two things.
+    backup.record.finished = false;
+    backup.record.write(&backup.directory).map_err(changing)?;
+    for entry in backup.record.entries.iter().rev() {
+        let path = entry.directory.join(&entry.name);
+        match put_back(entry, &backup) {
+            Ok(None) => {}
+            Ok(Some(why)) => {
+                left.push(format!("{}: {why}", path.display()));
+                remaining.push(entry.clone());
+            }
+            Err(error) if error.kind() == io::ErrorKind::Other => {
+                left.push(format!("{}: {}", path.display(), without_number(&error)));
+                remaining.push(entry.clone());
+            }
+            Err(error) => {
+                return Err(failure("put back", &path, &error)
+                    .advise("run the same command again: it goes on where it stopped"));
+            }
+        }
+    }
+    remaining.reverse();
+    if remaining.is_empty() {
+        backups.forget(&backup.directory, &backup.name).map_err(changing)?;
+    } else {
+        backup.record.entries = remaining;
+        backup.record.finished = true;
+        backup.record.write(&backup.directory).map_err(changing)?;
+    }
+    Ok(left)
+}
+
+/// Says why it can't be, if so.
+fn put_back(entry: &Entry, backup: &Backup) -> io::Result<Option<String>> {
+    let directory = match Directory::open(&entry.directory) {
+        Ok(directory) => directory,
+        Err(error) => return Ok(Some(format!("its directory {}", gone(&error)))),
+    };
+    let saved = OsStr::new(&entry.saved);
+    remove_part(&directory, &entry.name)?;
+    remove_part(&backup.directory, saved)?;
+    match state(entry, &directory, backup) {
+        State::Saved => {
+            let name = free_place(entry, &directory);
+            transfer(&backup.directory, saved, &directory, &name, &entry.seen)?;
+            to_its_place(entry, &directory, &name)?;
+        }
+        State::There(name) => {
+            to_its_place(entry, &directory, &name)?;
+            // A copy that was complete when the command was killed, before the original was removed.
+            if backup.directory.has(saved) {
+                backup.directory.remove(saved)?;
+            }
+        }
+        State::Occupied => {
+            return Ok(Some(format!(
+                "something else is there by now; what was there is {}",
+                backup.directory.path.join(saved).display()
+            )));
+        }
+        State::Lost => return Ok(Some(String::from("neither there nor in the backup; somebody has removed it since"))),
+    }
+    directory.synchronise()?;
+    Ok(None)
+}
+
+/// In a row, the place behind its last; never one that would leave a gap before it.
+fn free_place(entry: &Entry, directory: &Directory) -> OsString {
+    let (Some(hash), Some(first)) = (HashName::parse(&entry.name), entry.row) else { return entry.name.clone() };
+    let has = |number: u32| directory.has(&hash.at(number).name());
+    if has(hash.number) {
+        return hash.at(hash.end(|name| directory.has(name))).name();
+    }
+    let free = (first..=hash.number).rev().take_while(|number| !has(*number)).last();
+    hash.at(free.unwrap_or(hash.number)).name()
+}
+
+fn to_its_place(entry: &Entry, directory: &Directory, name: &OsStr) -> io::Result<()> {
+    let (Some(wanted), Some(now)) = (HashName::parse(&entry.name), HashName::parse(name)) else { return Ok(()) };
+    for number in (wanted.number..now.number).rev() {
+        directory.exchange(&now.at(number).name(), &now.at(number + 1).name())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Opening files of others: a regular file with bytes on a disk, or nothing.
+//!
+//! A FIFO would wait, opening a device can have effects of its own, and some files of /proc and its kind look regular but wait, or are
+//! used up by reading (/proc/kmsg). Between a look at a path and its opening it can come to mean something else, so what was looked
+//! at is what is opened.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
+
+/// `f_type` of file systems whose files are no bytes on a disk (statfs(2), magic.h): proc, sysfs, tracefs, debugfs, securityfs, cgroup, cgroup2, bpf, efivarfs,
+/// configfs, selinuxfs.
+const NO_DISK: [u32; 11] = [
+    0x9fa0,
+    0x6265_6572,
+    0x7472_6163,
+    0x6462_6720,
+    0x7363_6673,
+    0x0027_e0eb,
+    0x6367_7270,
+    0xcafe_4a11,
+    0xde5e_81e4,
+    0x6265_6570,
+    0xf97c_ff8c,
+];
+/// The answers of a program that a user runs.
+const FUSE: u32 = 0x6573_5546;
+
+/// Opens a regular file for reading, through links.
+pub fn open(path: &Path) -> io::Result<File> {
+    // With O_PATH nothing is opened yet.
+    let found = File::from(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
+    if !found.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::unnecessary_cast,
+        reason = "32 bits of a wider type, which differs between machines"
+    )]
+    let kind = fstatfs(&found)?.f_type as u32;
+    if NO_DISK.contains(&kind) || kind == FUSE && rustix::process::geteuid().is_root() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file of a disk"));
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let again = PathBuf::from(format!("/proc/self/fd/{}", found.as_raw_fd()));
+    Ok(File::from(openat(CWD, &again, flags, Mode::empty())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_of_a_disk_are_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, fifo, link) =
+            (directory.path().join("a"), directory.path().join("fifo"), directory.path().join("link"));
+        std::fs::write(&file, "a").unwrap();
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::from(0o600), 0).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(io::read_to_string(open(&link).unwrap()).unwrap(), "a");
+        assert!(open(Path::new("/proc/self/exe")).is_ok(), "what it leads to is on a disk");
+        for path in [
+            fifo.as_path(),
+            directory.path(),
+            Path::new("/dev/null"),
+            Path::new("/proc/self/maps"),
+            Path::new("/proc/version"),
+        ] {
+            assert!(open(path).is_err(), "{}", path.display());
+        }
+    }
+}

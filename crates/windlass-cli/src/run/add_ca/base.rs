@@ -1,0 +1,125 @@
+//! What a program trusts without the flag, as PEM.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use memchr::memmem;
+use windlass::{Config, Source, TrustCache};
+
+use super::input;
+
+/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian, Ubuntu,
+/// Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
+const BUNDLES: [&str; 6] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// Hashed directories, for machines that have no bundle.
+const DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
+
+/// How lines around private keys end: PKCS#8, encrypted or not (RFC 7468, sections 10 and 11), and the older kinds.
+const KEY: &[u8] = b"PRIVATE KEY-----";
+
+/// What is trusted, and who may read it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Base {
+    /// As found, so that what only some libraries understand stays, but without private keys.
+    pub pem: Vec<u8>,
+    /// Of the permissions, those to read. Ours is a file of another group, so the group's are not taken over.
+    pub mode: u32,
+}
+
+impl Base {
+    /// The machine's own trust; nothing, where it has none.
+    pub fn of_machine() -> Base {
+        let found = BUNDLES.iter().chain(&DIRECTORIES).find_map(|path| Base::at(Path::new(path)).ok());
+        found.unwrap_or(Base { pem: Vec::new(), mode: 0o444 })
+    }
+
+    /// What a variable names: a file, or a hashed directory.
+    pub fn at(path: &Path) -> io::Result<Base> {
+        let metadata = path.metadata()?;
+        if metadata.is_dir() {
+            let store = TrustCache::new(Config::default(), None).load(&Source::Capath(path.to_owned()));
+            let store = store.map_err(io::Error::other)?;
+            let pem = store.anchors().map(|anchor| input::pem(anchor.der())).collect::<String>().into_bytes();
+            return Ok(Base { pem, mode: 0o444 });
+        }
+        let pem = without_keys(input::bytes_of(path)?);
+        let is_public = metadata.mode() & 0o004 != 0 && memmem::find(&pem, KEY).is_none();
+        Ok(Base { pem, mode: if is_public { 0o444 } else { 0o400 } })
+    }
+
+    /// With those of the certificates behind it that it does not hold, as blocks of PEM.
+    pub fn with(&self, added: &[String]) -> Vec<u8> {
+        let mut pem = self.pem.clone();
+        if pem.last().is_some_and(|last| *last != b'\n') {
+            pem.push(b'\n');
+        }
+        let missing = added.iter().filter(|block| memmem::find(&self.pem, block.as_bytes()).is_none());
+        missing.for_each(|block| pem.extend_from_slice(block.as_bytes()));
+        pem
+    }
+}
+
+/// Trust needs no private key, and a copy of one may get into other hands.
+fn without_keys(pem: Vec<u8>) -> Vec<u8> {
+    if memmem::find(&pem, KEY).is_none() {
+        return pem;
+    }
+    let mut kept = Vec::with_capacity(pem.len());
+    let mut is_key = false;
+    for line in pem.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.trim_ascii();
+        is_key |= text.starts_with(b"-----BEGIN ") && text.ends_with(KEY);
+        if !is_key {
+            kept.extend_from_slice(line);
+        }
+        is_key &= !text.starts_with(b"-----END ");
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn private_keys_are_left_out() {
+        let without = |text: &str| String::from_utf8(without_keys(text.into())).unwrap();
+        let key = "-----BEGIN RSA PRIVATE KEY-----\r\nAAAA\r\n-----END RSA PRIVATE KEY-----\r\n";
+        assert_eq!(without(&format!("a\n{key}b\n{key}{key}c")), "a\nb\nc");
+        assert_eq!(without("a\n-----BEGIN PRIVATE KEY-----\nAAAA"), "a\n");
+        assert_eq!(without("-----BEGIN X509 CRL-----\n"), "-----BEGIN X509 CRL-----\n");
+    }
+
+    #[test]
+    fn nobody_else_can_read_more_than_before() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mode = |mode, content: &str| {
+            fs::write(file.path(), content).unwrap();
+            fs::set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
+            Base::at(file.path()).unwrap().mode
+        };
+        assert_eq!([0o644, 0o604, 0o640, 0o600].map(|bits| mode(bits, "a")), [0o444, 0o444, 0o400, 0o400]);
+        // Lines that end as they did on old machines: not left out.
+        assert_eq!(mode(0o644, "a\r-----BEGIN PRIVATE KEY-----\rAAAA\r"), 0o400);
+    }
+
+    #[test]
+    fn what_is_missing_comes_behind_on_lines_of_its_own() {
+        let base = |pem: &[u8]| Base { pem: pem.to_vec(), mode: 0 };
+        let with = |pem: &[u8]| base(pem).with(&[String::from("b\n"), String::from("c\n")]);
+        assert_eq!(with(b"a"), b"a\nb\nc\n");
+        assert_eq!(with(b"a\nb\n"), b"a\nb\nc\n");
+        assert_eq!(with(b""), b"b\nc\n");
+    }
+}

@@ -1,0 +1,162 @@
+//! The fanotify group: what is marked, and the records that it gives (fanotify(7)).
+
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags};
+use rustix::fs::CWD;
+
+use super::descriptor::Descriptor;
+
+/// Large enough for some hundred events, small enough that their descriptors fit into the usual limit of 1,024.
+const BUFFER: usize = 4096;
+
+/// A group that reports opens.
+#[derive(Debug)]
+pub struct Marks(Fanotify);
+
+/// One record.
+#[derive(Debug)]
+pub enum Event {
+    /// A process opened something.
+    Open {
+        /// The process; 0 if it is not of this pid namespace.
+        pid: u32,
+        /// What names the process for good, where the kernel gives that.
+        process: Option<Descriptor>,
+        /// Whether the kernel gives it at all. Without a descriptor the process had ended, then.
+        has_pidfd: bool,
+        /// What was opened.
+        file: Descriptor,
+    },
+    /// The queue of the kernel was full: events were lost.
+    Overflow,
+}
+
+impl Marks {
+    /// Needs CAP_SYS_ADMIN.
+    pub fn new() -> Result<Marks, Errno> {
+        // Without FAN_UNLIMITED_QUEUE: if this process is stopped, the kernel keeps 16,384 events, and says when there were more.
+        let flags = InitFlags::FAN_CLASS_NOTIF
+            | InitFlags::FAN_CLOEXEC
+            | InitFlags::FAN_NONBLOCK
+            | InitFlags::FAN_UNLIMITED_MARKS;
+        let files = EventFFlags::O_RDONLY | EventFFlags::O_LARGEFILE | EventFFlags::O_CLOEXEC | EventFFlags::O_NONBLOCK;
+        match Fanotify::init(flags | InitFlags::FAN_REPORT_PIDFD, files) {
+            // Since Linux 5.15.
+            Err(Errno::EINVAL) => Fanotify::init(flags, files).map(Marks),
+            made => made.map(Marks),
+        }
+    }
+
+    /// Reports opens of a file. Marking it twice is marking it once.
+    pub fn file(&self, path: &Path) -> Result<(), Errno> {
+        self.mark(MaskFlags::FAN_OPEN, path)
+    }
+
+    /// Reports opens of a directory, and of the files that lie in it.
+    pub fn directory(&self, path: &Path) -> Result<(), Errno> {
+        self.mark(MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD | MaskFlags::FAN_ONDIR, path)
+    }
+
+    fn mark(&self, mask: MaskFlags, path: &Path) -> Result<(), Errno> {
+        self.0.mark(MarkFlags::FAN_MARK_ADD, mask, CWD, Some(path))
+    }
+
+    /// The events that wait; none if there are none.
+    pub fn read(&self) -> Result<Vec<Event>, Errno> {
+        let mut buffer = [0; BUFFER];
+        match rustix::io::read(&self.0, &mut buffer) {
+            Ok(length) => Ok(events(&buffer[..length])),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Vec::new()),
+            Err(errno) => Err(Errno::from_raw(errno.raw_os_error())),
+        }
+    }
+}
+
+impl AsFd for Marks {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Takes over the descriptors of all records. `struct fanotify_event_metadata`: length (4 bytes), version (1), reserved (1), length
+/// of the metadata (2), mask (8), descriptor (4), pid (4); behind it `struct fanotify_event_info_pidfd`: type (1), padding (1), length
+/// (2), pidfd (4).
+fn events(mut records: &[u8]) -> Vec<Event> {
+    const METADATA: usize = 24;
+    let mut events = Vec::new();
+    while let Some(length) = number(records, 0).map(|length| length as usize) {
+        if length < METADATA || length > records.len() || records[4] != nix::sys::fanotify::FANOTIFY_METADATA_VERSION {
+            break;
+        }
+        let (record, rest) = records.split_at(length);
+        records = rest;
+        let mask = u64::from(number(record, 8).unwrap_or(0)) | u64::from(number(record, 12).unwrap_or(0)) << 32;
+        let process = pidfd(&record[METADATA..]);
+        let file = descriptor(record, 16);
+        let pid = number(record, 20).unwrap_or(0);
+        if mask & MaskFlags::FAN_Q_OVERFLOW.bits() != 0 {
+            events.push(Event::Overflow);
+        } else if let Some(file) = file {
+            let has_pidfd = process.is_some();
+            events.push(Event::Open { pid, process: process.flatten(), has_pidfd, file });
+        }
+    }
+    events
+}
+
+/// `Some(None)`: there is a record, and it says that the process has ended.
+fn pidfd(information: &[u8]) -> Option<Option<Descriptor>> {
+    const FAN_EVENT_INFO_TYPE_PIDFD: u8 = 4;
+    (information.first() == Some(&FAN_EVENT_INFO_TYPE_PIDFD)).then(|| descriptor(information, 4))
+}
+
+fn descriptor(bytes: &[u8], at: usize) -> Option<Descriptor> {
+    Descriptor::new(RawFd::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(mask: u64, pidfd: bool) -> Vec<u8> {
+        let mut record = Vec::new();
+        record.extend((24 + if pidfd { 8_u32 } else { 0 }).to_ne_bytes());
+        record.extend([3, 0, 24, 0]);
+        record.extend(mask.to_ne_bytes());
+        // FAN_NOFD: nothing that dropping could close.
+        record.extend((-1_i32).to_ne_bytes());
+        record.extend(42_u32.to_ne_bytes());
+        if pidfd {
+            record.extend([4, 0, 8, 0]);
+            record.extend((-1_i32).to_ne_bytes());
+        }
+        record
+    }
+
+    #[test]
+    fn an_overflow_is_told() {
+        let mut records = record(0x20, true);
+        records.extend(record(0x4000, false));
+        assert!(matches!(events(&records)[..], [Event::Overflow]));
+    }
+
+    #[test]
+    fn half_a_record_is_none() {
+        let whole = record(0x4000, true);
+        for length in 0..whole.len() {
+            assert!(events(&whole[..length]).is_empty());
+        }
+        let mut damaged = whole.clone();
+        damaged[0] = 0;
+        assert!(events(&damaged).is_empty());
+        damaged[..4].copy_from_slice(&u32::MAX.to_ne_bytes());
+        assert!(events(&damaged).is_empty());
+    }
+}

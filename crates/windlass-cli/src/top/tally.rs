@@ -1,0 +1,52 @@
+//! Counts of opens.
+
+use std::time::Duration;
+
+use super::recent::Recent;
+
+/// What was opened, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Opened files.
+    pub opens: u64,
+    /// Opened directories.
+    pub listings: u64,
+    /// The sizes of the opened files.
+    pub bytes: u64,
+    recent: Recent,
+}
+
+/// One open.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// The size of a file; `None` for a directory.
+    pub size: Option<u64>,
+    /// When, from the start of the watching.
+    pub at: Duration,
+}
+
+impl Tally {
+    /// Counts one more.
+    pub fn count(&mut self, open: Open) {
+        match open.size {
+            Some(size) => {
+                self.opens += 1;
+                self.bytes = self.bytes.saturating_add(size);
+                self.recent.count(open.at);
+            }
+            None => self.listings += 1,
+        }
+    }
+
+    /// Files that were opened in the last minute.
+    pub fn per_minute(&self, now: Duration) -> f64 {
+        self.recent.per_minute(now)
+    }
+
+    /// Adds what another one counted.
+    pub fn add(&mut self, other: &Tally) {
+        self.opens += other.opens;
+        self.listings += other.listings;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+}

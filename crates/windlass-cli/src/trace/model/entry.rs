@@ -1,0 +1,148 @@
+//! Loads by entry point: which function, of which library, was asked for what.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::super::event::{Load, Source};
+
+/// Distinct entry points.
+pub const MAX: usize = 4_000;
+const MAX_INNER: usize = 50;
+
+/// All entry points.
+#[derive(Debug, Default)]
+pub struct Entries {
+    all: Vec<Entry>,
+    by_key: HashMap<Key, usize>,
+}
+
+type Key = (String, String, Vec<Source>);
+
+/// Calls of one function of one library with the same sources.
+#[derive(Debug)]
+pub struct Entry {
+    pub function: String,
+    pub library: String,
+    pub sources: Vec<Source>,
+    /// Calls of the function.
+    pub calls: u64,
+    /// Events: certificates that a program adds one by one to a store are one.
+    pub loads: u64,
+    pub failed: u64,
+    pub certificates: u64,
+    /// Calls of which the library could not tell how many certificates they added.
+    pub certificates_unknown: u64,
+    pub wall: u64,
+    pub slowest: u64,
+    pub cpu: u64,
+    /// Change of the heap; what the store holds, and what reading it left behind.
+    pub memory: i64,
+    /// Where it was called.
+    pub processes: BTreeSet<usize>,
+    /// Loading functions that it called itself, by function and source.
+    pub inner: BTreeMap<(String, Vec<Source>), Sum>,
+}
+
+/// Sums of calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum {
+    pub calls: u64,
+    pub certificates: u64,
+    pub wall: u64,
+    pub cpu: u64,
+}
+
+/// A call that another loading function made.
+#[derive(Debug)]
+pub struct Inner {
+    pub depth: u32,
+    function: String,
+    sources: Vec<Source>,
+    sum: Sum,
+}
+
+impl Inner {
+    /// Notes a call until the one that made it has returned.
+    pub fn of(load: Load) -> Inner {
+        let sum = Sum {
+            calls: load.calls(),
+            certificates: load.parsed().unwrap_or(0),
+            wall: load.wall.unwrap_or(0),
+            cpu: load.cpu.unwrap_or(0),
+        };
+        Inner { depth: load.depth, function: load.entry, sources: load.sources, sum }
+    }
+}
+
+impl Entries {
+    /// In the order in which they first returned.
+    pub fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.all.iter()
+    }
+
+    /// Adds a call. Answers which entry point it was; `None` when there were too many.
+    pub fn add(&mut self, load: &Load, process: Option<usize>, inner: Vec<Inner>) -> Option<usize> {
+        let library = load.library.clone().unwrap_or_default();
+        let key = (library, load.entry.clone(), load.sources.clone());
+        let place = match self.by_key.get(&key) {
+            Some(place) => *place,
+            None if self.all.len() >= MAX => return None,
+            None => {
+                self.all.push(Entry::new(&key));
+                self.by_key.insert(key, self.all.len() - 1);
+                self.all.len() - 1
+            }
+        };
+        if let Some(entry) = self.all.get_mut(place) {
+            entry.add(load, process, inner);
+        }
+        Some(place)
+    }
+}
+
+impl Entry {
+    fn new((library, function, sources): &Key) -> Entry {
+        Entry {
+            function: function.clone(),
+            library: library.clone(),
+            sources: sources.clone(),
+            calls: 0,
+            loads: 0,
+            failed: 0,
+            certificates: 0,
+            certificates_unknown: 0,
+            wall: 0,
+            slowest: 0,
+            cpu: 0,
+            memory: 0,
+            processes: BTreeSet::new(),
+            inner: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, load: &Load, process: Option<usize>, inner: Vec<Inner>) {
+        let wall = load.wall.unwrap_or(0);
+        self.calls = self.calls.saturating_add(load.calls());
+        self.loads += 1;
+        self.failed += u64::from(load.failed());
+        match load.parsed() {
+            Some(count) => self.certificates = self.certificates.saturating_add(count),
+            None => self.certificates_unknown += 1,
+        }
+        self.wall = self.wall.saturating_add(wall);
+        self.slowest = self.slowest.max(wall);
+        self.cpu = self.cpu.saturating_add(load.cpu.unwrap_or(0));
+        self.memory = self.memory.saturating_add(load.memory.unwrap_or(0));
+        self.processes.extend(process);
+        // Deeper ones are part of these.
+        for call in inner.into_iter().filter(|call| call.depth == 1) {
+            let key = (call.function, call.sources);
+            if self.inner.len() < MAX_INNER || self.inner.contains_key(&key) {
+                let sum = self.inner.entry(key).or_default();
+                sum.calls = sum.calls.saturating_add(call.sum.calls);
+                sum.certificates = sum.certificates.saturating_add(call.sum.certificates);
+                sum.wall = sum.wall.saturating_add(call.sum.wall);
+                sum.cpu = sum.cpu.saturating_add(call.sum.cpu);
+            }
+        }
+    }
+}

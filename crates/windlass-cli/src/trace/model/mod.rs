@@ -1,0 +1,228 @@
+//! What the events of a run add up to. Everything here is bounded: a run may load for days, and a file of events may be
+//! hostile. What goes over a bound still counts in the totals, and the report says that something is not listed.
+
+mod entry;
+mod process;
+mod stack;
+mod timeline;
+
+pub use entry::{Entries, Entry, Inner};
+pub use process::{Module, Process, Processes};
+pub use stack::{RawFrame, Seen, Stack, Stacks};
+pub use timeline::Timeline;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::event::{Event, Load, Source, Verify};
+use super::limits;
+
+const MAX_ANCHORS: usize = 100_000;
+const MAX_SOURCES: usize = 10_000;
+/// Calls inside of others that have not returned yet.
+const MAX_INNER: usize = 20_000;
+
+/// A run.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// By process.
+    pub processes: Processes,
+    /// By entry point, library and sources.
+    pub entries: Entries,
+    /// By call stack.
+    pub stacks: Stacks,
+    /// In the order of time.
+    pub timeline: Timeline,
+    /// Everything.
+    pub totals: Totals,
+    /// SHA-256 of the trust anchors that ended a verified chain, and how often.
+    pub anchors: BTreeMap<String, u64>,
+    /// What was read while loading, as far as it has a path.
+    pub read: BTreeSet<Source>,
+    /// Something went over a bound.
+    pub not_listed: bool,
+    /// Calls that returned inside of one that has not, by process and thread.
+    inner: BTreeMap<(u32, u32), Vec<Inner>>,
+    /// How many they are.
+    waiting: usize,
+}
+
+/// Sums over calls that no other loading function made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub loads: u64,
+    pub failed: u64,
+    pub certificates: u64,
+    /// Loads of which nobody knows how many certificates they parsed.
+    pub certificates_unknown: u64,
+    pub wall: u64,
+    pub cpu: u64,
+    /// Loads from memory: what they held can't be read again.
+    pub from_memory: u64,
+    pub connections: u64,
+    pub verifications: u64,
+    pub verified: u64,
+    pub verification_wall: u64,
+    /// Verifications whose chain ended in an anchor that is not known.
+    pub anchors_unknown: u64,
+}
+
+impl Trace {
+    /// Takes the next event.
+    pub fn take(&mut self, event: Event) {
+        match event {
+            Event::Process(mut event) => {
+                limits::cut_process(&mut event);
+                self.processes.start(event);
+            }
+            Event::Module(mut event) => {
+                limits::cut_module(&mut event);
+                self.processes.module(event);
+            }
+            Event::Load(mut load) => {
+                self.not_listed |= limits::cut_load(&mut load) && load.depth == 0;
+                if load.depth > 0 { self.inner_load(*load) } else { self.load(&load) }
+            }
+            Event::Verify(verify) => self.verify(&verify),
+            Event::Connection(event) => {
+                self.totals.connections += 1;
+                self.timeline.connection(event.pid, event.tid.unwrap_or(event.pid), event.t);
+                self.processes.with(event.pid, |process| process.connections += 1);
+            }
+            Event::Release(event) => self.processes.release(event.pid, event.store),
+            Event::Exit(event) => self.processes.exit(&event),
+            Event::Unknown => {}
+        }
+    }
+
+    fn load(&mut self, load: &Load) {
+        let inner = self.inner.remove(&(load.pid, load.tid)).unwrap_or_default();
+        self.waiting -= inner.len();
+        let add = |sum: &mut u64, value: Option<u64>| *sum = sum.saturating_add(value.unwrap_or(0));
+        self.totals.loads += 1;
+        self.totals.failed += u64::from(load.failed());
+        add(&mut self.totals.wall, load.wall);
+        add(&mut self.totals.cpu, load.cpu);
+        add(&mut self.totals.certificates, load.parsed());
+        self.totals.certificates_unknown += u64::from(load.parsed().is_none());
+        self.totals.from_memory += u64::from(load.sources.iter().any(|source| source.kind == "memory"));
+        self.note_sources(load);
+        let process = self.processes.load(load);
+        let entry = self.entries.add(load, process, inner);
+        self.stacks.add(load, self.processes.get(process), &self.processes);
+        self.timeline.load(load, entry);
+        self.not_listed |= process.is_none() || entry.is_none();
+    }
+
+    fn inner_load(&mut self, load: Load) {
+        self.note_sources(&load);
+        if self.waiting >= MAX_INNER {
+            self.not_listed = true;
+            return;
+        }
+        self.waiting += 1;
+        self.inner.entry((load.pid, load.tid)).or_default().push(Inner::of(load));
+    }
+
+    /// A directory that OpenSSL was told of is searched later, and files of it that are read make events of their own.
+    fn note_sources(&mut self, load: &Load) {
+        let is_openssl = load.library.as_deref().is_some_and(|library| library.starts_with("OpenSSL"));
+        for source in load.sources.iter().filter(|source| source.path.is_some()) {
+            let is_directory = source.kind.ends_with("directory");
+            if is_directory && is_openssl || source.kind == "uri" {
+                continue;
+            }
+            if self.read.len() < MAX_SOURCES {
+                self.read.insert(source.clone());
+            } else {
+                self.not_listed = true;
+            }
+        }
+    }
+
+    fn verify(&mut self, verify: &Verify) {
+        self.totals.verifications += 1;
+        self.totals.verification_wall = self.totals.verification_wall.saturating_add(verify.wall.unwrap_or(0));
+        self.processes.with(verify.pid, |process| process.verifications += 1);
+        if verify.ok != Some(true) {
+            return;
+        }
+        self.totals.verified += 1;
+        let is_digest = |text: &&String| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match verify.anchor.as_ref().filter(is_digest) {
+            Some(anchor) if self.anchors.contains_key(anchor) || self.anchors.len() < MAX_ANCHORS => {
+                *self.anchors.entry(anchor.to_ascii_lowercase()).or_default() += 1;
+            }
+            Some(_) => self.not_listed = true,
+            None => self.totals.anchors_unknown += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reader;
+    use super::*;
+
+    /// What a text of events adds up to.
+    pub(super) fn trace(lines: &[String]) -> Trace {
+        let mut trace = Trace::default();
+        reader::read(lines.join("\n").as_bytes(), |event| trace.take(event)).unwrap();
+        trace
+    }
+
+    pub(super) fn load(pid: u32, tid: u32, depth: u32, rest: &str) -> String {
+        format!(
+            r#"{{"e":"load","pid":{pid},"tid":{tid},"t":100,"wall":10,"cpu":8,"process_cpu":40,"entry":"f{depth}","depth":{depth},
+               "library":"OpenSSL 3","result":1,"certificates":144{rest}}}"#
+        )
+        .replace('\n', " ")
+    }
+
+    #[test]
+    fn only_outer_calls_are_added_up() {
+        let inner = load(1, 1, 1, r#","sources":[{"kind":"file","path":"/a.pem"}]"#);
+        let other = load(1, 2, 0, r#","sources":[{"kind":"memory"}]"#);
+        let outer = load(1, 1, 0, r#","sources":[{"kind":"default-directory","path":"/d"}]"#);
+        let trace = trace(&[inner, other, outer]);
+        assert_eq!((trace.totals.loads, trace.totals.certificates, trace.totals.cpu), (2, 288, 16));
+        assert_eq!(trace.totals.from_memory, 1);
+        // OpenSSL reads nothing of a directory when it is told of it.
+        assert_eq!(trace.read.iter().map(|source| source.path.clone().unwrap()).collect::<Vec<_>>(), ["/a.pem"]);
+        let with_inner: Vec<_> = trace.entries.all().map(|entry| entry.inner.len()).collect();
+        assert_eq!(with_inner, [0, 1], "the inner call belongs to the outer one of its thread");
+    }
+
+    #[test]
+    fn a_failed_call_counts_as_failed() {
+        let lines = [load(1, 1, 0, ""), load(1, 1, 0, "").replace("\"result\":1", "\"result\":0")];
+        assert_eq!(trace(&lines).totals.failed, 1);
+    }
+
+    #[test]
+    fn anchors_of_verified_chains_are_counted() {
+        let verify = |ok: bool, anchor: &str| format!(r#"{{"e":"verify","pid":1,"ok":{ok},"anchor":{anchor}}}"#);
+        let digest = |two: &str| format!("\"{}\"", two.repeat(32));
+        let lines = [
+            verify(true, &digest("AB")),
+            verify(true, &digest("ab")),
+            verify(false, &digest("cd")),
+            verify(true, "null"),
+            verify(true, "\"no digest\""),
+        ];
+        let trace = trace(&lines);
+        assert_eq!(trace.anchors, BTreeMap::from([("ab".repeat(32), 2)]));
+        assert_eq!((trace.totals.verifications, trace.totals.verified, trace.totals.anchors_unknown), (5, 4, 2));
+    }
+
+    #[test]
+    fn a_flood_of_names_is_bounded() {
+        let mut trace = Trace::default();
+        for number in 0..(entry::MAX as u32 + 10) {
+            let line = load(number, 1, 0, &format!(r#","sources":[{{"kind":"file","path":"/{number}"}}]"#));
+            reader::read(line.as_bytes(), |event| trace.take(event)).unwrap();
+        }
+        assert!(trace.not_listed);
+        assert_eq!(trace.entries.all().count(), entry::MAX);
+        assert_eq!(trace.totals.loads, entry::MAX as u64 + 10);
+    }
+}

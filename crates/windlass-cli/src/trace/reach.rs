@@ -1,0 +1,52 @@
+//! Why nothing was seen of a process that surely has TLS: its TLS is not in a library that can be stood in front of.
+
+use std::path::Path;
+
+use crate::processes::{Images, TlsKind, open_regular};
+
+/// The reason, if the executable itself tells one.
+pub fn out_of_reach(images: &mut Images, executable: &Path) -> Option<String> {
+    if is_java(executable) {
+        return Some(String::from("Java has TLS of its own, and reads its roots from its own key store (cacerts)"));
+    }
+    let linked_in = open_regular(executable).map(|file| images.of(&file).image.linked_in())?;
+    let names: Vec<_> = linked_in.into_iter().map(|(kind, version)| name(kind, version.as_deref())).collect();
+    (!names.is_empty()).then(|| {
+        format!("{} is part of the executable itself, so no library can stand in front of it", names.join(" and "))
+    })
+}
+
+fn name(kind: TlsKind, version: Option<&str>) -> String {
+    match (kind, version) {
+        (TlsKind::Go, Some(version)) => format!("Go's crypto/tls ({version})"),
+        (TlsKind::Go, None) => String::from("Go's crypto/tls"),
+        (kind, Some(version)) => format!("{} {version}", kind.name()),
+        (kind, None) => kind.name().to_owned(),
+    }
+}
+
+/// A launcher of the Java virtual machine, from JDK 9 on (JEP 220): `bin/java` beside `lib/server/libjvm.so`.
+fn is_java(executable: &Path) -> bool {
+    let home = executable.canonicalize().ok().and_then(|path| Some(path.parent()?.parent()?.to_path_buf()));
+    home.is_some_and(|home| home.join("lib/server/libjvm.so").is_file() || home.join("lib/libjli.so").is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_is_known_by_its_home() {
+        let home = tempfile::tempdir().unwrap();
+        let java = home.path().join("bin/java");
+        for directory in ["bin", "lib/server"] {
+            std::fs::create_dir_all(home.path().join(directory)).unwrap();
+        }
+        std::fs::write(&java, "").unwrap();
+        let mut images = Images::default();
+        assert_eq!(out_of_reach(&mut images, &java), None);
+        std::fs::write(home.path().join("lib/server/libjvm.so"), "").unwrap();
+        assert!(out_of_reach(&mut images, &java).is_some_and(|reason| reason.starts_with("Java")));
+        assert_eq!(out_of_reach(&mut images, Path::new("/dev/zero")), None);
+    }
+}

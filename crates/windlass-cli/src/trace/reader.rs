@@ -1,0 +1,106 @@
+//! Reading events line by line, in bounded memory whatever the file holds.
+
+use std::io::{self, BufRead, Read};
+
+use super::event::Event;
+
+/// Longer than any line that the library writes: a stack of 256 frames with as many script lines of 4 KiB each.
+const MAX_LINE: u64 = 2 << 20;
+
+/// How many lines there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Lines {
+    /// Events that were understood.
+    pub read: u64,
+    /// Lines that are no event: torn, damaged, or written by something else.
+    pub unreadable: u64,
+    /// Events of kinds that this version does not know.
+    pub unknown: u64,
+}
+
+/// Calls `each` with every event.
+pub fn read(mut lines: impl BufRead, mut each: impl FnMut(Event)) -> io::Result<Lines> {
+    let mut counts = Lines::default();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            return Ok(counts);
+        }
+        if line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE {
+            skip_line(&mut lines)?;
+            counts.unreadable += 1;
+            continue;
+        }
+        match serde_json::from_slice(&line) {
+            Ok(Event::Unknown) => counts.unknown += 1,
+            Ok(event) => {
+                counts.read += 1;
+                each(event);
+            }
+            Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Err(_) => counts.unreadable += 1,
+        }
+    }
+}
+
+fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = lines.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(buffer.len(), |end| end + 1);
+        lines.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(text: &[u8]) -> (Lines, Vec<Event>) {
+        let mut events = Vec::new();
+        (read(text, |event| events.push(event)).unwrap(), events)
+    }
+
+    #[test]
+    fn every_kind_of_event_is_read() {
+        let text = br#"{"e":"process","pid":1,"ppid":0,"t":5,"exe":"/usr/bin/x","args":["x","y"]}
+{"e":"module","pid":1,"id":0,"path":"/lib/x.so","build_id":null}
+{"e":"load","pid":1,"tid":1,"t":6,"wall":7,"cpu":8,"process_cpu":9,"entry":"f","depth":0,"library":"OpenSSL 3","sources":[{"kind":"memory","path":null}],"result":1,"certificates":144,"memory":-3,"store":"0x7f00","stack":[[0,16],[null,1]],"script":[{"file":"a.py","line":3,"function":"f"}]}
+{"e":"verify","pid":1,"tid":1,"t":0,"wall":0,"cpu":0,"ok":true,"store":"0x1","anchor":null}
+{"e":"connection","pid":1,"tid":1,"t":0,"wall":0,"cpu":0}
+{"e":"release","pid":1,"t":0,"store":"0x7f00"}
+{"e":"exit","pid":1,"t":0,"cpu":0,"max_rss":0}
+"#;
+        let (lines, events) = counts(text);
+        assert_eq!(lines, Lines { read: 7, unreadable: 0, unknown: 0 });
+        let Event::Load(load) = &events[2] else { panic!("{events:?}") };
+        assert_eq!((load.store, load.memory, load.stack.as_ref().map_or(0, Vec::len)), (Some(0x7f00), Some(-3), 2));
+    }
+
+    #[test]
+    fn what_is_no_event_is_counted_and_passed_over() {
+        let good = r#"{"e":"connection","pid":1}"#;
+        let deep = "[".repeat(100_000);
+        let wrong = [r#"{"e":"load","pid":1"#, r#"{"e":"release","pid":-1}"#, "\u{0}", r#"{"pid":1}"#, "7", &deep];
+        for wrong in wrong {
+            let (lines, events) = counts(format!("{good}\n{wrong}\n\n{good}").as_bytes());
+            assert_eq!((lines.read, lines.unreadable, events.len()), (2, 1, 2), "{wrong}");
+        }
+        assert_eq!(counts(b"{\"e\":\"later\",\"pid\":{}}").0, Lines { unknown: 1, ..Lines::default() });
+        assert_eq!(counts(b"{\"e\":\"exit\",\"pid\":1,\"x\":\"\xff\"}\n").0.unreadable, 1);
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_memory() {
+        let endless = io::repeat(b'x').take(MAX_LINE * 5 + 17);
+        let text = io::BufReader::new(endless.chain(&b"\n{\"e\":\"exit\",\"pid\":1}\n"[..]));
+        assert_eq!(read(text, |_| {}).unwrap(), Lines { read: 1, unreadable: 1, unknown: 0 });
+    }
+}

@@ -1,0 +1,308 @@
+//! `windlass doctor` as a command: its output, its exit statuses, its documents. What each check finds is tested beside the check.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use common::{assert_documented, fixture, windlass};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+/// An image with one certificate, as bundle and in a hashed directory.
+struct Image(tempfile::TempDir);
+
+impl Image {
+    fn healthy() -> Image {
+        let image = Image(tempfile::tempdir().unwrap());
+        for directory in ["etc/ssl/certs", "usr/lib/ssl"] {
+            std::fs::create_dir_all(image.0.path().join(directory)).unwrap();
+        }
+        symlink("/etc/ssl/certs", image.path("usr/lib/ssl/certs")).unwrap();
+        std::fs::copy(fixture("rsa.pem"), image.path("etc/ssl/certs/rsa.pem")).unwrap();
+        std::fs::copy(fixture("rsa.pem"), image.path("etc/ssl/certs/ca-certificates.crt")).unwrap();
+        let hash = common::listing_of(&fixture("rsa.pem"))["anchors"][0]["subject_hash"].as_str().unwrap().to_owned();
+        symlink("rsa.pem", image.path(&format!("etc/ssl/certs/{hash}.0"))).unwrap();
+        image
+    }
+
+    fn path(&self, inside: &str) -> std::path::PathBuf {
+        self.0.path().join(inside)
+    }
+
+    /// A warning: OpenSSL reads the bundle too.
+    fn with_warning(self) -> Image {
+        symlink("/etc/ssl/certs/ca-certificates.crt", self.path("usr/lib/ssl/cert.pem")).unwrap();
+        self
+    }
+
+    /// An error: the bundle ends in a bad block.
+    fn with_error(self) -> Image {
+        let text = std::fs::read_to_string(fixture("rsa.pem")).unwrap() + "-----BEGIN CERTIFICATE-----\n";
+        std::fs::write(self.path("etc/ssl/certs/ca-certificates.crt"), text).unwrap();
+        self
+    }
+
+    fn doctor(&self, arguments: &[&str]) -> assert_cmd::Command {
+        let mut command = windlass();
+        command.arg("doctor").arg("--root").arg(self.0.path()).args(arguments);
+        command
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.doctor(arguments).output().unwrap();
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+fn text(arguments: &[&str]) -> String {
+    let assert = windlass().args(arguments).assert().success().stderr("");
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// The names of all checks.
+fn checks() -> Vec<String> {
+    let list: Value = serde_json::from_str(&text(&["doctor", "--list", "--json"])).unwrap();
+    assert_eq!(list["schema"], 1);
+    list["checks"].as_array().unwrap().iter().map(|check| check["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_exit_status_tells_the_worst() {
+    Image::healthy().doctor(&[]).assert().code(0).stdout(contains("0 errors, 0 warnings"));
+    Image::healthy().with_warning().doctor(&[]).assert().code(7).stdout(contains("warning double-load"));
+    Image::healthy().with_warning().with_error().doctor(&[]).assert().code(8).stdout(contains("error bundle-dropped"));
+    // Notes do not count.
+    let image = Image::healthy();
+    std::fs::copy(fixture("doctor/leaf.pem"), image.path("etc/ssl/certs/leaf.pem")).unwrap();
+    std::fs::write(
+        image.path("etc/ssl/certs/ca-certificates.crt"),
+        ["rsa.pem", "doctor/leaf.pem"].map(|name| std::fs::read_to_string(fixture(name)).unwrap()).concat(),
+    )
+    .unwrap();
+    image.doctor(&["--check", "not-ca"]).assert().code(0).stdout(contains("note not-ca"));
+}
+
+#[test]
+fn what_can_not_be_looked_at_has_a_status_of_its_own() {
+    let image = Image::healthy();
+    // A sparse file, larger than what is read.
+    std::fs::File::create(image.path("etc/ssl/certs/ca-certificates.crt")).unwrap().set_len(1 << 30).unwrap();
+    let report = image.json(&["--json", "--check", "expired"]);
+    assert_eq!(report["not_seen"][0]["path"], "/etc/ssl/certs/ca-certificates.crt");
+    assert_eq!(report["not_seen"][0]["why"], "larger than 64 MiB");
+    image.doctor(&["--check", "expired"]).assert().code(9).stdout(contains("1 thing could not be looked at"));
+}
+
+#[test]
+fn a_wrong_command_line_is_2() {
+    windlass()
+        .args(["doctor", "--check", "no-such"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("double-load, bundle-differs, "));
+    windlass()
+        .args(["doctor", "--explain", "no-such"])
+        .assert()
+        .code(2)
+        .stderr(contains("double-load, bundle-differs, "));
+    windlass().args(["doctor", "--json", "--sarif"]).assert().code(2);
+    windlass().args(["doctor", "--list", "--check", "expired"]).assert().code(2);
+    windlass()
+        .args(["doctor", "--root", "/nonexistent"])
+        .assert()
+        .code(1)
+        .stderr(contains("cannot look into --root /nonexistent"));
+}
+
+#[test]
+fn only_the_named_checks_run() {
+    let image = Image::healthy().with_warning().with_error();
+    let report = image.json(&["--json", "--check", "expired", "--check", "double-load", "--check", "expired"]);
+    let ids: Vec<_> = report["checks"].as_array().unwrap().iter().map(|check| check["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["double-load", "expired"]);
+    assert_eq!(report["summary"]["checks"], 2);
+    assert_eq!(report["summary"]["errors"], 0);
+}
+
+#[test]
+fn costs_are_measured_unless_that_is_switched_off() {
+    let image = Image::healthy().with_warning();
+    let cost = |arguments: &[&str]| image.json(arguments)["checks"][0]["findings"][0]["cost"].clone();
+    assert!(cost(&["--json", "--check", "double-load", "--no-measure"]).is_null());
+    let measured = cost(&["--json", "--check", "double-load"]);
+    assert!(measured["nanoseconds"].as_u64().unwrap() > 0 && measured["runs"].as_u64().unwrap() >= 3, "{measured}");
+    assert_eq!(measured["per"], "context");
+    assert!(measured["library"].as_str().unwrap().starts_with("OpenSSL "), "{measured}");
+    image.doctor(&["--check", "double-load"]).assert().stdout(contains("cost:   measured: "));
+    image.doctor(&["--check", "double-load", "--no-measure"]).assert().stdout(contains("cost:").not());
+}
+
+#[test]
+fn all_fields_of_the_json_are_documented() {
+    let report = Image::healthy().with_warning().json(&["--json"]);
+    assert_eq!(report["schema"], 1);
+    let checks = report["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["id"] == "double-load").unwrap();
+    let finding = &found["findings"][0];
+    let image = Image::healthy();
+    std::fs::File::create(image.path("etc/ssl/certs/ca-certificates.crt")).unwrap().set_len(1 << 30).unwrap();
+    let not_seen = &image.json(&["--json"])["not_seen"][0].clone();
+    assert_documented(&["doctor"], &[&report, &report["summary"], found, finding, &finding["cost"], not_seen]);
+}
+
+#[test]
+fn what_strangers_wrote_does_not_reach_the_terminal() {
+    let image = Image::healthy();
+    let name = "etc/ssl/certs/\u{1b}[31mred.pem";
+    symlink("/nonexistent", image.path(name)).unwrap();
+    let output = image.doctor(&["--check", "dangling-links"]).output().unwrap();
+    let output = String::from_utf8(output.stdout).unwrap();
+    assert!(!output.contains('\u{1b}') && output.contains("\\u{1b}[31mred.pem -> /nonexistent"), "{output}");
+}
+
+#[test]
+fn hostile_files_are_survived() {
+    let image = Image::healthy();
+    let certs = |name: &str| image.path(&format!("etc/ssl/certs/{name}"));
+    std::fs::write(certs("00000000.0"), vec![0_u8; 1 << 20]).unwrap();
+    std::fs::write(certs("00000001.0"), "-----BEGIN CERTIFICATE-----\n".repeat(20_000)).unwrap();
+    std::fs::create_dir(certs("00000002.0")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(certs("00000003.0")).status().unwrap();
+    assert!(made.success());
+    symlink("../../../../../../../etc/passwd", certs("00000004.0")).unwrap();
+    symlink("/dev/zero", certs("00000005.0")).unwrap();
+    // Certificates cut short at every place that matters, and bytes of them changed.
+    let pem = std::fs::read_to_string(fixture("rsa.pem")).unwrap();
+    let body: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    for (number, length) in (4..body.len()).step_by(76).enumerate() {
+        let cut = &body[..length / 4 * 4];
+        std::fs::write(
+            certs(&format!("1{number:07x}.0")),
+            format!("-----BEGIN CERTIFICATE-----\n{cut}\n-----END CERTIFICATE-----\n"),
+        )
+        .unwrap();
+        let mut changed = body.clone();
+        changed.replace_range(length..=length, if &body[length..=length] == "A" { "B" } else { "A" });
+        std::fs::write(
+            certs(&format!("2{number:07x}.0")),
+            format!("-----BEGIN CERTIFICATE-----\n{changed}\n-----END CERTIFICATE-----\n"),
+        )
+        .unwrap();
+    }
+    let report = image.json(&["--json"]);
+    assert!(report["summary"]["warnings"].as_u64().unwrap() > 0);
+    image.doctor(&[]).assert().code(7).stderr("");
+}
+
+#[test]
+fn every_check_explains_itself_and_is_in_the_documentation() {
+    let documentation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/doctor.md");
+    let documentation = std::fs::read_to_string(documentation).unwrap();
+    let rows = documentation.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let documented: BTreeSet<String> = rows.map(|(id, _)| id.to_owned()).collect();
+    let checks = checks();
+    assert_eq!(
+        documented,
+        checks.iter().cloned().collect::<BTreeSet<_>>(),
+        "docs/doctor.md lists other checks than there are"
+    );
+    let list = text(&["doctor", "--list"]);
+    for id in &checks {
+        assert!(list.lines().any(|line| line.starts_with(&format!("{id} "))), "{id}");
+        let explanation = text(&["doctor", "--explain", id]);
+        assert!(explanation.starts_with(&format!("{id} (")) && explanation.lines().count() > 4, "{explanation}");
+        // Title and severity in the documentation are those of the check.
+        let title = explanation
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.is_empty())
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join(" ");
+        let severity = explanation.split(['(', ')']).nth(1).unwrap();
+        assert!(
+            documentation.contains(&format!("| `{id}` | {severity} | {title} |")),
+            "| `{id}` | {severity} | {title} |"
+        );
+    }
+}
+
+/// On this machine's own files, with `openssl` as the judge: how many certificates of the bundle have expired, and which names of
+/// the directory are not the hash of what they lead to.
+#[test]
+fn the_word_about_this_machine_is_that_of_openssl() {
+    let openssl = |arguments: &[&str], path: &Path| {
+        let output = std::process::Command::new("openssl")
+            .arg("x509")
+            .arg("-noout")
+            .args(arguments)
+            .arg("-in")
+            .arg(path)
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let report = windlass()
+        .args(["doctor", "--json", "--no-measure", "--check", "expired", "--check", "hash-link-stale"])
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let told = |check: &str, path: &str| -> usize {
+        let checks = report["checks"].as_array().unwrap();
+        let findings = checks.iter().find(|found| found["id"] == check).unwrap()["findings"].as_array().unwrap();
+        let findings = findings.iter().filter(|finding| finding["path"] == path);
+        findings.map(|finding| finding["facts"].as_array().unwrap().len()).sum()
+    };
+    let directory = Path::new("/etc/ssl/certs");
+    let text = std::fs::read_to_string(directory.join("ca-certificates.crt")).expect("package ca-certificates");
+    let part = tempfile::NamedTempFile::new().unwrap();
+    let mut expired = 0;
+    for block in text.split_inclusive("-----END CERTIFICATE-----").filter(|block| block.contains("BEGIN CERTIFICATE")) {
+        std::fs::write(part.path(), block).unwrap();
+        expired += usize::from(!openssl(&["-checkend", "0"], part.path()).0);
+    }
+    assert_eq!(told("expired", "/etc/ssl/certs/ca-certificates.crt"), expired);
+    let mut stale = 0;
+    for entry in directory.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let Some((hash, number)) = name.split_once('.').filter(|(hash, _)| hash.len() == 8) else { continue };
+        if number.parse::<u32>().is_ok() && path.exists() {
+            stale += usize::from(!openssl(&["-hash", "-subject_hash_old"], &path).1.lines().any(|line| line == hash));
+        }
+    }
+    assert_eq!(told("hash-link-stale", "/etc/ssl/certs"), stale);
+}
+
+/// The examples of the manual page, as they stand there. `--root /mnt/image` is given an image, `>` a file.
+#[test]
+fn the_examples_of_the_manual_page_run() {
+    let page = text(&["man", "doctor"]);
+    assert!(page.contains(".SH \"EXIT STATUS\"") && page.contains("the worst finding is a warning"));
+    let help = text(&["doctor", "--help"]);
+    let examples = help.split("Examples:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let image = Image::healthy();
+    let directory = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    for example in examples.lines() {
+        let roff = example.trim().replace('-', "\\-");
+        assert!(page.contains(&roff), "{roff}");
+        let line = example.trim().replace("/mnt/image", image.0.path().to_str().unwrap());
+        let line = line.replacen("windlass", env!("CARGO_BIN_EXE_windlass"), 1);
+        let mut shell = std::process::Command::new("sh");
+        common::clean_environment(&mut shell);
+        let output = shell.arg("-c").arg(&line).current_dir(directory.path()).output().unwrap();
+        // What it finds is the machine's own.
+        assert!(matches!(output.status.code(), Some(0 | 7 | 8 | 9)), "{line}: {output:?}");
+        assert!(output.stderr.is_empty(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        count += 1;
+    }
+    assert!(count >= 6, "{examples}");
+    let log = std::fs::read(directory.path().join("windlass.sarif")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&log).unwrap()["version"], "2.1.0");
+}

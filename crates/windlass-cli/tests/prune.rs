@@ -1,0 +1,362 @@
+//! `windlass prune` as a command: what it shows, asks and ends with, and what OpenSSL finds afterwards. What it does to a file
+//! system is tested after each single change in src/prune/tests.rs.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{assert_documented, fixture, std_windlass, windlass};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+struct Scene {
+    directory: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        Scene { directory: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(name)
+    }
+
+    /// The command with a directory of backups of its own.
+    fn prune(&self, arguments: &[&str]) -> assert_cmd::assert::Assert {
+        windlass().arg("prune").arg("--backups").arg(self.path("backups")).args(arguments).assert()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let assert = self.prune(&[&["--json"], arguments].concat()).success();
+        serde_json::from_slice(&assert.get_output().stdout).unwrap()
+    }
+}
+
+fn openssl(arguments: &[&str]) {
+    let output = Command::new("openssl").args(arguments).output().expect("openssl");
+    assert!(output.status.success(), "openssl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Type, mode, time and content of all in a directory.
+fn state(directory: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: PathBuf| {
+        let metadata = path.symlink_metadata().unwrap();
+        let link = fs::read_link(&path).map(|target| target.into_os_string().into_encoded_bytes());
+        let content = link.or_else(|_| fs::read(&path)).unwrap();
+        (path, (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), content))
+    };
+    entries.map(of).collect()
+}
+
+/// A hashed directory with one expired certificate and two that are valid.
+fn hashed(scene: &Scene) -> PathBuf {
+    let store = scene.path("certs");
+    fs::create_dir(&store).unwrap();
+    for name in ["expired.pem", "rsa.pem", "p384.pem"] {
+        fs::copy(fixture(name), store.join(name)).unwrap();
+    }
+    openssl(&["rehash", store.to_str().unwrap()]);
+    store
+}
+
+#[test]
+fn the_plan_is_shown_and_nothing_done_without_consent() {
+    let scene = Scene::new();
+    let store = hashed(&scene);
+    let before = state(&store);
+    let text = store.to_str().unwrap();
+    let row = contains("43aeb4b8.0   Expired Root  expired on 2010-01-01");
+    let head = contains(format!("{text} (hashed directory): 2 to go, 2 certificates stay\n"));
+    scene.prune(&["--dry-run", text]).success().stderr("").stdout(head.and(row).and(contains("Go ahead?").not()));
+    let refused = contains("can't ask, and nothing was done: standard input is no terminal")
+        .and(contains("windlass prune --yes, with the same options"));
+    scene.prune(&[text]).code(1).stderr(refused);
+    scene.prune(&["--json", text]).code(1).stderr(contains("--json leaves no place for a question"));
+    assert!(state(&store) == before && !scene.path("backups").exists());
+    scene.prune(&["--undo"]).success().stdout("Nothing to undo: there is no backup.\n");
+    scene.prune(&["--undo=none"]).code(1).stderr(contains("no such backup"));
+    scene.prune(&["--list"]).success().stdout(contains("No backups in "));
+    scene.prune(&["--undo", "--list"]).code(2);
+    scene.prune(&[scene.path("nowhere").to_str().unwrap()]).code(1).stderr(contains("can't use "));
+}
+
+#[test]
+fn what_goes_comes_back() {
+    let scene = Scene::new();
+    let store = hashed(&scene);
+    let before = state(&store);
+    let text = store.to_str().unwrap();
+    scene.prune(&["--yes", text]).success().stderr("").stdout(contains("Done: 2 moved to ").and(contains("--undo=")));
+    assert_eq!(state(&store).len(), 4);
+    scene.prune(&["--yes", text]).success().stdout("Nothing to do: nothing in the one directory is superfluous.\n");
+    let list = scene.json(&["--list"]);
+    let backup = &list["backups"][0];
+    assert_eq!((backup["finished"].as_bool(), backup["entries"].as_array().unwrap().len()), (Some(true), 2));
+    assert_eq!(backup["entries"][1]["name"], "expired.pem");
+    let name = backup["name"].as_str().unwrap();
+    let undo = scene.json(&["--dry-run", &format!("--undo={name}")]);
+    assert_eq!((undo["backup"].as_str(), undo["steps"][0]["what"].as_str()), (Some(name), Some("put back")));
+    let help = ["prune"];
+    assert_documented(
+        &help,
+        &[&list, backup, &backup["entries"][0], &backup["entries"][0]["seen"], &undo, &undo["steps"][0]],
+    );
+    scene.prune(&["--undo"]).code(1).stderr(contains("windlass prune --undo --yes"));
+    scene.prune(&["--undo", "--yes"]).success().stdout(contains("put back").and(contains("Done.\n")));
+    assert_eq!(state(&store), before);
+    let plan = scene.json(&["--dry-run", text]);
+    assert_eq!((plan["schema"].as_u64(), plan["dry_run"].as_bool()), (Some(1), Some(true)));
+    let shown = &plan["stores"][0];
+    assert_eq!((shown["kind"].as_str(), shown["kept"].as_u64()), (Some("hashed-directory"), Some(2)));
+    assert_documented(&help, &[&plan, shown, &shown["items"][0]]);
+}
+
+/// A self-signed authority of that subject and time, and its key.
+fn authority(scene: &Scene, name: &str, from: &str, until: &str) -> PathBuf {
+    let (certificate, key) = (scene.path(&format!("{name}.pem")), scene.path(&format!("{name}.key")));
+    let (index, configuration) = (scene.path(&format!("{name}.index")), scene.path(&format!("{name}.cnf")));
+    fs::write(&index, "").unwrap();
+    let text = format!(
+        "[ca]\ndefault_ca=d\n[d]\ndatabase={}\nnew_certs_dir={}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nunique_subject=no\n\
+         x509_extensions=e\n[p]\ncommonName=supplied\n[e]\nbasicConstraints=critical,CA:true\n",
+        index.display(),
+        scene.path("").display()
+    );
+    fs::write(&configuration, text).unwrap();
+    let request = scene.path("request");
+    let (request, key, certificate_text) =
+        (request.to_str().unwrap(), key.to_str().unwrap(), certificate.to_str().unwrap());
+    let new = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=Shared"];
+    openssl(&[&new[..], &["-keyout", key, "-out", request]].concat());
+    let sign = ["ca", "-batch", "-notext", "-selfsign", "-config", configuration.to_str().unwrap(), "-keyfile", key];
+    openssl(&[&sign[..], &["-in", request, "-startdate", from, "-enddate", until, "-out", certificate_text]].concat());
+    certificate
+}
+
+/// OpenSSL asks for hash.0, hash.1, … up to the first that is missing: when hash.0 goes, hash.1 has to take its place.
+#[test]
+fn openssl_still_finds_what_stood_behind() {
+    let scene = Scene::new();
+    let store = scene.path("certs");
+    fs::create_dir(&store).unwrap();
+    let old = authority(&scene, "old", "20000101000000Z", "20100101000000Z");
+    let new = authority(&scene, "new", "20200101000000Z", "20991231235959Z");
+    let leaf = scene.path("leaf.pem");
+    let request = scene.path("leaf.csr");
+    let new_key = scene.path("new.key");
+    let arguments = [
+        "req",
+        "-new",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-subj",
+        "/CN=leaf",
+        "-keyout",
+        "/dev/null",
+    ];
+    openssl(&[&arguments[..], &["-out", request.to_str().unwrap()]].concat());
+    let files = [&request, &new, &new_key, &leaf].map(|path| path.to_str().unwrap());
+    openssl(&["x509", "-req", "-days", "10", "-in", files[0], "-CA", files[1], "-CAkey", files[2], "-out", files[3]]);
+    let hash = Command::new("openssl").args(["x509", "-noout", "-subject_hash", "-in", files[1]]).output().unwrap();
+    let hash = String::from_utf8(hash.stdout).unwrap().trim().to_owned();
+    for (number, file) in [&old, &new].into_iter().enumerate() {
+        let name = format!("authority{number}.pem");
+        fs::copy(file, store.join(&name)).unwrap();
+        symlink(&name, store.join(format!("{hash}.{number}"))).unwrap();
+    }
+    let verify = || {
+        let mut command = Command::new("openssl");
+        command.args(["verify", "-no-CAfile", "-no-CAstore", "-CApath", store.to_str().unwrap(), files[3]]);
+        command.output().unwrap().status.success()
+    };
+    let before = state(&store);
+    assert!(verify(), "before");
+    // Without closing the row OpenSSL would find nothing: the test can fail.
+    fs::rename(store.join(format!("{hash}.0")), scene.path("aside")).unwrap();
+    assert!(!verify(), "with a gap");
+    fs::rename(scene.path("aside"), store.join(format!("{hash}.0"))).unwrap();
+
+    scene.prune(&["--yes", store.to_str().unwrap()]).success().stdout(contains("2 to go, 1 certificate stays"));
+    assert_eq!(fs::read_link(store.join(format!("{hash}.0"))).unwrap(), Path::new("authority1.pem"));
+    assert!(!store.join(format!("{hash}.1")).exists() && verify(), "after");
+    scene.prune(&["--undo", "--yes"]).success();
+    assert!(state(&store) == before && verify(), "undone");
+}
+
+fn pfx(path: &Path, certificate: &Path) {
+    let (path, certificate) = (path.to_str().unwrap(), certificate.to_str().unwrap());
+    openssl(&[
+        "pkcs12",
+        "-export",
+        "-nokeys",
+        "-certpbe",
+        "PBE-SHA1-3DES",
+        "-passout",
+        "pass:",
+        "-in",
+        certificate,
+        "-out",
+        path,
+    ]);
+}
+
+#[test]
+fn stores_of_dotnet() {
+    let scene = Scene::new();
+    let stores = scene.path(".dotnet/corefx/cryptography/x509stores");
+    for name in ["my", "root"] {
+        fs::create_dir_all(stores.join(name)).unwrap();
+    }
+    let localhost = |name: &str| {
+        let file = scene.path(name);
+        let new =
+            ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "/dev/null"];
+        openssl(&[&new[..], &["-subj", "/CN=localhost", "-days", "30", "-out", file.to_str().unwrap()]].concat());
+        file
+    };
+    pfx(&stores.join("root/A.pfx"), &fixture("rsa.pem"));
+    pfx(&stores.join("root/A.1.pfx"), &fixture("rsa.pem"));
+    pfx(&stores.join("root/B.pfx"), &fixture("expired.pem"));
+    pfx(&stores.join("my/C.pfx"), &localhost("localhost.pem"));
+    fs::write(stores.join("my/D.pfx"), "no PKCS#12").unwrap();
+    symlink("gone", stores.join("my/E.pfx")).unwrap();
+    let before = [state(&stores.join("my")), state(&stores.join("root"))];
+    let items = |arguments: &[&str]| {
+        let plan = scene.json(&[arguments, &["--dry-run", stores.to_str().unwrap()]].concat());
+        let stores = plan["stores"].as_array().unwrap().clone();
+        let items = stores.iter().flat_map(|store| store["items"].as_array().unwrap().clone());
+        (items.map(|item| item["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>(), plan)
+    };
+    let (names, plan) = items(&[]);
+    assert_eq!(names, ["E.pfx", "A.1.pfx", "B.pfx"], "a valid test certificate, alone, stays");
+    assert!(plan["notes"][0]["what"].as_str().unwrap().starts_with("1 files in it can't be read"), "{plan}");
+    assert_eq!(items(&["--tests"]).0, ["C.pfx", "E.pfx", "A.1.pfx", "B.pfx"]);
+    scene.prune(&["--yes", "--tests", stores.to_str().unwrap()]).success();
+    assert_eq!((state(&stores.join("my")).len(), state(&stores.join("root")).len()), (1, 1));
+    scene.prune(&["--undo", "--yes"]).success();
+    assert_eq!([state(&stores.join("my")), state(&stores.join("root"))], before);
+}
+
+/// A kill at any moment leaves what can be undone. It is tried until one came in the middle.
+#[test]
+fn a_killed_prune_is_undone_to_the_byte() {
+    for _ in 0..50 {
+        let scene = Scene::new();
+        let store = scene.path("certs");
+        fs::create_dir(&store).unwrap();
+        fs::copy(fixture("rsa.pem"), store.join("5a3b3f4e.0")).unwrap();
+        for number in 0..3000 {
+            symlink("gone", store.join(format!("{number:08x}.pem"))).unwrap();
+        }
+        let before = state(&store);
+        let backups = scene.path("backups");
+        let mut command = std_windlass();
+        command.args(["prune", "--yes", "--backups"]).arg(&backups).arg(&store);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let has_moved = || {
+            let backup = fs::read_dir(&backups).ok()?.next()?.ok()?.path();
+            backup.join("000000").symlink_metadata().ok()
+        };
+        common::eventually("the first move", || has_moved().is_some() || child.try_wait().unwrap().is_some());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let list = scene.json(&["--list"]);
+        let (left, finished) = (state(&store).len(), list["backups"][0]["finished"].as_bool().unwrap());
+        scene.prune(&["--undo", "--yes"]).success().stderr("");
+        assert_eq!(state(&store), before);
+        if !finished && left > 1 {
+            return;
+        }
+    }
+    panic!("no kill came in the middle");
+}
+
+/// Where the record can't be written, nothing is moved.
+#[test]
+fn a_full_disk_changes_nothing() {
+    let scene = Scene::new();
+    let store = hashed(&scene);
+    let before = state(&store);
+    // A file may have so few bytes that the record does not fit.
+    let mut command = Command::new("sh");
+    common::clean_environment(&mut command);
+    command.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_windlass"),
+        "prune",
+        "--yes",
+        "--backups",
+    ]);
+    let output = command.arg(scene.path("backups")).arg(&store).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("can't write a backup below "), "{error}");
+    assert_eq!(state(&store), before);
+    assert_eq!(fs::read_dir(scene.path("backups")).unwrap().count(), 0, "nothing is left behind");
+}
+
+/// The examples of the manual page, as a user with a home of one's own.
+#[test]
+fn the_examples_of_the_manual_page_work() {
+    let scene = Scene::new();
+    let home = scene.path("home");
+    let store = home.join(".dotnet/corefx/cryptography/x509stores/root");
+    fs::create_dir_all(&store).unwrap();
+    pfx(&store.join("A.pfx"), &fixture("rsa.pem"));
+    pfx(&store.join("B.pfx"), &fixture("expired.pem"));
+    let program = scene.path("windlass");
+    common::copy_program(env!("CARGO_BIN_EXE_windlass"), &program);
+    let before = state(&store);
+    // Root would prune this machine: the examples run as nobody.
+    if common::is_root() {
+        for path in [scene.path(""), program.clone()] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let owned = Command::new("chown").args(["-R", "65534:65534"]).arg(&home).status().unwrap();
+        assert!(owned.success());
+    }
+    let page = windlass().args(["man", "prune"]).assert().success().get_output().stdout.clone();
+    let page = String::from_utf8(page).unwrap();
+    let lines = page.lines().filter_map(|line| line.strip_prefix("\\&  windlass prune"));
+    let examples: Vec<_> = lines.map(|line| format!("windlass prune{}", line.replace("\\-", "-"))).collect();
+    assert_eq!(examples.len(), 5, "{examples:?}");
+    let run = |line: &str| {
+        let mut command = Command::new("sh");
+        command.env_clear().env("HOME", &home).env("PATH", format!("{}:/usr/bin:/bin", scene.path("").display()));
+        command.args(["-c", line.split("   ").next().unwrap()]).stdin(Stdio::null()).current_dir("/");
+        if common::is_root() {
+            command.uid(65534).gid(65534);
+        }
+        command.output().unwrap()
+    };
+    for example in &examples {
+        let output = run(example);
+        let text = format!(
+            "{example}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        // It asks, and nobody is there.
+        let asks = example.starts_with("windlass prune   ");
+        assert_eq!(output.status.code(), Some(i32::from(asks)), "{text}");
+        if example.contains("--list") {
+            assert!(run("windlass prune --yes").status.success());
+            assert_eq!(state(&store).len(), 1, "so that the next example has something to undo");
+        }
+    }
+    assert_eq!(state(&store), before, "undone by the example");
+    let backups = home.join(".local/share/windlass/pruned");
+    assert_eq!(fs::read_dir(&backups).unwrap().count(), 0);
+}

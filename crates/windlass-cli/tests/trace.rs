@@ -1,0 +1,183 @@
+//! `windlass trace`, with a library in place of the tracing one that hands in events of a file. Real programs: tests/trace.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use common::{compile, windlass};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+/// Appends the file that EVENTS names to the one that WINDLASS_TRACE names, in every process that loads it.
+const HANDS_IN: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void hand_in(void) {
+    FILE *from = fopen(getenv("EVENTS"), "r"), *to = fopen(getenv("WINDLASS_TRACE"), "a");
+    for (int byte; (byte = getc(from)) != EOF;) putc(byte, to);
+    fclose(from); fclose(to);
+}
+"#;
+
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hands-in.{}.so", std::process::id()));
+        compile(HANDS_IN, &path, &["-shared", "-fPIC"]);
+        path
+    })
+}
+
+/// What was found in `events`: the report as text, as JSON, and as a page.
+fn report(events: impl AsRef<[u8]>) -> (String, Value, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    std::fs::write(file("events"), events).unwrap();
+    let mut command = windlass();
+    command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", file("events"));
+    command.arg("trace").arg("--json").arg(file("json")).arg("--html").arg(file("html")).args(["--", "true"]);
+    let assert = command.assert().success().stdout("");
+    let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    let json = std::fs::read(file("json")).unwrap();
+    (text, serde_json::from_slice(&json).unwrap(), std::fs::read_to_string(file("html")).unwrap())
+}
+
+fn load(rest: &str) -> String {
+    format!(
+        r#"{{"e":"load","pid":7,"tid":7,"t":5,"wall":20000000,"cpu":15000000,"process_cpu":60000000,"entry":"F","depth":0,"library":"OpenSSL 3","sources":[{{"kind":"file","path":"/no/such.pem"}}],"result":1,"parsed":144,"certificates":140,"memory":891289,"store":"0x10"{rest}}}
+"#
+    )
+}
+
+#[test]
+fn the_text_says_what_the_events_say() {
+    let process = "{\"e\":\"process\",\"pid\":7,\"ppid\":1,\"t\":1,\"exe\":\"/opt/none/app\",\"args\":[\"app\"]}\n";
+    let script = r#","script":[{"file":"/a/app.py","line":3,"function":"f"}]"#;
+    let (text, json, _) =
+        report([process, &load(script), &load(script), "{\"e\":\"connection\",\"pid\":7}\n"].concat());
+    let start = "\
+windlass: 2 loads of CA certificates in 1 of 1 process took 40.0 ms (30.0 ms of CPU, 50 % of all CPU time)
+  288 certificates parsed; 0 of them ended a verified chain
+  1.7 MiB held by loaded stores at most at a time, 1.7 MiB never freed
+  1 connection, 0 verifications: 2 loads a connection
+
+ENTRY POINT  SOURCE        CALLS  CERTIFICATES     WALL      CPU  OF CPU
+F            /no/such.pem      2           288  40.0 ms  30.0 ms    50 %
+
+Call stacks that load, the most expensive first
+  40.0 ms in app: 2 calls, 288 certificates
+      F
+      f (/a/app.py:3)
+";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("/no/such.pem: entity not found"), "{text}");
+    assert_eq!((&json["schema"], &json["summary"]["loads"]), (&Value::from(1), &Value::from(2)));
+}
+
+#[test]
+fn hostile_events_are_counted_and_reach_nobody() {
+    let name = r#"\u001b[2J</script><img src=x>\u202e"#;
+    let exe = format!("{{\"e\":\"process\",\"pid\":7,\"exe\":\"/x/{name}\",\"args\":[\"{name}\"]}}\n");
+    let lines = [
+        exe,
+        load("").replace("\"F\"", &format!("\"{name}\"")).replace("/no/such.pem", &format!("/dev/zero/{name}")),
+        load("").replace("20000000", "18446744073709551615").replace("891289", "-9223372036854775808"),
+        load("").replace("20000000", "18446744073709551615").replace("\"t\":5", "\"t\":18446744073709551615"),
+        load(r#","stack":[[0,1],[9,18446744073709551615],[null,0]]"#),
+        String::from(
+            "{\"e\":\"module\",\"pid\":7,\"id\":0,\"path\":\"/dev/zero\"}\n{\"e\":\"module\",\"pid\":7,\"id\":1,\"path\":\"\"}\n",
+        ),
+        String::from(
+            "{\"e\":\"exit\",\"pid\":7,\"t\":0,\"cpu\":18446744073709551615,\"max_rss\":18446744073709551615}\n",
+        ),
+        String::from("{\"e\":\"verify\",\"pid\":7,\"ok\":true,\"anchor\":\"\\u001b\"}\n"),
+        String::from("{\"e\":\"load\",\"pid\":7,\"tid\"\n\u{0}\u{1}\n[[[[\n{\"e\":\"later\"}\n{\"e\":\"load\","),
+    ];
+    let (text, json, page) = report(lines.concat());
+    assert!(!text.contains(|character: char| character.is_control() && character != '\n'), "{text:?}");
+    assert!(!page.contains("<img") && page.matches("</script>").count() == 1 && !page.contains('\u{202e}'), "{page}");
+    assert_eq!((&json["events"]["unreadable"], &json["events"]["unknown"]), (&Value::from(4), &Value::from(1)));
+    assert!(text.contains("4 lines of the trace were torn or damaged"), "{text}");
+}
+
+#[test]
+fn a_long_trace_is_bounded() {
+    let mut events = String::new();
+    for number in 0..30_000 {
+        events.push_str(
+            &load("").replace("\"pid\":7", &format!("\"pid\":{}", number / 2)).replace("such", &number.to_string()),
+        );
+    }
+    let (text, json, page) = report(events);
+    assert_eq!(json["summary"]["loads"], 30_000);
+    assert!(json["entries"].as_array().unwrap().len() <= 4_000);
+    assert!(text.lines().count() < 100, "{text}");
+    assert!(page.len() < 8 << 20, "{} bytes", page.len());
+}
+
+#[test]
+fn every_field_of_the_json_is_documented() {
+    let (_, json, _) = report(
+        load(r#","script":[{"file":"a","line":1,"function":"f"}]"#) + &load("").replace("\"depth\":0", "\"depth\":1"),
+    );
+    let help = windlass().args(["trace", "--help"]).assert().success();
+    let help = String::from_utf8(help.get_output().stdout.clone()).unwrap();
+    fn names(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.keys().cloned());
+                fields.values().for_each(|value| names(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| names(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    names(&json, &mut found);
+    let words: Vec<_> = help.split(|character: char| !character.is_ascii_alphanumeric() && character != '_').collect();
+    for name in found {
+        assert!(words.contains(&name.as_str()), "{name} is not in the help");
+    }
+}
+
+#[test]
+fn the_program_ends_as_it_would() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = || {
+        let mut command = windlass();
+        command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", "/dev/null").arg("trace");
+        command
+    };
+    trace()
+        .args(["--", "sh", "-c", "echo out; echo err >&2; exit 7"])
+        .assert()
+        .code(7)
+        .stdout("out\n")
+        .stderr(contains("err\n"));
+    trace().args(["--", "no-such-program"]).assert().code(127).stderr(contains("no such program in PATH"));
+    trace().args(["--", "/etc/passwd"]).assert().code(126);
+    trace().args(["--compare=0", "true"]).assert().code(2);
+    let not_there = folder.path().join("none/page.html");
+    let ran = folder.path().join("ran");
+    trace()
+        .arg("--html")
+        .arg(&not_there)
+        .args(["--", "touch"])
+        .arg(&ran)
+        .assert()
+        .code(125)
+        .stderr(contains("page.html"));
+    assert!(!ran.exists(), "it is said before the program runs");
+}
+
+#[test]
+fn a_library_that_is_missing_is_said() {
+    windlass()
+        .env("WINDLASS_TRACE_LIBRARY", "/no/such/libwindlass_trace.so")
+        .args(["trace", "true"])
+        .assert()
+        .code(125)
+        .stderr(contains("tracing library /no/such/libwindlass_trace.so").and(contains("WINDLASS_TRACE_LIBRARY")));
+}

@@ -1,0 +1,113 @@
+//! Which descriptions make a statement for NSS, when several speak of one certificate.
+//!
+//! p11-kit makes one trust object for each description in turn, and each takes the place of those that its own search
+//! finds: those with its issuer, its serial number and its hash, as far as it has them (`replace_nss_trust_object`,
+//! trust/builder.c). Which of one file comes last depends on a hash table there. Here distrust is never replaced by anything
+//! else than distrust, and of one file the least trusting description counts: never more trust than there.
+
+use super::certificate::Parts;
+use super::description::{Description, Explicit, Sayings};
+
+/// An issuer and a serial number.
+pub(super) type Key<'a> = (&'a [u8], &'a [u8]);
+
+/// The keys by which the descriptions and statements of a source are found.
+pub(super) struct Finder<'a> {
+    pub said: &'a Sayings,
+    /// Numbers of all descriptions with this issuer and this serial number.
+    pub descriptions: &'a dyn Fn(Key<'_>) -> Vec<u32>,
+    /// The same, of statements that the source makes itself.
+    pub explicit: &'a dyn Fn(Key<'_>) -> Vec<u32>,
+}
+
+impl Finder<'_> {
+    /// For each description whether nothing follows from it.
+    pub fn silent_descriptions(&self) -> Box<[bool]> {
+        (0u32..).zip(&self.said.certificates).map(|(number, this)| self.is_silent(number, this)).collect()
+    }
+
+    /// For each description whether p11-kit may tell nothing of it, and so only what it takes away is told.
+    pub fn muted_descriptions(&self) -> Box<[bool]> {
+        let partial: Vec<&Description> = self.said.certificates.iter().filter(|said| is_partial(said)).collect();
+        let is_muted =
+            |this| issuer_and_serial(this).is_some_and(|key| partial.iter().any(|it| covers_as_partial(it, key)));
+        self.said.certificates.iter().map(is_muted).collect()
+    }
+
+    /// For each statement that the source makes whether it is told with a description's.
+    pub fn silent_explicit(&self, silent: &[bool]) -> Box<[bool]> {
+        let told = |explicit: &Explicit| {
+            let found = (self.descriptions)((&explicit.issuer, &explicit.serial));
+            found.into_iter().any(|number| {
+                let description = self.said.certificates.get(number as usize);
+                let is_told = !silent.get(number as usize).copied().unwrap_or(true);
+                // One that is about all certificates with its number is not told by what is about one of them.
+                is_told
+                    && description
+                        .is_some_and(|it| speaks_of(explicit, it) && (explicit.sha1.is_some() || it.der.is_none()))
+            })
+        };
+        self.said.explicit.iter().map(|explicit| !explicit.authoritative && told(explicit)).collect()
+    }
+
+    fn is_silent(&self, number: u32, this: &Description) -> bool {
+        // Nobody finds a statement without the two.
+        let known = issuer_and_serial(this).filter(|(issuer, serial)| !issuer.is_empty() && !serial.is_empty());
+        let Some(key) = known else { return true };
+        let mut stated = (self.explicit)(key).into_iter().filter_map(|n| self.said.explicit.get(n as usize));
+        if stated.any(|explicit| explicit.authoritative && speaks_of(explicit, this)) {
+            return true;
+        }
+        (self.descriptions)(key).into_iter().filter(|other| *other != number).any(|other| {
+            let there = self.said.certificates.get(other as usize);
+            there.is_some_and(|it| covers(it, this) && self.counts_before(other, it, number, this))
+        })
+    }
+
+    /// Whether the first of two descriptions of one certificate counts.
+    fn counts_before(&self, one: u32, it: &Description, other: u32, this: &Description) -> bool {
+        if it.distrusted != this.distrusted {
+            return it.distrusted;
+        }
+        if self.said.is_same_file(one, other) && it.trusted != this.trusted {
+            return !it.trusted;
+        }
+        one > other
+    }
+}
+
+/// Whether a statement is about this certificate; its issuer and serial number are the same.
+pub(super) fn speaks_of(explicit: &Explicit, description: &Description) -> bool {
+    let sha1 = || description.der.as_deref().map(|der| <[u8; 20]>::from(<sha1::Sha1 as sha1::Digest>::digest(der)));
+    explicit.sha1.is_none_or(|wanted| sha1().is_none_or(|sha1| sha1 == wanted))
+}
+
+/// Of what a certificate is, for those who ask by issuer and serial number. None if either is not known.
+pub(super) fn issuer_and_serial(description: &Description) -> Option<Key<'_>> {
+    match (&description.issuer, &description.serial) {
+        (Some(issuer), Some(serial)) => Some((issuer, serial)),
+        (issuer, serial) => {
+            let parts = Parts::read(description.der.as_deref()?).ok()?;
+            Some((issuer.as_deref().unwrap_or(parts.issuer), serial.as_deref().unwrap_or(parts.serial)))
+        }
+    }
+}
+
+/// Whether one description is of the other's certificate, too: one without a certificate is of all with its number.
+fn covers(one: &Description, other: &Description) -> bool {
+    one.der.is_none() || one.der == other.der
+}
+
+/// Whether only an issuer or only a serial number is known.
+fn is_partial(description: &Description) -> bool {
+    let has = |bytes: &Option<Box<[u8]>>| bytes.as_deref().is_some_and(|bytes| !bytes.is_empty());
+    description.der.is_none() && has(&description.issuer) != has(&description.serial)
+}
+
+/// p11-kit takes away the trust objects of everything before it that has the one thing that is known.
+fn covers_as_partial(stub: &Description, (issuer, serial): Key<'_>) -> bool {
+    let is = |known: &Option<Box<[u8]>>, value: &[u8]| {
+        known.as_deref().filter(|known| !known.is_empty()).is_none_or(|known| known == value)
+    };
+    is(&stub.issuer, issuer) && is(&stub.serial, serial)
+}

@@ -1,0 +1,184 @@
+"""Makes images with one fault each, with OpenSSL's own tools, and compares what `windlass doctor` says of them with what OpenSSL
+does: a certificate that the doctor calls lost must be refused by `openssl verify`, one that it does not must be accepted."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BAD_BLOCK = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
+
+def openssl(*arguments, ok=True):
+    done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True)
+    if ok and done.returncode:
+        raise RuntimeError(f"openssl {' '.join(map(str, arguments))}: {done.stderr}")
+    return done
+
+
+class Authorities:
+    """Two roots, a and b, and a server's certificate of each."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        for name in "ab":
+            key, root = directory / f"{name}.key", self.root(name)
+            curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+            openssl("req", "-x509", *curve, "-keyout", key, "-out", root, "-subj", f"/CN=Root {name}", "-days", "3650")
+            request = directory / f"{name}.csr"
+            openssl("req", *curve, "-keyout", directory / "leaf.key", "-out", request, "-subj", f"/CN=leaf of {name}")
+            openssl("x509", "-req", "-in", request, "-CA", root, "-CAkey", key, "-CAcreateserial", "-out", self.leaf(name), "-days", "3000")
+
+    def root(self, name):
+        return self.directory / f"{name}.pem"
+
+    def leaf(self, name):
+        return self.directory / f"leaf-{name}.pem"
+
+
+class Image:
+    """A healthy machine: both roots in a bundle, and in a directory that `openssl rehash` has hashed."""
+
+    def __init__(self, root, authorities):
+        self.root, self.authorities = root, authorities
+        self.certs = root / "etc/ssl/certs"
+        self.certs.mkdir(parents=True)
+        (root / "usr/lib/ssl").mkdir(parents=True)
+        (root / "usr/lib/ssl/certs").symlink_to("/etc/ssl/certs")
+        for name in "ab":
+            (self.certs / f"{name}.pem").write_bytes(authorities.root(name).read_bytes())
+        openssl("rehash", self.certs)
+        self.bundle = self.certs / "ca-certificates.crt"
+        self.write_bundle("ab")
+
+    def write_bundle(self, names, more=""):
+        self.bundle.write_text("".join(self.authorities.root(name).read_text() for name in names) + more)
+
+    def hash_link(self, name):
+        return self.certs / (openssl("x509", "-in", self.authorities.root(name), "-noout", "-hash").stdout.strip() + ".0")
+
+    def by_directory(self, name):
+        where = ["-no-CAfile", "-no-CAstore", "-CApath", self.certs]
+        return openssl("verify", *where, self.authorities.leaf(name), ok=False).returncode == 0
+
+    def by_bundle(self, name):
+        where = ["-no-CApath", "-no-CAstore", "-CAfile", self.bundle]
+        return openssl("verify", *where, self.authorities.leaf(name), ok=False).returncode == 0
+
+
+def link_missing(image):
+    image.hash_link("b").unlink()
+
+
+def link_stale(image):
+    image.hash_link("b").rename(image.certs / "01234567.0")
+
+
+def gap(image):
+    link = image.hash_link("b")
+    link.rename(link.with_suffix(".1"))
+
+
+def dangling(image):
+    (image.certs / "b.pem").unlink()
+
+
+def der_instead_of_pem(image):
+    openssl("x509", "-in", image.authorities.root("b"), "-outform", "DER", "-out", image.certs / "b.pem")
+
+
+def bad_block(image):
+    image.write_bundle("ab", BAD_BLOCK)
+
+
+def empty_bundle(image):
+    image.write_bundle("")
+
+
+def only_in_directory(image):
+    image.write_bundle("a")
+
+
+def only_in_bundle(image):
+    (image.certs / "b.pem").unlink()
+    openssl("rehash", image.certs)
+
+
+def duplicate(image):
+    image.write_bundle("abb")
+
+
+def both_default_paths(image):
+    (image.root / "usr/lib/ssl/cert.pem").symlink_to("/etc/ssl/certs/ca-certificates.crt")
+
+
+# The fault, the checks that find it, and whether OpenSSL still finds root b in the directory, and in the bundle.
+CASES = {
+    "healthy": (lambda image: None, set(), True, True),
+    "link-missing": (link_missing, {"hash-link-missing", "bundle-differs"}, False, True),
+    "link-stale": (link_stale, {"hash-link-stale", "hash-link-missing", "bundle-differs"}, False, True),
+    "gap": (gap, {"hash-gap", "hash-link-missing", "bundle-differs"}, False, True),
+    "dangling": (dangling, {"dangling-links", "bundle-differs"}, False, True),
+    "der": (der_instead_of_pem, {"unparsable-entry", "bundle-differs"}, False, True),
+    "bad-block": (bad_block, {"bundle-dropped"}, True, False),
+    "empty-bundle": (empty_bundle, {"bundle-dropped", "bundle-differs"}, True, False),
+    "only-in-directory": (only_in_directory, {"bundle-differs"}, True, False),
+    "only-in-bundle": (only_in_bundle, {"bundle-differs"}, False, True),
+    "duplicate": (duplicate, {"duplicates"}, True, True),
+    "double-load": (both_default_paths, {"double-load"}, True, True),
+}
+
+
+def opened_by_default_paths(image):
+    """The files that OpenSSL opens for one verification with these default paths, counted by strace."""
+    paths = [f"SSL_CERT_FILE={image.bundle}", f"SSL_CERT_DIR={image.certs}"]
+    command = ["strace", "-f", "-e", "trace=openat,open", "env", *paths, "openssl", "verify", str(image.authorities.leaf("b"))]
+    traced = subprocess.run(command, capture_output=True, text=True)
+    return [line for line in traced.stderr.splitlines() if str(image.certs) in line and "= -1" not in line]
+
+
+def run(windlass, fault, checks, in_directory, in_bundle, image):
+    fault(image)
+    report = subprocess.run([windlass, "doctor", "--root", image.root, "--json", "--no-measure"], capture_output=True, text=True)
+    if report.stderr:
+        return report.stderr
+    report = json.loads(report.stdout)
+    found = {check["id"] for check in report["checks"] if check["findings"]}
+    wrong = []
+    if found != checks:
+        wrong.append(f"found {sorted(found)}, not {sorted(checks)}")
+    for way, ours, theirs in [("directory", in_directory, image.by_directory("b")), ("bundle", in_bundle, image.by_bundle("b"))]:
+        if ours != theirs:
+            wrong.append(f"OpenSSL {'finds' if theirs else 'does not find'} the root by the {way}")
+    if not image.by_directory("a"):
+        wrong.append("the other root is lost too")
+    if "double-load" in checks and not any("ca-certificates.crt" in line for line in opened_by_default_paths(image)):
+        wrong.append("OpenSSL does not open the bundle")
+    return "; ".join(wrong)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--windlass", required=True)
+    parser.add_argument("cases", nargs="*")
+    arguments = parser.parse_args()
+    names = [name for name in CASES if not arguments.cases or any(part in name for part in arguments.cases)]
+    if not names:
+        sys.exit(f"no case is named like {' or '.join(arguments.cases)}")
+    failed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        directory = pathlib.Path(directory)
+        (directory / "pki").mkdir()
+        authorities = Authorities(directory / "pki")
+        for name in names:
+            wrong = run(arguments.windlass, *CASES[name], Image(directory / name, authorities))
+            failed += bool(wrong)
+            print(f"{'FAILED' if wrong else 'ok':6}  {name}" + (f": {wrong}" if wrong else ""), flush=True)
+    print(f"doctor: {len(names) - failed} passed, {failed} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+#!/bin/sh
+# What `windlass doctor` finds in images with a fault each, and what OpenSSL itself makes of the same files.
+#
+#   tests/doctor/run.sh          all cases
+#   tests/doctor/run.sh gap      the cases whose name contains one of these
+#
+# WINDLASS names another build of the command than target/release.
+set -eu
+cd "$(dirname "$0")/../.."
+windlass=${WINDLASS:-${CARGO_TARGET_DIR:-target}/release/windlass}
+exec env -i HOME="${HOME:-/}" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+    TMPDIR="${TMPDIR:-/tmp}" /usr/bin/python3 -B tests/doctor/faults.py --windlass "$windlass" "$@"
