@@ -56,16 +56,19 @@ class Image:
     def write_bundle(self, names, more=""):
         self.bundle.write_text("".join(self.authorities.root(name).read_text() for name in names) + more)
 
+    def trusted(self, name, *settings):
+        return openssl("x509", "-trustout", "-in", self.authorities.root(name), *settings).stdout
+
     def hash_link(self, name):
         return self.certs / (openssl("x509", "-in", self.authorities.root(name), "-noout", "-hash").stdout.strip() + ".0")
 
     def by_directory(self, name):
         where = ["-no-CAfile", "-no-CAstore", "-CApath", self.certs]
-        return openssl("verify", *where, self.authorities.leaf(name), ok=False).returncode == 0
+        return openssl("verify", "-purpose", "sslserver", *where, self.authorities.leaf(name), ok=False).returncode == 0
 
     def by_bundle(self, name):
         where = ["-no-CApath", "-no-CAstore", "-CAfile", self.bundle]
-        return openssl("verify", *where, self.authorities.leaf(name), ok=False).returncode == 0
+        return openssl("verify", "-purpose", "sslserver", *where, self.authorities.leaf(name), ok=False).returncode == 0
 
 
 def link_missing(image):
@@ -110,6 +113,23 @@ def duplicate(image):
     image.write_bundle("abb")
 
 
+def refused_in_directory(image):
+    (image.certs / "b.pem").write_text(image.trusted("b", "-addreject", "serverAuth"))
+
+
+def refused_in_bundle(image):
+    image.write_bundle("a", image.trusted("b", "-addtrust", "emailProtection"))
+
+
+def refused_in_both(image):
+    refused_in_directory(image)
+    image.write_bundle("a", image.trusted("b", "-addreject", "anyExtendedKeyUsage") + image.authorities.root("b").read_text())
+
+
+def trusted_with_settings(image):
+    (image.certs / "b.pem").write_text(image.trusted("b", "-addtrust", "serverAuth", "-addreject", "emailProtection"))
+
+
 def both_default_paths(image):
     (image.root / "usr/lib/ssl/cert.pem").symlink_to("/etc/ssl/certs/ca-certificates.crt")
 
@@ -127,6 +147,10 @@ CASES = {
     "only-in-directory": (only_in_directory, {"bundle-differs"}, True, False),
     "only-in-bundle": (only_in_bundle, {"bundle-differs"}, False, True),
     "duplicate": (duplicate, {"duplicates"}, True, True),
+    "refused-in-directory": (refused_in_directory, {"bundle-differs"}, False, True),
+    "refused-in-bundle": (refused_in_bundle, {"bundle-differs"}, True, False),
+    "refused-in-both": (refused_in_both, set(), False, False),
+    "trusted-with-settings": (trusted_with_settings, set(), True, True),
     "double-load": (both_default_paths, {"double-load"}, True, True),
 }
 

@@ -35,7 +35,7 @@ PROGRAM; with them it stays as the parent, passes signals on (except real-time o
 An LD_PRELOAD that is already set is kept, behind the library.
 
 With --add-ca, PROGRAM and its child processes also trust the certificates in FILE, and nobody else does: for tests, in place of \
-installing a certificate. Nothing is written to any store, and nothing is left at the end.";
+installing a certificate. Nothing is written to any store. At the end nothing is left, or an empty windlass-UID in /tmp (see TMPDIR).";
 
 const RUN_HELP: &str = "\
 Examples:
@@ -50,15 +50,18 @@ into them. The report of --stats says so.
 
 Environment:
   WINDLASS_PRELOAD_LIBRARY
-          the library to use, instead of libwindlass_preload.so beside windlass or in ../lib/windlass
+          the library to use, instead of libwindlass_preload.so beside windlass, in ../lib/windlass
+          or in ../lib/TRIPLET/windlass
   WINDLASS_MAX_AGE
           seconds that a loaded source may be used (default 86400; 0: never keep; -1: for ever); a
           source that changed is read again at once, whatever its age
+  WINDLASS_STORE
+          the only directory of compiled stores
   WINDLASS_DISABLE
           1: the library does nothing; --add-ca then works by the variables below alone
   TMPDIR
-          where the files of --add-ca are while PROGRAM runs (default: /run for root, XDG_RUNTIME_DIR
-          for others, else windlass-UID in /tmp, which stays)
+          where the files of --add-ca are while PROGRAM runs (default: /run for root,
+          XDG_RUNTIME_DIR for others, else windlass-UID in /tmp, which stays)
 
 Variables that --add-ca sets:
   SSL_CERT_FILE, REQUESTS_CA_BUNDLE, PIP_CERT, GIT_SSL_CAINFO, AWS_CA_BUNDLE, CARGO_HTTP_CAINFO,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::exit::Exit;
+use crate::output::terminal::{printable, printable_lines};
 
 /// Why the command can't do what it was asked for, worded for the person who reads it.
 #[derive(Debug)]
@@ -37,12 +38,25 @@ fn without_number(mut why: String) -> String {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "windlass: {}: {}", self.what, self.why)?;
+        // All of it may name files, and whoever made these chose their names. Only a reason has several lines.
+        write!(f, "windlass: {}: {}", printable(&self.what), printable_lines(&self.why))?;
         for advice in &self.advice {
-            write!(f, "\n  help: {advice}")?;
+            write!(f, "\n  help: {}", printable(advice))?;
         }
         Ok(())
     }
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_strangers_are_escaped_and_lines_stay() {
+        let failure = Failure::new(Exit::Failure, "a\nb\u{1b}[31m", "none of:\n  c\u{9b}").advise("d\u{202e}");
+        let text = "windlass: a\\nb\\u{1b}[31m: none of:\n  c\\u{9b}\n  help: d\\u{202e}";
+        assert_eq!(failure.to_string(), text);
+    }
+}

@@ -4,15 +4,16 @@
 //! used up by reading (/proc/kmsg). Between a look at a path and its opening it can come to mean something else, so what was looked
 //! at is what is opened.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 
-/// `f_type` of file systems whose files are no bytes on a disk (statfs(2), magic.h): proc, sysfs, tracefs, debugfs, securityfs, cgroup, cgroup2, bpf, efivarfs,
-/// configfs, selinuxfs.
+/// `f_type` of file systems whose files are no bytes on a disk (statfs(2), magic.h): proc, sysfs, tracefs, debugfs, securityfs, cgroup,
+/// cgroup2, bpf, efivarfs, configfs, selinuxfs.
 const NO_DISK: [u32; 11] = [
     0x9fa0,
     0x6265_6572,
@@ -26,28 +27,30 @@ const NO_DISK: [u32; 11] = [
     0x6265_6570,
     0xf97c_ff8c,
 ];
-/// The answers of a program that a user runs.
+/// The answers of a program that a user runs; or the whole machine, in containers on fuse-overlayfs.
 const FUSE: u32 = 0x6573_5546;
 
 /// Opens a regular file for reading, through links.
 pub fn open(path: &Path) -> io::Result<File> {
     // With O_PATH nothing is opened yet.
     let found = File::from(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
-    if !found.metadata()?.is_file() {
+    let metadata = found.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::unnecessary_cast,
-        reason = "32 bits of a wider type, which differs between machines"
-    )]
+    #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "32 bits, of a type that differs")]
     let kind = fstatfs(&found)?.f_type as u32;
-    if NO_DISK.contains(&kind) || kind == FUSE && rustix::process::geteuid().is_root() {
+    let is_somebodys = || rustix::process::geteuid().is_root() && !is_on_root(&metadata);
+    if NO_DISK.contains(&kind) || kind == FUSE && is_somebodys() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file of a disk"));
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let again = PathBuf::from(format!("/proc/self/fd/{}", found.as_raw_fd()));
     Ok(File::from(openat(CWD, &again, flags, Mode::empty())?))
+}
+
+fn is_on_root(metadata: &Metadata) -> bool {
+    std::fs::metadata("/").is_ok_and(|root| root.dev() == metadata.dev())
 }
 
 #[cfg(test)]

@@ -166,6 +166,23 @@ fn what_strangers_wrote_does_not_reach_the_terminal() {
 }
 
 #[test]
+fn nor_does_it_in_json_or_in_errors() {
+    let image = Image::healthy();
+    let name = "\u{9b}31m\u{202e}red.pem";
+    symlink("/nonexistent", image.path(&format!("etc/ssl/certs/{name}"))).unwrap();
+    for format in ["--json", "--sarif"] {
+        let output = image.doctor(&["--check", "dangling-links", format]).output().unwrap();
+        let output = String::from_utf8(output.stdout).unwrap();
+        assert!(!output.contains(['\u{9b}', '\u{202e}']) && output.contains(r"\u009b31m\u202ered.pem"), "{output}");
+        let parsed: Value = serde_json::from_str(&output).unwrap();
+        assert!(parsed.to_string().contains(name), "for programs nothing changes");
+    }
+    let output = windlass().args(["doctor", "--root", "/nonexistent/\u{1b}[31m"]).output().unwrap();
+    let output = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.contains('\u{1b}') && output.contains(r"/nonexistent/\u{1b}[31m: "), "{output}");
+}
+
+#[test]
 fn hostile_files_are_survived() {
     let image = Image::healthy();
     let certs = |name: &str| image.path(&format!("etc/ssl/certs/{name}"));

@@ -120,7 +120,7 @@ fn what_goes_comes_back() {
 }
 
 /// A self-signed authority of that subject and time, and its key.
-fn authority(scene: &Scene, name: &str, from: &str, until: &str) -> PathBuf {
+fn authority(scene: &Scene, subject: &str, name: &str, from: &str, until: &str) -> PathBuf {
     let (certificate, key) = (scene.path(&format!("{name}.pem")), scene.path(&format!("{name}.key")));
     let (index, configuration) = (scene.path(&format!("{name}.index")), scene.path(&format!("{name}.cnf")));
     fs::write(&index, "").unwrap();
@@ -134,11 +134,29 @@ fn authority(scene: &Scene, name: &str, from: &str, until: &str) -> PathBuf {
     let request = scene.path("request");
     let (request, key, certificate_text) =
         (request.to_str().unwrap(), key.to_str().unwrap(), certificate.to_str().unwrap());
-    let new = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=Shared"];
+    let new = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject];
     openssl(&[&new[..], &["-keyout", key, "-out", request]].concat());
     let sign = ["ca", "-batch", "-notext", "-selfsign", "-config", configuration.to_str().unwrap(), "-keyfile", key];
     openssl(&[&sign[..], &["-in", request, "-startdate", from, "-enddate", until, "-out", certificate_text]].concat());
     certificate
+}
+
+/// While servers change from one CA of a name to the next, both are needed, whatever the name says.
+#[test]
+fn valid_authorities_go_only_when_asked_for() {
+    let scene = Scene::new();
+    let store = hashed(&scene);
+    for (name, from) in [("older", "20200101000000Z"), ("newer", "20210101000000Z")] {
+        let made = authority(&scene, "/CN=Dev CA", name, from, "20991231235959Z");
+        fs::rename(made, store.join(format!("{name}.pem"))).unwrap();
+    }
+    openssl(&["rehash", store.to_str().unwrap()]);
+    let planned = |arguments: &[&str]| {
+        let plan = scene.json(&[&["--dry-run", store.to_str().unwrap()], arguments].concat()).to_string();
+        ["older.pem", "newer.pem", "expired.pem"].map(|name| plan.contains(name))
+    };
+    assert_eq!(planned(&[]), [false, false, true]);
+    assert_eq!(planned(&["--tests"]), [true, true, true]);
 }
 
 /// OpenSSL asks for hash.0, hash.1, … up to the first that is missing: when hash.0 goes, hash.1 has to take its place.
@@ -147,8 +165,8 @@ fn openssl_still_finds_what_stood_behind() {
     let scene = Scene::new();
     let store = scene.path("certs");
     fs::create_dir(&store).unwrap();
-    let old = authority(&scene, "old", "20000101000000Z", "20100101000000Z");
-    let new = authority(&scene, "new", "20200101000000Z", "20991231235959Z");
+    let old = authority(&scene, "/CN=Shared", "old", "20000101000000Z", "20100101000000Z");
+    let new = authority(&scene, "/CN=Shared", "new", "20200101000000Z", "20991231235959Z");
     let leaf = scene.path("leaf.pem");
     let request = scene.path("leaf.csr");
     let new_key = scene.path("new.key");
@@ -246,6 +264,60 @@ fn stores_of_dotnet() {
     assert_eq!((state(&stores.join("my")).len(), state(&stores.join("root")).len()), (1, 1));
     scene.prune(&["--undo", "--yes"]).success();
     assert_eq!([state(&stores.join("my")), state(&stores.join("root"))], before);
+}
+
+/// In --json as well: what could not be shown would be done unseen.
+#[test]
+fn names_that_are_no_text_are_shown() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let scene = Scene::new();
+    let store = scene.path("x509stores").join(std::ffi::OsStr::from_bytes(b"st\xff"));
+    fs::create_dir_all(&store).unwrap();
+    fs::write(store.join("A.pfx"), "no PKCS#12").unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"\xfe.pfx");
+    symlink("gone", store.join(name)).unwrap();
+    let before = state(&store);
+    let text = scene.path("x509stores");
+    let plan = scene.json(&["--yes", text.to_str().unwrap()]);
+    let hex = |value: &Value| value["hex"].as_str().unwrap().to_owned();
+    assert!(hex(&plan["stores"][0]["path"]).ends_with("7374ff"), "{plan}");
+    assert!(hex(&plan["notes"][0]["path"]).ends_with("7374ff"), "{plan}");
+    assert_eq!(hex(&plan["stores"][0]["items"][0]["name"]), "fe2e706678");
+    assert_eq!(state(&store).len(), 1);
+    assert_eq!(hex(&scene.json(&["--list"])["backups"][0]["entries"][0]["name"]), "fe2e706678");
+    assert_eq!(hex(&scene.json(&["--undo", "--yes"])["steps"][0]["path"]).len() % 2, 0);
+    assert_eq!(state(&store), before);
+}
+
+/// A name that can't be moved stays, and the others go: here /tmp's way, where only the owner may.
+#[test]
+fn what_may_not_be_moved_keeps_nobody_up() {
+    if !common::is_root() {
+        return;
+    }
+    let scene = Scene::new();
+    let (store, program) = (scene.path("certs"), scene.path("windlass"));
+    fs::create_dir(&store).unwrap();
+    fs::copy(fixture("rsa.pem"), store.join("5a3b3f4e.0")).unwrap();
+    for name in ["a.pem", "b.pem", "c.pem"] {
+        symlink("gone", store.join(name)).unwrap();
+    }
+    std::os::unix::fs::lchown(store.join("b.pem"), Some(65534), None).unwrap();
+    common::copy_program(env!("CARGO_BIN_EXE_windlass"), &program);
+    let home = scene.path("home");
+    fs::create_dir(&home).unwrap();
+    std::os::unix::fs::chown(&home, Some(65534), None).unwrap();
+    for (path, mode) in [(&scene.path(""), 0o755), (&program, 0o755), (&store, 0o1777)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command.env_clear().env("HOME", &home).uid(65534).gid(65534).args(["prune", "--yes"]).arg(&store);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.code() == Some(1) && text.contains("Done: 1 moved"), "{text}{errors}");
+    assert!(errors.contains("/a.pem: Operation not permitted") && errors.contains("/c.pem: "), "{errors}");
+    assert_eq!(state(&store).len(), 3);
 }
 
 /// A kill at any moment leaves what can be undone. It is tried until one came in the middle.

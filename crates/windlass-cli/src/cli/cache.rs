@@ -47,8 +47,8 @@ Output of --json, one object:
       written       when, RFC 3339, UTC
       age_seconds   since then
       state         \"fresh\"; \"fresh-by-content\": used, after the source was read; \"stale\":
-                    the source has changed; \"distrusted\": somebody else could have written it; \"malformed\";
-                    \"other-version\": of another version of Windlass; \"unreadable\"
+                    the source has changed; \"distrusted\": somebody else could have written it;
+                    \"malformed\"; \"other-version\": of another version of Windlass; \"unreadable\"
       detail        more about the state, for people, or null
 ";
 

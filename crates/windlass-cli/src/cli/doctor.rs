@@ -24,7 +24,7 @@ Examples:
   windlass doctor --sarif > windlass.sarif
 
 For CI: the exit status tells the worst finding; notes do not count. To fail on errors only:
-windlass doctor; test $? -ne 8
+windlass doctor || test $? -ne 8
 
 With --root, paths are those within DIR, links included. Nothing is said of processes and of the
 environment of this command then. The libcrypto of this machine decides what a certificate is.

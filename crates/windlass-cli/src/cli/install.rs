@@ -15,7 +15,7 @@ With --shell alone neither is touched: that is a user's own affair.
 
 The plan is shown first: each path, what happens there, and why. Then you are asked whether to carry it out. Where nobody can be \
 asked (standard input or output is no terminal, or --json), it is carried out with --yes only. All of it is undone by \
-`windlass uninstall`, also if this command was interrupted; running it again completes it. What is there already stays as it is.";
+`windlass uninstall`, also if this command was interrupted; running it again completes it. Our earlier versions are replaced; what others made or changed stays.";
 
 const INSTALL_HELP: &str = "\
 Examples:

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 pub const ABOUT: &str = "\
-Take away what nobody misses in .NET stores and hashed directories: certificates that have expired, that are there twice, or \
+Take away what is superfluous in .NET stores and hashed directories: certificates that have expired, that are there twice, or \
 that were made for a test and have a newer one of the same name; and links that lead nowhere.
 
 The plan is shown first. Then you are asked whether to carry it out. Where nobody can be asked (standard input or output is no \

@@ -38,8 +38,15 @@ Output of --json, one object; with --interval, one object on a line each time:
   watched          whether opens were watched, or only /proc was looked at
   why_not_watched  why they were not, or null
   seconds          from the start of the watching; all counts are from there
-  missed           {overflows, processes, own_opens}: how often events were lost; processes that this
-                   user may not look into; opens by windlass itself
+  missed           what is known to be missing:
+    overflows         how often events were lost
+    failed            why events could not be read, or null; the exit status is a failure then
+    left_out          {places, directories, roots}: more than is watched of places and homes, of
+                      directories that have too many files, of root directories
+    processes         that this user may not look into
+    unread            processes that were not searched for TLS libraries: they are too large, or
+                      keep whoever looks waiting
+    own_opens         opens by windlass itself
   totals           {processes, opens, listings, bytes}
   by               \"process\" or \"program\"
   rows             most expensive first, each with

@@ -32,7 +32,8 @@ The HTML page is one file: no network, no other file, readable without scripts.
 
 Environment:
   WINDLASS_TRACE_LIBRARY
-          the library to use, instead of libwindlass_trace.so beside windlass or in ../lib/windlass
+          the library to use, instead of libwindlass_trace.so beside windlass, in ../lib/windlass
+          or in ../lib/TRIPLET/windlass
   WINDLASS_PRELOAD_LIBRARY
           with --compare: the preload library, as for `windlass run`
 

@@ -31,7 +31,7 @@ fn take_away(arguments: &PruneArgs, how: &HowArgs) -> Result<ExitCode, Failure> 
     // Whose homes there are, the doctor knows.
     let homes = if arguments.paths.is_empty() { Machine::new(None, &[], false).homes } else { Vec::new() };
     let plan = prune::plan(&arguments.paths, &homes, arguments.tests, now)?;
-    let text = if how.json { prune_json::plan(&plan, how.dry_run) } else { prune_plan::plan(&plan) };
+    let text = if how.json { prune_json::plan(&plan, how.dry_run)? } else { prune_plan::plan(&plan) };
     stdout::write(text.as_bytes())?;
     if plan.is_empty() || how.dry_run {
         return Ok(Exit::Success.into());
@@ -65,7 +65,7 @@ fn undo(arguments: &PruneArgs, which: &str, how: &HowArgs) -> Result<ExitCode, F
             .advise("windlass prune --list says which there are"));
         }
         let text = if how.json {
-            prune_json::undo(None, how.dry_run)
+            prune_json::undo(None, how.dry_run)?
         } else {
             String::from("Nothing to undo: there is no backup.\n")
         };
@@ -73,7 +73,7 @@ fn undo(arguments: &PruneArgs, which: &str, how: &HowArgs) -> Result<ExitCode, F
     };
     let steps = prune::plan_undo(&backup);
     let text = if how.json {
-        prune_json::undo(Some((&backup, &steps)), how.dry_run)
+        prune_json::undo(Some((&backup, &steps)), how.dry_run)?
     } else {
         prune_plan::undo(&backup, &steps)
     };
@@ -100,7 +100,7 @@ fn list(arguments: &PruneArgs) -> Result<ExitCode, Failure> {
     let path = prune::usual(arguments.backups.as_deref())?;
     let backups = Backups::open(&path)?;
     let all = all(backups.as_ref())?;
-    let text = if arguments.json { prune_json::list(&all) } else { prune_plan::list(&all, &path) };
+    let text = if arguments.json { prune_json::list(&all)? } else { prune_plan::list(&all, &path) };
     stdout::write(text.as_bytes())
 }
 

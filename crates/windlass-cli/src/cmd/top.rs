@@ -29,6 +29,9 @@ pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
     };
     let is_live = !arguments.json && !arguments.once && Screen::is_possible();
     let mut view = View { watch, why, named, by: arguments.by, sort: arguments.sort, users: Users::of_this_machine() };
+    if view.watch.is_some() || is_live {
+        control.begin();
+    }
     let interval = arguments.interval.unwrap_or(INTERVAL);
     let duration = if arguments.once { Some(interval) } else { arguments.duration };
     // A time too far away for the clock is as good as none.
@@ -42,14 +45,16 @@ pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
             wait(&mut view, &mut control, lines, end)?;
         }
     }
-    view.stop()?;
+    let stopped = view.stop();
     let snapshot = view.snapshot();
     let text = match (arguments.json, arguments.interval.is_some() && !arguments.once) {
         (true, true) => top_json::line(&snapshot),
         (true, false) => top_json::render(&snapshot),
         (false, _) => top_table::whole(&snapshot),
     };
-    stdout::write(text.as_bytes())
+    // What was counted is shown in any case.
+    let written = stdout::write(text.as_bytes())?;
+    stopped.map(|()| written)
 }
 
 /// What is shown, and how.
@@ -83,10 +88,8 @@ impl View {
     }
 
     fn stop(&mut self) -> Result<(), Failure> {
-        match self.watch.as_mut().is_none_or(Watch::stop) {
-            true => Ok(()),
-            false => Err(Failure::new(Exit::Failure, "the watching ended early", "a thread of windlass has failed")),
-        }
+        let stopped = self.watch.as_mut().map_or(Ok(()), Watch::stop);
+        stopped.map_err(|why| Failure::new(Exit::Failure, "not everything was counted", why))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A file of PEM certificates, block by block.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use windlass_libcrypto::Libcrypto;
@@ -46,8 +47,8 @@ pub struct Bundle {
     pub reason: String,
     /// Its path without links, as programs of the machine name it.
     pub real: PathBuf,
-    /// Where this process finds it.
-    pub reached: PathBuf,
+    /// The file that was read.
+    pub file: File,
     /// Its owner is root or the user of the doctor, so that it may be given to libcrypto.
     pub is_ours: bool,
     /// What it holds.
@@ -86,25 +87,51 @@ impl Contents {
         }
     }
 
-    /// Every certificate once.
-    pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
-        self.certificates.iter().map(|placed| placed.certificate.fingerprint).collect()
+    /// Those that are trusted, in the order of the file.
+    pub fn trusted(&self) -> impl Iterator<Item = &Placed> {
+        let trusted = self.fingerprints();
+        self.certificates.iter().filter(move |placed| trusted.contains(&placed.certificate.fingerprint))
     }
+
+    /// Every certificate that is trusted, once.
+    pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
+        self.standing().0
+    }
+
+    /// The certificates that are trusted, and those that are refused.
+    pub fn standing(&self) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {
+        standing(self.certificates.iter().map(|placed| &placed.certificate))
+    }
+}
+
+/// The certificates that are trusted, and those that are refused. Of several with the same bytes the first counts: a store does not
+/// take the others (`X509_STORE_add_cert`).
+pub fn standing<'c>(
+    certificates: impl Iterator<Item = &'c Certificate>,
+) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {
+    let mut first = BTreeMap::new();
+    for certificate in certificates {
+        first.entry(certificate.fingerprint).or_insert(certificate.is_refused);
+    }
+    let of = |is_refused| {
+        let those = first.iter().filter(move |(_, refused)| **refused == is_refused);
+        those.map(|(fingerprint, _)| *fingerprint).collect()
+    };
+    (of(false), of(true))
 }
 
 impl Bundle {
     /// Reads the file at `path`.
     pub fn read(machine: &Machine<'_>, path: &Path, reason: &str) -> Result<Bundle, Unseen> {
-        let bytes = machine.read(path, MAX_FILE)?;
-        let reached = machine.reach(path).map_err(|error| Unseen::new(path, error))?;
-        let is_ours = reached.metadata().is_ok_and(|metadata| super::measure::is_ours(&metadata));
+        let content = machine.read(path, MAX_FILE)?;
+        let is_ours = content.is_ours();
         let libcrypto = machine.libcryptos.first().filter(|_| is_ours);
         Ok(Bundle {
             reason: reason.to_owned(),
             real: machine.real(path),
-            reached,
             is_ours,
-            contents: Contents::of(&bytes, libcrypto),
+            contents: Contents::of(&content.bytes, libcrypto),
+            file: content.file,
         })
     }
 }

@@ -9,6 +9,7 @@ use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::FromDer;
 
 use crate::anchors::name::{Name, hex};
+use crate::places::read::{Trust, trusted};
 
 /// SHA-256 of a certificate.
 pub type Fingerprint = [u8; 32];
@@ -20,6 +21,8 @@ pub struct Certificate {
     pub der: Arc<[u8]>,
     /// Of its bytes.
     pub fingerprint: Fingerprint,
+    /// The trust settings behind it refuse it for servers.
+    pub is_refused: bool,
     /// What it says; `None` if it can't be decoded here. OpenSSL may do so yet.
     pub says: Option<Says>,
 }
@@ -46,14 +49,17 @@ impl Certificate {
     pub fn of(der: Vec<u8>) -> Certificate {
         let says = X509Certificate::from_der(&der).ok().filter(|(rest, _)| rest.is_empty());
         let says = says.map(|(_, certificate)| Says::of(&certificate));
-        Certificate { fingerprint: Sha256::digest(&der).into(), der: der.into(), says }
+        Certificate { fingerprint: Sha256::digest(&der).into(), der: der.into(), is_refused: false, says }
     }
 
-    /// Reads that of a `TRUSTED CERTIFICATE`, which has OpenSSL's trust settings behind it.
-    pub fn of_trusted(mut der: Vec<u8>) -> Certificate {
-        let rest = X509Certificate::from_der(&der).map_or(0, |(rest, _)| rest.len());
-        der.truncate(der.len() - rest);
-        Certificate::of(der)
+    /// Reads that of a `TRUSTED CERTIFICATE`, which has OpenSSL's trust settings behind it. If these can't be read, neither can it.
+    pub fn of_trusted(der: Vec<u8>) -> Certificate {
+        match trusted::split(&der) {
+            Some((alone, trust)) => {
+                Certificate { is_refused: trust == Trust::Distrusted, ..Certificate::of(alone.to_vec()) }
+            }
+            None => Certificate::of(der),
+        }
     }
 
     /// For people: the name, and enough of the fingerprint to search for.

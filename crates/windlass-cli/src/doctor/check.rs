@@ -1,5 +1,6 @@
 //! What a check is, and what it finds.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::machine::Machine;
@@ -38,7 +39,16 @@ pub struct Outcome {
     /// In the order in which they are shown.
     pub findings: Vec<Finding>,
     /// Where the check could not look.
-    pub unseen: Vec<Unseen>,
+    pub unseen: Unseens,
+}
+
+/// A list of what could not be looked at, each thing once. It may be long: the first ones are kept, all are counted.
+#[derive(Debug, Default)]
+pub struct Unseens {
+    shown: Vec<Unseen>,
+    known: HashSet<Unseen>,
+    /// Those that are not kept, and whether only root could look there. One that was met twice counts twice.
+    more: [usize; 2],
 }
 
 /// One fault, worded for the person who reads it. Text may hold what strangers wrote: whoever prints it escapes it.
@@ -72,7 +82,7 @@ pub struct Facts {
 }
 
 /// Something that could not be looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unseen {
     /// Where.
     pub path: PathBuf,
@@ -84,6 +94,8 @@ pub struct Unseen {
 
 /// So many particulars are kept of one finding.
 const MAX_FACTS: usize = 100;
+/// So many things are kept that could not be looked at: a user can make any number of them.
+const MAX_UNSEEN: usize = 1000;
 
 impl Severity {
     /// As SARIF calls it (3.27.10), and everything else here.
@@ -158,14 +170,48 @@ impl Outcome {
 
     /// Notes what could not be looked at. Several checks look at the same files: each says it once.
     pub fn not_seen(&mut self, unseen: Unseen) {
-        if !self.unseen.contains(&unseen) {
-            self.unseen.push(unseen);
-        }
+        self.unseen.add(unseen);
     }
 
     /// The value, or a note of what could not be looked at.
     pub fn seen<T>(&mut self, looked: Result<T, Unseen>) -> Option<T> {
         looked.map_err(|unseen| self.not_seen(unseen)).ok()
+    }
+}
+
+impl Unseens {
+    /// One more, if it is not known already.
+    pub fn add(&mut self, unseen: Unseen) {
+        if self.known.contains(&unseen) {
+            return;
+        }
+        if self.shown.len() == MAX_UNSEEN {
+            self.more[usize::from(unseen.needs_root)] += 1;
+            return;
+        }
+        self.known.insert(unseen.clone());
+        self.shown.push(unseen);
+    }
+
+    /// All of another list.
+    pub fn extend(&mut self, other: &Unseens) {
+        other.shown.iter().for_each(|unseen| self.add(unseen.clone()));
+        self.more.iter_mut().zip(other.more).for_each(|(more, others)| *more += others);
+    }
+
+    /// Those that are kept, in the order in which they were met.
+    pub fn shown(&self) -> &[Unseen] {
+        &self.shown
+    }
+
+    /// All, the ones that are not kept too.
+    pub fn count(&self) -> usize {
+        self.shown.len() + self.more.iter().sum::<usize>()
+    }
+
+    /// Those of all that only root could look at.
+    pub fn need_root(&self) -> usize {
+        self.shown.iter().filter(|unseen| unseen.needs_root).count() + self.more[1]
     }
 }
 
@@ -184,6 +230,22 @@ mod tests {
     fn long_lists_are_counted_not_kept() {
         let finding = Finding::of_machine(Severity::Note, "x").facts((0..MAX_FACTS + 7).map(|n| n.to_string()));
         assert_eq!((finding.facts.shown.len(), finding.facts.more), (MAX_FACTS, 7));
+    }
+
+    #[test]
+    fn what_was_not_seen_is_told_once_and_not_kept_without_end() {
+        let one = |number: usize| Unseen { needs_root: number % 2 == 1, ..Unseen::new(Path::new("/a"), number) };
+        let mut outcome = Outcome::default();
+        for number in (0..MAX_UNSEEN + 7).chain(0..5) {
+            outcome.not_seen(one(number));
+        }
+        let unseen = &outcome.unseen;
+        assert_eq!((unseen.shown().len(), unseen.count()), (MAX_UNSEEN, MAX_UNSEEN + 7));
+        assert_eq!(unseen.need_root(), MAX_UNSEEN / 2 + 3);
+        let mut all = Unseens::default();
+        all.extend(unseen);
+        all.add(one(3));
+        assert_eq!((all.shown().len(), all.count(), all.need_root()), (MAX_UNSEEN, MAX_UNSEEN + 7, MAX_UNSEEN / 2 + 3));
     }
 
     #[test]

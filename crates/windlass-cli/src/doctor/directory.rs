@@ -8,16 +8,17 @@ use std::rc::Rc;
 
 use windlass::SubjectHash;
 
-use super::bundle::{Contents, Placed};
+use super::bundle::{Contents, Placed, standing};
 use super::certificate::Fingerprint;
 use super::check::Unseen;
 use super::machine::{Entry, Machine, Target};
-use super::measure::is_ours;
 
 /// One file of a hashed directory is one certificate, or a few.
 const MAX_FILE: u64 = 4 << 20;
 /// All files of a directory together.
 const MAX_TOTAL: u64 = 256 << 20;
+/// What a name counts for, besides its file.
+const OF_NAME: u64 = 128;
 
 /// A directory in which OpenSSL looks up certificates.
 #[derive(Debug)]
@@ -94,9 +95,14 @@ impl HashName {
 impl Directory {
     /// Reads a directory.
     pub fn read(machine: &Machine<'_>, path: &Path) -> Result<Directory, Unseen> {
+        Directory::read_within(machine, path, &mut MAX_TOTAL.clone())
+    }
+
+    /// Reads a directory of which so many bytes may be read, and takes from them what it read. Its names count, too.
+    pub fn read_within(machine: &Machine<'_>, path: &Path, left: &mut u64) -> Result<Directory, Unseen> {
         let (entries, more) = machine.entries(path)?;
-        let mut reading =
-            Reading { machine, files: HashMap::new(), left: MAX_TOTAL, unseen: more.into_iter().collect() };
+        *left = left.saturating_sub(OF_NAME * entries.len() as u64);
+        let mut reading = Reading { machine, files: HashMap::new(), left, unseen: more.into_iter().collect() };
         let items = entries.into_iter().filter_map(|entry| reading.item(entry)).collect();
         Ok(Directory { real: machine.real(path), items, unseen: reading.unseen })
     }
@@ -126,16 +132,26 @@ impl Directory {
         })
     }
 
-    /// The certificates that OpenSSL finds by their subject, each with the name that leads to it.
+    /// The certificates that OpenSSL finds by their subject and trusts, each with the name that leads to it.
     pub fn found(&self) -> impl Iterator<Item = (&Item, &Placed)> {
-        self.reached().flat_map(|item| {
-            item.certificates().iter().filter(|placed| item.is_hash_of(placed)).map(move |placed| (item, placed))
-        })
+        let trusted = self.fingerprints();
+        self.met().filter(move |(_, placed)| trusted.contains(&placed.certificate.fingerprint))
     }
 
     /// Those certificates, each once.
     pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
-        self.found().map(|(_, placed)| placed.certificate.fingerprint).collect()
+        self.standing().0
+    }
+
+    /// The certificates that OpenSSL finds by their subject: those that it trusts, and those that it refuses.
+    pub fn standing(&self) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {
+        standing(self.met().map(|(_, placed)| &placed.certificate))
+    }
+
+    fn met(&self) -> impl Iterator<Item = (&Item, &Placed)> {
+        self.reached().flat_map(|item| {
+            item.certificates().iter().filter(|placed| item.is_hash_of(placed)).map(move |placed| (item, placed))
+        })
     }
 }
 
@@ -166,7 +182,7 @@ struct Reading<'a> {
     machine: &'a Machine<'a>,
     /// By device and inode.
     files: HashMap<(u64, u64), Leads>,
-    left: u64,
+    left: &'a mut u64,
     unseen: Vec<Unseen>,
 }
 
@@ -190,33 +206,30 @@ impl Reading<'_> {
             Ok(Target::Directory | Target::Other) => return Leads::Elsewhere,
             Err(unseen) => return self.not_seen(unseen),
         };
-        let id = (metadata.dev(), metadata.ino());
-        if let Some(known) = self.files.get(&id) {
+        if let Some(known) = self.files.get(&(metadata.dev(), metadata.ino())) {
             return known.clone();
         }
         if !is_hashed && metadata.len() > MAX_FILE {
             // A bundle that lies in the directory. OpenSSL does not come to it.
             return Leads::Elsewhere;
         }
-        let leads = self.read(path, is_ours(&metadata));
-        self.files.insert(id, leads.clone());
-        leads
+        self.read(path)
     }
 
-    fn read(&mut self, path: &Path, is_ours: bool) -> Leads {
-        let bytes = match self.machine.read(path, MAX_FILE.min(self.left)) {
-            Ok(bytes) => bytes,
-            Err(_) if self.left < MAX_FILE => {
-                return self.not_seen(Unseen::new(
-                    path,
-                    format!("the files before it have {} MiB: it was not read", MAX_TOTAL >> 20),
-                ));
+    fn read(&mut self, path: &Path) -> Leads {
+        let content = match self.machine.read(path, MAX_FILE.min(*self.left)) {
+            Ok(content) => content,
+            Err(_) if *self.left < MAX_FILE => {
+                return self.not_seen(Unseen::new(path, "what was read before it is too much: it was not read"));
             }
             Err(unseen) => return self.not_seen(unseen),
         };
-        self.left -= bytes.len() as u64;
+        *self.left -= content.bytes.len() as u64;
+        let is_ours = content.is_ours();
         let libcrypto = self.machine.libcryptos.first().filter(|_| is_ours);
-        Leads::To(Rc::new(File { is_ours, contents: Contents::of(&bytes, libcrypto) }))
+        let leads = Leads::To(Rc::new(File { is_ours, contents: Contents::of(&content.bytes, libcrypto) }));
+        self.files.insert((content.metadata.dev(), content.metadata.ino()), leads.clone());
+        leads
     }
 
     fn not_seen(&mut self, unseen: Unseen) -> Leads {

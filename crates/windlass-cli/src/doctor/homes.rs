@@ -11,7 +11,8 @@ const MAX_HOMES: usize = 1000;
 /// Root looks into every home that passwd(5) names and that exists; another user into the one that HOME names.
 pub fn of(machine: &Machine<'_>) -> Vec<PathBuf> {
     if machine.is_image() || rustix::process::geteuid().is_root() {
-        let passwd = machine.read(Path::new("/etc/passwd"), MAX_PASSWD).unwrap_or_default();
+        let passwd =
+            machine.read(Path::new("/etc/passwd"), MAX_PASSWD).map(|content| content.bytes).unwrap_or_default();
         return named_in(&passwd, |home| machine.reach(home).is_ok_and(|home| home.is_dir()));
     }
     let home = machine.environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));

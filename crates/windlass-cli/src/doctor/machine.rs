@@ -8,15 +8,15 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{Mode, OFlags};
 use windlass::Timestamp;
 use windlass::compiled::{Last, Root};
 use windlass_libcrypto::Libcrypto;
 
 use super::check::Unseen;
-use super::measure::Measure;
+use super::measure::{Measure, is_ours};
 use super::sources::Sources;
 use crate::places::{self, Place};
+use crate::regular;
 
 /// No source of trust is larger, but for those that are made to be.
 pub const MAX_FILE: u64 = 64 << 20;
@@ -51,6 +51,24 @@ pub struct Entry {
     pub path: PathBuf,
     /// It is a symbolic link.
     pub is_link: bool,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct Content {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// Of the file that was read. A path can come to mean another one at any time.
+    pub metadata: Metadata,
+    /// That file.
+    pub file: File,
+}
+
+impl Content {
+    /// Whether the bytes may be given to a foreign parser: see [`is_ours`].
+    pub fn is_ours(&self) -> bool {
+        is_ours(&self.metadata)
+    }
 }
 
 /// What a path leads to.
@@ -136,19 +154,26 @@ impl<'a> Machine<'a> {
         below.map_or_else(|| path.to_owned(), |below| Path::new("/").join(below))
     }
 
-    /// The bytes of a regular file of at most `limit` bytes. Nothing else is opened.
-    pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Unseen> {
+    /// Opens a regular file. Nothing else is opened.
+    pub fn open(&self, path: &Path) -> Result<File, Unseen> {
+        self.reach(path).and_then(|reached| regular::open(&reached)).map_err(|error| unseen(path, &error))
+    }
+
+    /// A regular file of at most `limit` bytes. Nothing else is opened.
+    pub fn read(&self, path: &Path, limit: u64) -> Result<Content, Unseen> {
         let failed = |error: io::Error| unseen(path, &error);
-        let reached = self.reach(path).map_err(failed)?;
-        // Before it is opened: to open a FIFO or a device can have effects of its own.
-        check(path, &reached.metadata().map_err(failed)?, limit)?;
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = rustix::fs::open(&reached, flags, Mode::empty()).map_err(|errno| failed(errno.into()))?;
-        let file = File::from(file);
-        check(path, &file.metadata().map_err(failed)?, limit)?;
+        let file = self.open(path)?;
+        let metadata = file.metadata().map_err(failed)?;
         let mut bytes = Vec::new();
-        file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 > limit { Err(too_large(path, limit)) } else { Ok(bytes) }
+        if metadata.len() <= limit {
+            // It may grow meanwhile.
+            (&file).take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+        }
+        if metadata.len().max(bytes.len() as u64) > limit {
+            let limit = if limit < 1 << 20 { format!("{} KiB", limit >> 10) } else { format!("{} MiB", limit >> 20) };
+            return Err(Unseen::new(path, format!("larger than {limit}")));
+        }
+        Ok(Content { bytes, metadata, file })
     }
 
     /// The names in a directory, sorted, and whether there are more than can be looked at.
@@ -176,17 +201,6 @@ impl<'a> Machine<'a> {
 fn sorted(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     entries
-}
-
-fn check(path: &Path, metadata: &Metadata, limit: u64) -> Result<(), Unseen> {
-    if !metadata.is_file() {
-        return Err(Unseen::new(path, "not a regular file"));
-    }
-    if metadata.len() > limit { Err(too_large(path, limit)) } else { Ok(()) }
-}
-
-fn too_large(path: &Path, limit: u64) -> Unseen {
-    Unseen::new(path, format!("larger than {} MiB", limit >> 20))
 }
 
 fn is_nowhere(error: &io::Error) -> bool {

@@ -3,10 +3,9 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use windlass_libcrypto::Libcrypto;
 
@@ -49,19 +48,14 @@ impl<'a> Measure<'a> {
         Measure { libcrypto, left: Cell::new(BUDGET) }
     }
 
-    /// What loading a PEM file into a fresh store costs, as a context does it. `path` is where this process finds it.
-    pub fn load_file(&self, path: &Path) -> Option<Cost> {
+    /// What loading a PEM file into a fresh store costs, as a context does it.
+    pub fn load_file(&self, file: &File) -> Option<Cost> {
         let libcrypto = self.libcrypto?;
-        // Before it is opened: to open a device can have effects of its own.
-        path.metadata().ok().filter(is_ours)?;
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
         let metadata = file.metadata().ok()?;
         if metadata.len() > MAX_BYTES || !is_ours(&metadata) {
             return None;
         }
-        // Whoever may write to a directory on the way could put another file there, or a FIFO: this is the one that was looked at.
-        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let path = path_of(file);
         self.median(String::from("loading the file into a fresh store"), || libcrypto.load_file(&path).is_ok())
     }
 
@@ -116,6 +110,11 @@ fn cpu_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
+/// By which a library opens this very file: whoever may write to a directory on the way to it could put another one there, or a FIFO.
+pub fn path_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
 /// Whether a file may be given to a foreign parser: the doctor may be root, and others' files are anybody's bytes.
 pub fn is_ours(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -129,7 +128,10 @@ fn short(version: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::doctor::machine::Machine;
     use crate::doctor::testing::{Image, fixture};
 
     #[test]
@@ -137,16 +139,32 @@ mod tests {
         let libcryptos = Libcrypto::all();
         let image = Image::healthy();
         image.write("bad.pem", &(fixture("rsa.pem") + "-----BEGIN CERTIFICATE-----\n"));
-        assert!(std::process::Command::new("mkfifo").arg(image.path("fifo")).status().unwrap().success());
         image.write("large.pem", &fixture("rsa.pem").repeat(4000));
         let measure = Measure::with(libcryptos.first());
-        for name in ["bad.pem", "fifo", "large.pem", "nothing", "etc"] {
-            assert_eq!(measure.load_file(&image.path(name)), None, "{name}");
+        let open = |name: &str| File::open(image.path(name)).unwrap();
+        for name in ["bad.pem", "large.pem", "etc"] {
+            assert_eq!(measure.load_file(&open(name)), None, "{name}");
         }
-        let cost = measure.load_file(&image.path("etc/ssl/certs/ca-certificates.crt")).expect("a cost");
+        let bundle = open("etc/ssl/certs/ca-certificates.crt");
+        let cost = measure.load_file(&bundle).expect("a cost");
         assert!(cost.nanoseconds > 0 && (FEWEST..=MOST).contains(&cost.runs), "{cost:?}");
-        assert_eq!(Measure::with(None).load_file(&image.path("etc/ssl/certs/ca-certificates.crt")), None);
+        assert_eq!(Measure::with(None).load_file(&bundle), None);
         assert_eq!(measure.load_certificates(&[b"no certificate"]), None);
+    }
+
+    /// As a swap of the file by whoever may write to its directory, after it was looked at.
+    #[test]
+    fn what_is_loaded_is_the_file_that_was_opened() {
+        let image = Image::healthy();
+        let libcryptos = Libcrypto::all();
+        let machine = Machine::new(Some(image.root()), &libcryptos, true);
+        let path = Path::new("/etc/ssl/certs/ca-certificates.crt");
+        let content = machine.read(path, 1 << 20).unwrap();
+        image.write("etc/swap", "no certificate");
+        std::fs::rename(image.path("etc/swap"), image.path("etc/ssl/certs/ca-certificates.crt")).unwrap();
+        assert!(machine.measure.load_file(&content.file).is_some());
+        assert!(libcryptos[0].load_file(&path_of(&content.file)).is_ok());
+        assert_eq!(machine.measure.load_file(&machine.open(path).unwrap()), None);
     }
 
     #[test]
@@ -154,6 +172,7 @@ mod tests {
         let libcryptos = Libcrypto::all();
         let measure = Measure::with(libcryptos.first());
         measure.left.set(Duration::ZERO);
-        assert_eq!(measure.load_file(&Image::healthy().path("etc/ssl/certs/ca-certificates.crt")), None);
+        let bundle = File::open(Image::healthy().path("etc/ssl/certs/ca-certificates.crt")).unwrap();
+        assert_eq!(measure.load_file(&bundle), None);
     }
 }

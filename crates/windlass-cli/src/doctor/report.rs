@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::check::{Check, Finding, Outcome, Severity, Unseen};
+use super::check::{Check, Finding, Outcome, Severity, Unseens};
 use super::machine::Machine;
 use crate::exit::Exit;
 
@@ -15,6 +15,8 @@ pub struct Report {
     pub root: Option<PathBuf>,
     /// In the order in which they ran.
     pub results: Vec<Examined>,
+    /// What could not be looked at, once each: several checks look at the same files.
+    pub unseen: Unseens,
     /// Totals.
     pub summary: Summary,
 }
@@ -54,18 +56,15 @@ impl Report {
             Examined { check, outcome }
         };
         let results: Vec<_> = checks.into_iter().map(examine).collect();
-        let summary = Summary::of(&results);
-        Report { root: machine.root.0.map(PathBuf::from), results, summary }
+        let mut unseen = Unseens::default();
+        results.iter().for_each(|result| unseen.extend(&result.outcome.unseen));
+        let summary = Summary::of(&results, &unseen);
+        Report { root: machine.root.0.map(PathBuf::from), results, unseen, summary }
     }
 
     /// All findings, each with its check.
     pub fn findings(&self) -> impl Iterator<Item = (&'static Check, &Finding)> {
         self.results.iter().flat_map(|result| result.outcome.findings.iter().map(|finding| (result.check, finding)))
-    }
-
-    /// What could not be looked at, once each: several checks look at the same files.
-    pub fn unseen(&self) -> Vec<&Unseen> {
-        unseen(&self.results)
     }
 
     /// How the command ends: as the worst finding says, else as what could not be seen does.
@@ -79,29 +78,17 @@ impl Report {
     }
 }
 
-fn unseen(results: &[Examined]) -> Vec<&Unseen> {
-    let mut all: Vec<&Unseen> = Vec::new();
-    for unseen in results.iter().flat_map(|result| &result.outcome.unseen) {
-        if !all.contains(&unseen) {
-            all.push(unseen);
-        }
-    }
-    all
-}
-
 impl Summary {
-    fn of(results: &[Examined]) -> Summary {
+    fn of(results: &[Examined], unseen: &Unseens) -> Summary {
         let findings = || results.iter().flat_map(|result| &result.outcome.findings);
         let count = |severity| findings().filter(|finding| finding.severity == severity).count();
-        let unseen = unseen(results);
-        let needs_root = unseen.iter().filter(|unseen| unseen.needs_root).count();
         Summary {
             checks: results.len(),
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             notes: count(Severity::Note),
-            not_seen: unseen.len() - needs_root,
-            needs_root,
+            not_seen: unseen.count() - unseen.need_root(),
+            needs_root: unseen.need_root(),
         }
     }
 }

@@ -112,7 +112,7 @@ pub struct Holding<'s> {
 }
 
 impl Sources {
-    /// What TLS libraries find in each source.
+    /// What TLS libraries find in each source, and trust.
     pub fn holdings(&self) -> impl Iterator<Item = Holding<'_>> {
         let told: Rc<BTreeSet<_>> =
             Rc::new(self.bundles.iter().flat_map(|bundle| bundle.contents.fingerprints()).collect());
@@ -123,8 +123,7 @@ impl Sources {
             is_ours: bundle.is_ours,
             certificates: bundle
                 .contents
-                .certificates
-                .iter()
+                .trusted()
                 .map(|placed| (format!("line {}", placed.line), &placed.certificate))
                 .collect(),
         });

@@ -121,8 +121,7 @@ pub fn finish(plan: &mut Plan, context: &Context<'_>, record: &Record) {
         }
         Systemd::Installed if context.place.is_machine() => {
             plan.notes.push(
-                "systemd does not run here: nothing was said to systemctl, the path unit begins at the next boot"
-                    .into(),
+                "systemd does not run here: systemctl is not called, and the path unit begins at the next boot".into(),
             );
         }
         Systemd::Installed | Systemd::Missing => {}

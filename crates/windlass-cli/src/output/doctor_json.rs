@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::terminal::printable_json;
 use crate::doctor::check::{Check, Finding, Unseen};
 use crate::doctor::measure::Cost;
 use crate::doctor::registry;
@@ -67,7 +68,7 @@ pub fn render(report: &Report) -> String {
         root: report.root.as_deref().map(lossy),
         summary: report.summary,
         checks: report.results.iter().map(Checked::of).collect(),
-        not_seen: report.unseen().into_iter().map(NotSeen::of).collect(),
+        not_seen: report.unseen.shown().iter().map(NotSeen::of).collect(),
     })
 }
 
@@ -86,7 +87,7 @@ fn text(document: &impl Serialize) -> String {
     // Strings and numbers in structs: nothing that serde_json could refuse.
     let mut json = serde_json::to_string_pretty(document).unwrap_or_default();
     json.push('\n');
-    json
+    printable_json(&json).into_owned()
 }
 
 impl<'a> Checked<'a> {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::terminal::printable_json;
 use crate::doctor::check::{Check, Finding, Unseen};
 use crate::doctor::report::Report;
 
@@ -17,7 +18,7 @@ pub fn render(report: &Report) -> String {
     let rules: Vec<_> = report.results.iter().map(|result| rule(result.check)).collect();
     let index = |check: &Check| report.results.iter().position(|result| result.check.id == check.id);
     let results: Vec<_> = report.findings().map(|(check, finding)| result(check, index(check), finding)).collect();
-    let notifications: Vec<_> = report.unseen().into_iter().map(notification).collect();
+    let notifications: Vec<_> = report.unseen.shown().iter().map(notification).collect();
     let root = report.root.as_deref().unwrap_or(Path::new("/"));
     let log = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json",
@@ -40,7 +41,7 @@ pub fn render(report: &Report) -> String {
     });
     let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
     text.push('\n');
-    text
+    printable_json(&text).into_owned()
 }
 
 /// A reportingDescriptor (3.49).

@@ -24,10 +24,9 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
     // Stable: of one severity they stay in the order of the checks.
     findings.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
     let mut text: String = findings.into_iter().map(|(check, finding)| paragraph(check, finding, terminal)).collect();
-    let unseen = report.unseen();
-    if !unseen.is_empty() {
+    if report.unseen.count() > 0 {
         text.push_str("not looked at:\n");
-        for unseen in unseen.iter().take(MAX_UNSEEN) {
+        for unseen in report.unseen.shown().iter().take(MAX_UNSEEN) {
             let root = if unseen.needs_root { " (root can)" } else { "" };
             text.push_str(&format!(
                 "  {}: {}{root}\n",
@@ -35,7 +34,7 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
                 printable(&unseen.why)
             ));
         }
-        if let Some(more @ 1..) = unseen.len().checked_sub(MAX_UNSEEN) {
+        if let Some(more @ 1..) = report.unseen.count().checked_sub(MAX_UNSEEN) {
             text.push_str(&format!("  and {more} more\n"));
         }
         text.push('\n');

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use serde::Serialize;
 
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::prune::{Backup, Plan, Undo};
 
 const SCHEMA: u32 = 1;
@@ -30,37 +32,36 @@ struct Undone<'a> {
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
-    backups: Vec<Entry<'a>>,
+struct Listed<T> {
+    backups: Vec<T>,
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct Entry<'a, T> {
     name: String,
     made: &'a str,
     finished: bool,
-    entries: serde_json::Value,
+    entries: &'a [T],
 }
 
 /// What is to go.
-pub fn plan(plan: &Plan, dry_run: bool) -> String {
+pub fn plan(plan: &Plan, dry_run: bool) -> Result<String, Failure> {
     render(Planned { dry_run, plan })
 }
 
 /// What is to come back.
-pub fn undo(found: Option<(&Backup, &[Undo])>, dry_run: bool) -> String {
+pub fn undo(found: Option<(&Backup, &[Undo])>, dry_run: bool) -> Result<String, Failure> {
     let name = found.map(|(backup, _)| text(&backup.name));
     render(Undone { dry_run, backup: name, steps: found.map(|(_, steps)| steps).unwrap_or_default() })
 }
 
 /// What went.
-pub fn list(all: &[Backup]) -> String {
-    let entry = |backup: &Backup| serde_json::to_value(&backup.record.entries).unwrap_or_default();
+pub fn list(all: &[Backup]) -> Result<String, Failure> {
     let backups = all.iter().map(|backup| Entry {
         name: text(&backup.name),
         made: &backup.record.made,
         finished: backup.record.finished,
-        entries: entry(backup),
+        entries: &backup.record.entries,
     });
     render(Listed { backups: backups.collect() })
 }
@@ -69,8 +70,8 @@ fn text(name: &OsString) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn render(content: impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(&Document { schema: SCHEMA, content }).unwrap_or_default();
-    text.push('\n');
-    text
+/// What can't be shown may not be done either.
+fn render(content: impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(&Document { schema: SCHEMA, content });
+    text.map(|text| text + "\n").map_err(|error| Failure::new(Exit::Failure, "can't write it as JSON", error))
 }

@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::columns;
 use super::terminal::printable;
 use crate::cli::top::{By, Sort};
-use crate::top::snapshot::{Entry, Snapshot, program, watched};
+use crate::top::snapshot::{Entry, Missed, Snapshot, program, watched};
 
 /// Names are chosen by strangers: they don't get more room than this.
 const NAME: usize = 28;
@@ -55,6 +55,7 @@ fn head(snapshot: &Snapshot) -> String {
                 snapshot.missed.processes
             ));
         }
+        text.push_str(&missing(&snapshot.missed));
         return text;
     }
     let totals = &snapshot.totals;
@@ -71,6 +72,35 @@ fn head(snapshot: &Snapshot) -> String {
             "Events were lost {} times: there were more than the kernel keeps\n",
             snapshot.missed.overflows
         ));
+    }
+    text.push_str(&missing(&snapshot.missed));
+    text
+}
+
+/// What strangers can bring about, and what nobody should have to guess.
+fn missing(missed: &Missed) -> String {
+    let mut text = String::new();
+    if let Some(why) = &missed.failed {
+        text.push_str(&format!("Not all events could be read: {}\n", printable(why)));
+    }
+    let left_out = &missed.left_out;
+    let parts = [
+        (left_out.places, "place or home", "places or homes"),
+        (left_out.directories, "directory with too many files", "directories with too many files"),
+        (left_out.roots, "root directory", "root directories"),
+    ];
+    let words = |(count, one, many): &(usize, &str, &str)| format!("{count} {}", if *count == 1 { one } else { many });
+    let parts: Vec<_> = parts.iter().filter(|(count, ..)| *count > 0).map(words).collect();
+    if !parts.is_empty() {
+        text.push_str(&format!("Not all is watched, there is too much of it: {}\n", parts.join(", ")));
+    }
+    match missed.unread {
+        0 => {}
+        1 => text
+            .push_str("1 process was not searched for TLS libraries: too large, or it keeps whoever looks waiting\n"),
+        count => text.push_str(&format!(
+            "{count} processes were not searched for TLS libraries: too large, or they keep whoever looks waiting\n"
+        )),
     }
     text
 }
@@ -230,7 +260,18 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told() {
+        let mut missed = Missed::default();
+        assert_eq!(missing(&missed), "");
+        (missed.left_out.places, missed.left_out.roots, missed.unread) = (1, 2, 1);
+        missed.failed = Some("x\x1b".to_owned());
+        let text = missing(&missed);
+        assert!(text.starts_with("Not all events could be read: x\\u{1b}\n"), "{text}");
+        assert!(text.contains(": 1 place or home, 2 root directories\n1 process was not searched"), "{text}");
+    }
 
     #[test]
     fn a_line_fits() {

@@ -1,12 +1,10 @@
 //! Looking for paths with stars, in `/` or in an image, with an end to it: homes are as large and as odd as their owners like.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
 use windlass::compiled::{Last, Root};
 
 /// Directory entries that are looked at for the machine, and for each home.
@@ -55,14 +53,10 @@ impl<'a> Tree<'a> {
 
     /// The bytes of a small regular file; nothing else is opened.
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        let real = self.real(path)?;
-        real.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() <= MAX_FILE)?;
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = File::from(rustix::fs::open(&real, flags, Mode::empty()).ok()?);
+        let file = crate::regular::open(&self.real(path)?).ok()?;
         let mut bytes = Vec::new();
-        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        is_file.then(|| file.take(MAX_FILE).read_to_end(&mut bytes).ok())??;
-        Some(bytes)
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
     }
 
     /// All paths that match a pattern below `base`, in order.

@@ -2,10 +2,13 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::images::{Images, Known, open_regular};
 use super::libraries::{self, Linkage, TlsKind, TlsLibrary};
@@ -16,6 +19,30 @@ use super::{ProcessFacts, Unseen};
 use crate::run::elf::Elf;
 use crate::run::library::FILE_NAME;
 
+/// TLS libraries of one process that are told. A process can map any number of files, with any names.
+const LIBRARIES: usize = 64;
+
+/// Device and inode of an executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutableId(u32, u32, u64);
+
+impl ExecutableId {
+    /// Of the one that a process has, also if its path names another by now.
+    pub fn of(pid: u32) -> Option<ExecutableId> {
+        Self::at(CWD, &proc_files::path(pid, "exe"), AtFlags::empty())
+    }
+
+    fn of_file(file: &File) -> Option<ExecutableId> {
+        Self::at(file, Path::new(""), AtFlags::EMPTY_PATH)
+    }
+
+    /// What the kernel knows without asking, so that no file server can keep this waiting (statx(2)).
+    fn at(directory: impl AsFd, path: &Path, flags: AtFlags) -> Option<ExecutableId> {
+        let found = statx(directory, path, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO).ok()?;
+        Some(ExecutableId(found.stx_dev_major, found.stx_dev_minor, found.stx_ino))
+    }
+}
+
 /// A process at one moment. It holds the executable open, so that it can be read after the process has ended.
 #[derive(Debug)]
 pub struct Capture {
@@ -23,6 +50,7 @@ pub struct Capture {
     stat: Stat,
     uid: Option<u32>,
     exe: Option<PathBuf>,
+    exe_id: Option<ExecutableId>,
     executable: Option<File>,
     arguments: Vec<String>,
     mapped: Result<Vec<Mapped>, Unseen>,
@@ -42,7 +70,8 @@ impl Capture {
             pid,
             uid: proc_files::uid(pid),
             exe: executable(pid),
-            executable: File::open(proc_files::path(pid, "exe")).ok(),
+            exe_id: ExecutableId::of(pid),
+            executable: open_regular(&proc_files::path(pid, "exe")),
             arguments: proc_files::arguments(pid),
             mapped,
             secure: proc_files::is_secure(pid),
@@ -82,7 +111,9 @@ impl Capture {
 
     /// All that is to be known, with a look into the executable and the libraries.
     pub fn facts(&self, images: &mut Images) -> ProcessFacts {
-        let by_path = || self.exe.as_deref().and_then(open_regular);
+        // By its path, but only what it was.
+        let is_it = |file: &File| self.exe_id.is_some() && ExecutableId::of_file(file) == self.exe_id;
+        let by_path = || self.exe.as_deref().and_then(open_regular).filter(is_it);
         let executable = match &self.executable {
             Some(file) => images.of(file),
             None => by_path().map(|file| images.of(&file)).unwrap_or_default(),
@@ -92,9 +123,12 @@ impl Capture {
             // A process that is ending has no memory any more; nothing runs without.
             Ok(mapped) if mapped.is_empty() => (Vec::new(), Served::Unknown(Unseen::Gone)),
             Ok(mapped) => {
-                let libraries = self.libraries(mapped, &executable, images);
+                let (libraries, is_cut) = self.libraries(mapped, &executable, images);
                 let served = Served::decide(&libraries, self.signs(mapped, executable.elf.as_ref()));
-                (libraries, served)
+                match is_cut && libraries.is_empty() {
+                    true => (libraries, Served::Unknown(Unseen::Unread)),
+                    false => (libraries, served),
+                }
             }
         };
         let (libraries, windlass) = windlass;
@@ -124,10 +158,16 @@ impl Capture {
         }
     }
 
-    fn libraries(&self, mapped: &[Mapped], executable: &Known, images: &mut Images) -> Vec<TlsLibrary> {
+    /// Also whether there may be more, since something was not searched.
+    fn libraries(&self, mapped: &[Mapped], executable: &Known, images: &mut Images) -> (Vec<TlsLibrary>, bool) {
         let mut found = Vec::new();
+        let mut is_cut = executable.is_cut;
         let has_libssl = mapped.iter().any(|file| libraries::is_libssl(file.name()));
         for file in mapped {
+            if found.len() >= LIBRARIES {
+                is_cut = true;
+                break;
+            }
             if let Some(kind) = libraries::by_name(file.name()) {
                 let image = self.image(file, images);
                 let (kind, version) = match kind {
@@ -142,6 +182,7 @@ impl Capture {
                 found.push(TlsLibrary { kind, version, linkage: Linkage::Dynamic, path: file.path.clone(), whole });
             } else if libraries::may_carry(file.name()) {
                 let image = self.image(file, images);
+                is_cut |= image.is_cut;
                 found.extend(linked_in(&image, &file.path));
             }
         }
@@ -149,7 +190,7 @@ impl Capture {
         // What can be served comes first: it is what a process most likely uses.
         found.sort_by_key(|library| (library.linkage, !library.whole, library.kind));
         found.dedup_by(|one, other| (one.kind, &one.path) == (other.kind, &other.path));
-        found
+        (found, is_cut)
     }
 
     /// What a mapped file holds. It is looked for in the root of this process first, as the other one may have ended.
@@ -158,6 +199,9 @@ impl Capture {
             let path = mapped.path.strip_prefix("/").ok()?;
             Some(proc_files::path(self.pid, "root").join(path))
         };
+        if images.is_spent() {
+            return Known { is_cut: true, ..Known::default() };
+        }
         // Not the device: Btrfs and overlayfs show different ones in maps and in stat(2).
         let is_it = |file: &File| file.metadata().is_ok_and(|metadata| metadata.ino() == mapped.inode);
         let file = open_regular(&mapped.path).filter(&is_it);
@@ -202,6 +246,24 @@ mod tests {
         assert_eq!((facts.pid, facts.uid), (own, rustix::process::geteuid().as_raw()));
         assert_eq!(facts.start_time, capture.start_time());
         assert!(!capture.is_kernel_thread() && !facts.command.is_empty());
+    }
+
+    #[test]
+    fn an_executable_is_known_by_more_than_its_path() {
+        let mut capture = Capture::of(std::process::id()).unwrap();
+        assert_eq!(capture.exe_id, ExecutableId::of_file(&File::open("/proc/self/exe").unwrap()));
+        let directory = tempfile::tempdir().unwrap();
+        let other = directory.path().join("program");
+        std::fs::write(&other, "/rustls-0.1.2/").unwrap();
+        capture.let_go();
+        capture.mapped = Ok(vec![Mapped { path: other.clone(), inode: 1 }]);
+        let is_rustls = |capture: &Capture| {
+            capture.facts(&mut Images::default()).libraries.iter().any(|library| library.kind == TlsKind::Rustls)
+        };
+        capture.exe = Some(other.clone());
+        assert!(!is_rustls(&capture));
+        capture.exe_id = ExecutableId::of_file(&File::open(&other).unwrap());
+        assert!(is_rustls(&capture));
     }
 
     #[test]

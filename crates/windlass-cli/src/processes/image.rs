@@ -7,14 +7,13 @@ use std::io::Read;
 
 use memchr::memmem::Finder;
 
+use super::budget::Budget;
 use super::libraries::TlsKind;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;
 /// No text is longer than this, from its start to the end of the version behind it.
 const REACH: usize = 128;
-/// Executables are smaller than this. A sparse file can be as large as its owner likes.
-const LIMIT: u64 = 1 << 30;
 
 /// What was found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,15 +41,17 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads a file from its start.
-    pub fn read(mut file: impl Read) -> std::io::Result<Image> {
+    /// Reads a file from its start, as long as the budget lasts. `None`: it did not.
+    pub fn read(mut file: impl Read, budget: &mut Budget) -> std::io::Result<Option<Image>> {
         let texts: Vec<_> = TEXTS.iter().map(|(text, note)| (Finder::new(text), *note)).collect();
         let mut image = Image::default();
         let mut buffer = Vec::with_capacity(CHUNK + REACH);
-        let mut left = LIMIT;
         loop {
-            let read = (&mut file).take(left.min(CHUNK as u64)).read_to_end(&mut buffer)?;
-            left -= read as u64;
+            if budget.is_spent() {
+                return Ok(None);
+            }
+            let read = (&mut file).take(CHUNK as u64).read_to_end(&mut buffer)?;
+            budget.take(read);
             let is_end = read == 0;
             // What begins near the end is looked at again with what comes behind it.
             let decided = if is_end { buffer.len() } else { buffer.len().saturating_sub(REACH) };
@@ -61,7 +62,7 @@ impl Image {
                 }
             }
             if is_end {
-                return Ok(image);
+                return Ok(Some(image));
             }
             // One byte more, for what stands before a text.
             buffer.drain(..decided.saturating_sub(1));
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
 
     fn linked_in(bytes: &[u8]) -> Vec<(TlsKind, Option<String>)> {
-        Image::read(bytes).unwrap().linked_in()
+        Image::read(bytes, &mut Budget::default()).unwrap().unwrap().linked_in()
     }
 
     #[test]
@@ -201,6 +202,11 @@ mod tests {
             file.extend(text);
             assert_eq!(linked_in(&file), [(TlsKind::Openssl, Some("1.1.1w".into()))], "{shift}");
         }
+    }
+
+    #[test]
+    fn a_file_without_end_is_left() {
+        assert_eq!(Image::read(std::io::repeat(b'x'), &mut Budget::of_bytes(3 << 20)).unwrap(), None);
     }
 
     #[test]

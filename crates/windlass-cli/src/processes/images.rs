@@ -2,16 +2,27 @@
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
+use std::io::Seek;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::budget::Budget;
 use super::image::Image;
 use crate::regular;
 use crate::run::elf::Elf;
 
 /// Device, inode, size, and times of modification and change in nanoseconds.
 type Identity = (u64, u64, u64, i128, i128);
+
+/// Files that are remembered. Who runs new programs all the time makes them be read again.
+const REMEMBERED: usize = 4096;
+/// Where less than an eighth of a file is on the disk, the rest are holes: no compiler leaves such, and no file system packs a
+/// program so well. Small files may lie in the inode itself.
+const SMALL: u64 = 1 << 20;
+const HOLES: u64 = 8;
+/// What is larger and did not fit into the budget is not tried again.
+const LARGE: u64 = 256 << 20;
 
 /// A file that was looked into.
 #[derive(Clone, Debug, Default)]
@@ -20,26 +31,62 @@ pub struct Known {
     pub image: Image,
     /// What its headers say; `None` where it is no ELF file.
     pub elf: Option<Elf>,
+    /// It was not read to its end: more may be in it.
+    pub is_cut: bool,
 }
 
 /// Memory of files, by their state.
 #[derive(Debug, Default)]
 pub struct Images {
     known: HashMap<Identity, Known>,
+    budget: Budget,
 }
 
 impl Images {
+    /// With another budget than the usual one.
+    pub fn with(budget: Budget) -> Images {
+        Images { known: HashMap::new(), budget }
+    }
+
+    /// Begins to count anew.
+    pub fn refill(&mut self, budget: Budget) {
+        self.budget = budget;
+    }
+
+    /// Whether nothing more is read, but what is remembered.
+    pub fn is_spent(&self) -> bool {
+        self.budget.is_spent()
+    }
+
     /// What a file holds. A file that can't be read holds nothing that is known.
     pub fn of(&mut self, file: &File) -> Known {
-        let Some(identity) = file.metadata().ok().as_ref().map(identity) else { return Known::default() };
+        let Ok(metadata) = file.metadata() else { return Known::default() };
+        let identity = identity(&metadata);
         if let Some(known) = self.known.get(&identity) {
             return known.clone();
         }
+        let unread = Known { is_cut: true, ..Known::default() };
+        if self.is_spent() {
+            return unread;
+        }
         // Through its descriptor the file can be opened again, with a position of its own.
-        let again = descriptor(file);
-        let image = File::open(&again).and_then(Image::read).unwrap_or_default();
-        let known = Known { image, elf: Elf::read(&again).ok().flatten() };
-        self.known.insert(identity, known.clone());
+        let Ok(again) = regular::open(&descriptor(file)) else { return Known::default() };
+        let elf = Elf::of(&again);
+        let has_holes = metadata.size() > SMALL && metadata.blocks().saturating_mul(512) < metadata.size() / HOLES;
+        // Reading the headers has moved the position.
+        let image = match has_holes || (&again).rewind().is_err() {
+            true => None,
+            false => Image::read(&again, &mut self.budget).unwrap_or_default(),
+        };
+        let is_cut = image.is_none();
+        let known = Known { image: image.unwrap_or_default(), elf, is_cut };
+        // What was cut since others had used up the budget is tried again.
+        if !is_cut || has_holes || metadata.size() > LARGE {
+            if self.known.len() >= REMEMBERED {
+                self.known.clear();
+            }
+            self.known.insert(identity, known.clone());
+        }
         known
     }
 }
@@ -65,6 +112,20 @@ mod tests {
     use rustix::fs::{CWD, Mode};
 
     use super::*;
+
+    #[test]
+    fn what_the_budget_does_not_reach_is_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        let mut images = Images::with(Budget::of_bytes(0));
+        std::fs::write(&path, "/rustls-0.1.2/").unwrap();
+        assert!(images.of(&open_regular(&path).unwrap()).is_cut);
+        images.refill(Budget::default());
+        assert!(!images.of(&open_regular(&path).unwrap()).is_cut);
+        // A terabyte of nothing behind it.
+        File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(images.of(&open_regular(&path).unwrap()).is_cut);
+    }
 
     #[test]
     fn a_file_that_changed_is_read_again() {

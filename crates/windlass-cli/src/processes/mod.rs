@@ -6,12 +6,14 @@
 //! A process is a stranger: names, arguments and files are whatever it made them. Reads are bounded, nothing but regular files is
 //! opened, and what is shown has to go through [`crate::output::terminal::printable`].
 
+mod budget;
 mod capture;
 mod image;
 mod images;
 mod libraries;
 pub mod lossy;
 mod maps;
+mod patience;
 mod proc_files;
 mod served;
 
@@ -19,10 +21,12 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-pub use capture::{Capture, executable};
+pub use budget::Budget;
+pub use capture::{Capture, ExecutableId, executable};
 pub use images::{Images, open_regular};
 pub use libraries::{TlsKind, TlsLibrary};
-pub use proc_files::pids;
+pub use patience::Patience;
+pub use proc_files::{pids, uid};
 pub use served::{Reason, Served};
 
 /// One process, as `/proc` showed it at one moment.
@@ -45,6 +49,19 @@ pub struct ProcessFacts {
 }
 
 impl ProcessFacts {
+    /// A process that does not let itself be looked into.
+    fn unread(pid: u32) -> ProcessFacts {
+        ProcessFacts {
+            pid,
+            start_time: 0,
+            uid: proc_files::uid(pid).unwrap_or(u32::MAX),
+            exe: executable(pid),
+            command: Vec::new(),
+            libraries: Vec::new(),
+            windlass: Served::Unknown(Unseen::Unread),
+        }
+    }
+
     /// The arguments as one line. Not yet fit for a terminal.
     pub fn command_line(&self) -> String {
         self.command.join(" ")
@@ -59,6 +76,8 @@ pub enum Unseen {
     Gone,
     /// This user may not look into it (ptrace(2), "Ptrace access mode checking").
     Forbidden,
+    /// It is too large to be searched, or makes whoever looks wait.
+    Unread,
 }
 
 /// What tells a process from others, also from a later one of the same number, and from itself before an `execve`: when it started,
@@ -68,11 +87,11 @@ pub fn identity(pid: u32) -> Option<(u64, Option<PathBuf>)> {
 }
 
 /// The facts of all processes, in the order of their numbers, without kernel threads.
-pub fn all() -> impl Iterator<Item = ProcessFacts> {
-    let mut images = Images::default();
-    pids()
-        .into_iter()
-        .filter_map(Capture::of)
-        .filter(|capture| !capture.is_kernel_thread())
-        .map(move |capture| capture.facts(&mut images))
+pub fn all(budget: Budget) -> impl Iterator<Item = ProcessFacts> {
+    let mut images = Images::with(budget);
+    let mut patience = Patience::default();
+    pids().into_iter().filter_map(move |pid| match patience.capture(pid) {
+        Ok(capture) => capture.filter(|capture| !capture.is_kernel_thread()).map(|capture| capture.facts(&mut images)),
+        Err(_) => Some(ProcessFacts::unread(pid)),
+    })
 }

@@ -70,6 +70,7 @@ impl fmt::Display for Served {
             Served::No(reason) => write!(f, "no: {reason}"),
             Served::Unknown(Unseen::Gone) => f.write_str("? (ended too soon)"),
             Served::Unknown(Unseen::Forbidden) => f.write_str("? (not permitted)"),
+            Served::Unknown(Unseen::Unread) => f.write_str("? (not searched)"),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::directory::Directory;
 use super::hash_name::HashName;
 use super::plan::{Item, Plan, Store, without_number};
 use super::record::{Entry, Record};
-use super::transfer::{MAX_FILE, transfer};
+use super::transfer::{MAX_FILE, is_about_one, transfer};
 use crate::failure::Failure;
 use windlass::Timestamp;
 
@@ -114,14 +114,6 @@ fn entry(store: &Store, directory: &Directory, item: &Item) -> Entry {
         row,
         seen: item.seen.clone(),
     }
-}
-
-/// Whether the others can still be moved.
-fn is_about_one(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::Other | io::ErrorKind::InvalidInput | io::ErrorKind::AlreadyExists
-    )
 }
 
 fn take(directory: &Directory, backup: &Directory, entry: &Entry, item: &Item) -> io::Result<()> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use windlass::Timestamp;
 
+use super::believed;
 use super::directory::Directory;
 use super::record::{FILE_NAME, Record};
 use crate::exit::Exit;
@@ -57,16 +58,12 @@ impl Backups {
     /// Opens and locks it; none if it is not there.
     pub fn open(path: &Path) -> Result<Option<Backups>, Failure> {
         let failed = |error: io::Error| failure("open the directory of backups", path, &error);
-        // Links on the way are the administrator's; nobody else can change what is owned as checked below.
-        let real = match path.canonicalize() {
+        let directory = match believed::real(path).and_then(|real| Directory::open(&real)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(failed)?,
         };
-        let directory = Directory::open(&real).map_err(failed)?;
         let (owner, mode) = directory.owner().map_err(failed)?;
-        let is_ours = [0, rustix::process::geteuid().as_raw()].contains(&owner);
-        if !is_ours || mode & 0o022 != 0 {
-            let why = "it belongs to another user, or others can write to it: what is in it is not believed";
+        if let Some(why) = believed::objection(owner, mode) {
             return Err(Failure::new(Exit::Failure, path.display().to_string(), why)
                 .advise("nothing was changed; name a directory of your own: --backups DIR"));
         }
@@ -83,10 +80,11 @@ impl Backups {
     /// The same; makes it if it is not there.
     pub fn open_or_make(path: &Path) -> Result<Backups, Failure> {
         let failed = |error: io::Error| failure("make the directory of backups", path, &error);
-        if let Some(parent) = path.parent() {
+        let real = believed::real(path).map_err(failed)?;
+        if let Some(parent) = real.parent() {
             std::fs::create_dir_all(parent).map_err(failed)?;
         }
-        match DirBuilder::new().mode(0o700).create(path) {
+        match DirBuilder::new().mode(0o700).create(&real) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
             _ => {}
         }
@@ -113,7 +111,21 @@ impl Backups {
         let failed = |error: io::Error| failure("read the directory of backups", &self.directory.path, &error);
         let (mut all, mut damaged) = (Vec::new(), Vec::new());
         for name in self.directory.names().map_err(failed)? {
-            let Ok(directory) = self.directory.enter(&name) else { continue };
+            let opened = self.directory.enter(&name).and_then(|directory| Ok((directory.owner()?, directory)));
+            let ((owner, mode), directory) = match opened {
+                Ok(opened) => opened,
+                // A file or a link is no backup, and one of our own that is being removed none any more.
+                Err(error) if is_no_directory(&error) => continue,
+                Err(error) => {
+                    damaged.push(failure("read the backup", &self.directory.path.join(&name), &error));
+                    continue;
+                }
+            };
+            if let Some(why) = believed::objection(owner, mode) {
+                let path = directory.path.display().to_string();
+                damaged.push(Failure::new(Exit::Failure, path, why).advise("remove it, if you did not put it there"));
+                continue;
+            }
             match Record::read(&directory) {
                 Ok(Some(record)) => all.push(Backup { name, directory, record }),
                 Ok(None) => {}
@@ -138,6 +150,11 @@ impl Backups {
             other => other.and_then(|()| self.directory.synchronise()),
         }
     }
+}
+
+fn is_no_directory(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)
 }
 
 /// The error of a change, with what to do about the usual ones.

@@ -3,21 +3,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
 
-use crate::anchors::name::hex;
+use super::seen::{Held, Seen, again, bytes, reopen};
 
 /// Names of one directory that are looked at.
 const MAX_ENTRIES: usize = 100_000;
-/// A link's text (PATH_MAX).
-const MAX_LINK: usize = 4096;
 
 /// An opened directory.
 #[derive(Debug)]
@@ -26,48 +22,6 @@ pub struct Directory {
     pub fd: OwnedFd,
     /// Its path, without links.
     pub path: PathBuf,
-}
-
-/// What was seen of a file or a link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Of a link, where it points; none is a regular file. Names that are no UTF-8 are told in [`crate::prune::bytes`].
-    #[serde(with = "super::bytes::optional")]
-    pub target: Option<OsString>,
-    /// Permission bits.
-    pub mode: u32,
-    /// Owner.
-    pub uid: u32,
-    /// Group.
-    pub gid: u32,
-    /// Bytes.
-    pub size: i64,
-    /// Last change of the bytes: seconds since 1970, and nanoseconds.
-    pub mtime: (i64, i64),
-    /// Last use.
-    pub atime: (i64, i64),
-    /// Last change of the inode. Renaming changes it.
-    #[serde(skip)]
-    pub ctime: (i64, i64),
-    /// Device and inode number. They are not recorded: a file system may give others when it is mounted anew.
-    #[serde(skip)]
-    pub inode: (u64, u64),
-    /// Of the bytes of a file.
-    pub sha256: Option<String>,
-}
-
-impl Seen {
-    /// Whether it is the same thing with the same content, wherever it is by now. That of a file is compared by `sha256`.
-    pub fn is_same(&self, other: &Seen) -> bool {
-        (&self.target, self.size, self.mtime, &self.sha256) == (&other.target, other.size, other.mtime, &other.sha256)
-    }
-
-    /// Whether nothing at all has happened to it.
-    pub fn is_untouched(&self, now: &Seen) -> bool {
-        self.is_same(now)
-            && (self.ctime, self.inode, self.mode, self.uid, self.gid)
-                == (now.ctime, now.inode, now.mode, now.uid, now.gid)
-    }
 }
 
 impl Directory {
@@ -127,46 +81,27 @@ impl Directory {
     /// What is there under a name, with the bytes of a file of at most `limit`; none if it is neither a regular file nor a link, or
     /// too large. An error if nothing is there.
     pub fn look(&self, name: &OsStr, limit: u64) -> io::Result<Option<(Seen, Vec<u8>)>> {
-        let status = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        match FileType::from_raw_mode(status.st_mode) {
-            FileType::Symlink => {
-                let target = rustix::fs::readlinkat(&self.fd, name, Vec::new())?.into_bytes();
-                let fits = target.len() <= MAX_LINK;
-                Ok(fits.then(|| (seen(&status, Some(OsString::from_vec(target)), None), Vec::new())))
-            }
-            FileType::RegularFile => self.look_into(name, limit),
-            _ => Ok(None),
-        }
+        Ok(self.hold(name, limit)?.map(|held| (held.seen, held.bytes)))
     }
 
-    fn look_into(&self, name: &OsStr, limit: u64) -> io::Result<Option<(Seen, Vec<u8>)>> {
-        // NOATIME, where it is allowed: looking should leave no trace.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.fd, name, flags | OFlags::NOATIME, Mode::empty())
-            .or_else(|_| rustix::fs::openat(&self.fd, name, flags, Mode::empty()))?;
-        let status = rustix::fs::fstat(&fd)?;
-        if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-            return Ok(None);
-        }
-        let mut bytes = Vec::new();
-        File::from(fd).take(limit + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit {
-            return Ok(None);
-        }
-        Ok(Some((seen(&status, None, Some(hex(&Sha256::digest(&bytes)))), bytes)))
+    /// The same, and keeps a file open.
+    pub fn hold(&self, name: &OsStr, limit: u64) -> io::Result<Option<Held>> {
+        // With O_PATH nothing is opened yet, which could wait or have effects. What was looked at is what is read.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Held::of(&rustix::fs::openat(&self.fd, name, flags, Mode::empty())?, limit)
     }
 
     /// The bytes of the regular file of at most `limit` bytes that a name leads to, also through links.
     pub fn read_through(&self, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        // Before it is opened: to open a device can have effects of its own.
-        let is_file = |status: Stat| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
-        rustix::fs::statat(&self.fd, name, AtFlags::empty()).ok().filter(|status| is_file(*status))?;
-        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).ok()?;
-        rustix::fs::fstat(&fd).ok().filter(|status| is_file(*status))?;
-        let mut bytes = Vec::new();
-        File::from(fd).take(limit + 1).read_to_end(&mut bytes).ok()?;
-        (bytes.len() as u64 <= limit).then_some(bytes)
+        let found = rustix::fs::openat(&self.fd, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let status = rustix::fs::fstat(&found).ok()?;
+        // A file of the file system that this directory is on is as good as the directory; others may be no bytes on a disk.
+        let is_here = self.inode().is_ok_and(|(device, _)| device == status.st_dev);
+        let file = match FileType::from_raw_mode(status.st_mode) {
+            FileType::RegularFile if is_here => reopen(&found),
+            _ => crate::regular::open(&again(&found)),
+        };
+        bytes(&file.ok()?, limit).ok()?
     }
 
     /// Whether a name is there, as whatever.
@@ -275,22 +210,6 @@ fn change() -> io::Result<()> {
             Ok(())
         }
     })
-}
-
-fn seen(status: &Stat, target: Option<OsString>, sha256: Option<String>) -> Seen {
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-    Seen {
-        target,
-        mode: status.st_mode & 0o7777,
-        uid: status.st_uid,
-        gid: status.st_gid,
-        size: status.st_size as i64,
-        mtime: (status.st_mtime as i64, status.st_mtime_nsec as i64),
-        atime: (status.st_atime as i64, status.st_atime_nsec as i64),
-        ctime: (status.st_ctime as i64, status.st_ctime_nsec as i64),
-        inode: (status.st_dev as u64, status.st_ino as u64),
-        sha256,
-    }
 }
 
 /// A name for people.

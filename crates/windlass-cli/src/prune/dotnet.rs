@@ -1,11 +1,15 @@
 //! What is superfluous in a store of .NET.
 
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 
-use super::directory::{Directory, Seen};
+use super::directory::Directory;
 use super::plan::{Context, Found, Item, Note};
+use super::seen::Seen;
 use crate::places::PlaceKind;
 use crate::places::certificate::Certificate;
 use crate::places::read::{self, Work};
@@ -20,10 +24,44 @@ struct File {
     certificate: Certificate,
 }
 
+/// Stores of one user that are looked through. .NET makes four, and one for each other name that a program gives.
+const MAX_STORES: usize = 64;
+/// What is read of all stores of one user.
+const MAX_BYTES: usize = 1 << 30;
+
+/// What looking through the stores of each user has taken. Whoever makes many of them, or such that are hard to decrypt, holds
+/// nobody up but himself.
+#[derive(Debug, Default)]
+pub struct Spent(RefCell<BTreeMap<u32, Rc<OfUser>>>);
+
+#[derive(Debug, Default)]
+struct OfUser {
+    work: Work,
+    stores: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+impl Spent {
+    fn by(&self, owner: u32) -> Rc<OfUser> {
+        Rc::clone(self.0.borrow_mut().entry(owner).or_default())
+    }
+
+    /// Whether one more store of its owner is looked at. The first that is not tells of all.
+    pub fn admits(&self, directory: &Directory, notes: &mut Vec<Note>) -> io::Result<bool> {
+        let spent = self.by(directory.owner()?.0);
+        let before = spent.stores.replace(spent.stores.get() + 1);
+        if before == MAX_STORES {
+            let what = format!("and what comes after it is not looked at: its owner has more than {MAX_STORES} stores");
+            notes.push(Note::new(&directory.path, what, "name it, if you mean it"));
+        }
+        Ok(before < MAX_STORES)
+    }
+}
+
 /// Looks through the directory. A file with several certificates, or with none that can be read, stays.
 pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
-    let work = Work::default();
     let mut found = Found::default();
+    let spent = context.spent.by(directory.owner()?.0);
     let (mut files, mut locked) = (Vec::new(), 0);
     for name in directory.names()? {
         if Path::new(&name).extension().is_none_or(|extension| extension != "pfx") {
@@ -37,9 +75,14 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
             }
             continue;
         }
-        let entries = read::read(PlaceKind::DotnetStore, &bytes, &work).unwrap_or_default();
+        if spent.bytes.replace(spent.bytes.get().saturating_add(bytes.len())) > MAX_BYTES {
+            let what = format!("was looked at in part: its owner has more than {} MiB in stores", MAX_BYTES >> 20);
+            found.notes.push(Note::new(&directory.path, what, ""));
+            break;
+        }
+        let entries = read::read(PlaceKind::DotnetStore, &bytes, &spent.work).unwrap_or_default();
         match entries.as_slice() {
-            [entry] => match Certificate::of(&entry.der) {
+            [entry] => match entry.certificate() {
                 Some(certificate) => files.push(File { name, seen, certificate }),
                 None => locked += 1,
             },
@@ -66,7 +109,9 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     }
     found.items.sort_by(|one, other| one.name.cmp(&other.name));
     if locked > 0 {
-        let what = format!("{locked} files in it can't be read (a password of their own, or no PKCS#12) and stay");
+        let what = format!(
+            "{locked} files in it can't be read (a password of their own, too hard to decrypt, or no PKCS#12) and stay"
+        );
         found.notes.push(Note::new(&directory.path, what, ""));
     }
     Ok(found)

@@ -9,9 +9,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
-use super::directory::{Directory, Seen, shown};
+use super::directory::{Directory, shown};
 use super::hash_name::HashName;
 use super::plan::{Context, Found, Item, Note};
+use super::seen::Seen;
 use crate::places::PlaceKind;
 use crate::places::certificate::Certificate;
 use crate::places::read::{self, Work};
@@ -90,6 +91,9 @@ impl Look<'_> {
                 let Some(certificate) = certificate else { continue };
                 present.push(name.clone());
                 let test = certificate.test_like().filter(|_| self.context.tests);
+                // Two CAs of one name are both in use while servers change from one to the other.
+                let judgement =
+                    judgement.filter(|found| self.context.tests || !matches!(found, Superfluous::Superseded(_)));
                 match (&judgement, test) {
                     (Some(superfluous), _) => {
                         going.push((name, superfluous.reason(&certificate), certificate, judgement.clone()))
@@ -119,12 +123,16 @@ impl Look<'_> {
         self.found.kept = present.iter().filter(|name| !self.leaving.contains(*name)).count();
     }
 
-    /// The one certificate that a name leads to.
+    /// The one certificate that a name leads to. None if OpenSSL's settings are behind it, which can take trust away: they say more
+    /// than the same certificate without them.
     fn certificate(&self, name: &OsStr) -> Option<Certificate> {
         let bytes = self.directory.read_through(name, MAX_FILE)?;
+        if memchr::memmem::find(&bytes, b"BEGIN TRUSTED CERTIFICATE").is_some() {
+            return None;
+        }
         let entries = read::read(PlaceKind::Capath, &bytes, &Work::default()).ok()?;
         match entries.as_slice() {
-            [entry] => Certificate::of(&entry.der),
+            [entry] => entry.certificate(),
             _ => None,
         }
     }

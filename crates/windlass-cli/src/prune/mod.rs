@@ -1,10 +1,11 @@
-//! `windlass prune`: takes away what nobody misses in .NET stores and hashed directories, and can put it back.
+//! `windlass prune`: takes away what is superfluous in .NET stores and hashed directories, and can put it back.
 //!
 //! The way of one prune: `scope` says which directories; `dotnet` and `hashed` look through one each and give items, which make a
 //! `plan`; `apply` writes a `record` into a new directory of `backups`, then moves item by item (`transfer`); `undo` reads the record.
 
 mod apply;
 mod backups;
+mod believed;
 mod bytes;
 mod directory;
 mod dotnet;
@@ -14,6 +15,7 @@ mod packages;
 mod plan;
 mod record;
 mod scope;
+mod seen;
 mod transfer;
 mod undo;
 

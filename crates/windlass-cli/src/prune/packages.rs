@@ -1,6 +1,6 @@
 //! Which files belong to a package: those are the package manager's to remove.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,9 +19,13 @@ impl Packages {
     /// Reads the databases of dpkg, pacman and apk below `root` for what is in these directories. rpm's is asked later, file by file.
     pub fn read(root: &Path, directories: &[PathBuf]) -> Packages {
         let mut packages = Packages { asks_rpm: root == Path::new("/") && is_rpm(root), ..Packages::default() };
+        let directories: HashSet<&Path> = directories.iter().map(PathBuf::as_path).collect();
+        let mut known = Directories::default();
         let mut add = |path: PathBuf, package: &str| {
-            if path.parent().is_some_and(|parent| directories.iter().any(|directory| directory == parent)) {
-                packages.owned.insert(path, package.to_owned());
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+            let real = if directories.contains(parent) { parent } else { known.real(parent) };
+            if directories.contains(real) {
+                packages.owned.insert(real.join(name), package.to_owned());
             }
         };
         for (path, package) in lists(&root.join("var/lib/dpkg/info")) {
@@ -45,6 +49,25 @@ impl Packages {
     /// The package that a file or link belongs to.
     pub fn owner(&self, path: &Path) -> Option<String> {
         self.owned.get(path).cloned().or_else(|| self.asks_rpm.then(|| ask_rpm(path)).flatten())
+    }
+}
+
+/// The directories of packages without links. A package that names /lib/x has its file in /usr/lib, and so in other cases.
+#[derive(Default)]
+struct Directories(HashMap<PathBuf, PathBuf>);
+
+impl Directories {
+    /// Each directory is looked at once: a machine has a hundred thousand of them.
+    fn real(&mut self, path: &Path) -> &Path {
+        if !self.0.contains_key(path) {
+            let real = match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => self.real(parent).join(name),
+                _ => path.to_owned(),
+            };
+            let real = if real.is_symlink() { real.canonicalize().unwrap_or(real) } else { real };
+            self.0.insert(path.to_owned(), real);
+        }
+        self.0.get(path).map_or(Path::new(""), PathBuf::as_path)
     }
 }
 
@@ -102,5 +125,25 @@ mod tests {
         assert_eq!(owner("/etc/ssl/certs/b.pem").as_deref(), Some("ca-1.0-1"));
         assert_eq!(owner("/etc/ssl/certs/c.pem").as_deref(), Some("ca"));
         assert_eq!((owner("/usr/a.pem"), owner("/etc/ssl/certs/d.pem")), (None, None));
+    }
+
+    /// dpkg lists what a package ships, which may lead through a link of the system: /lib is one to usr/lib.
+    #[test]
+    fn a_package_names_a_directory_by_a_link() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let store = root.join("usr/lib/certs");
+        fs::create_dir_all(&store).unwrap();
+        std::os::unix::fs::symlink("usr/lib", root.join("lib")).unwrap();
+        std::os::unix::fs::symlink("certs", root.join("usr/lib/other")).unwrap();
+        fs::create_dir_all(root.join("var/lib/dpkg/info")).unwrap();
+        let list = ["lib/certs/a.pem", "lib/other/b.pem", "usr/lib/certs/c.pem", "lib/d.pem"];
+        let list = list.map(|path| root.join(path).display().to_string()).join("\n");
+        fs::write(root.join("var/lib/dpkg/info/corp-ca.list"), list).unwrap();
+        let packages = Packages::read(&root, std::slice::from_ref(&store));
+        for name in ["a.pem", "b.pem", "c.pem"] {
+            assert_eq!(packages.owner(&store.join(name)).as_deref(), Some("corp-ca"), "{name}");
+        }
+        assert_eq!(packages.owner(&store.join("d.pem")), None);
     }
 }

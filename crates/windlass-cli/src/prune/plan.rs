@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use windlass::Timestamp;
 
-use super::directory::{Directory, Seen};
+use super::directory::Directory;
 use super::packages::Packages;
+use super::seen::Seen;
 use super::{dotnet, hashed};
 
 /// What kind of directory it is.
@@ -65,6 +66,7 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// About what.
+    #[serde(serialize_with = "super::bytes::serialize")]
     pub path: PathBuf,
     /// What is so.
     pub what: String,
@@ -83,6 +85,8 @@ pub struct Context<'a> {
     pub packages: &'a Packages,
     /// What update-ca-certificates makes its links to: the distribution's certificates, and the administrator's.
     pub sources: [&'a Path; 2],
+    /// What stores of .NET have taken.
+    pub spent: dotnet::Spent,
 }
 
 /// What a directory gives.
@@ -106,13 +110,15 @@ impl Plan {
     pub fn add(&mut self, path: &Path, kind: Kind, context: &Context<'_>) {
         let looked = Directory::open(path).and_then(|directory| {
             let found = match kind {
+                Kind::DotnetStore if !context.spent.admits(&directory, &mut self.notes)? => return Ok(None),
                 Kind::DotnetStore => dotnet::look(&directory, context)?,
                 Kind::HashedDirectory => hashed::look(&directory, context)?,
             };
-            Ok((directory.inode()?, found))
+            Ok(Some((directory.inode()?, found)))
         });
         match looked {
-            Ok((inode, found)) => {
+            Ok(None) => {}
+            Ok(Some((inode, found))) => {
                 self.notes.extend(found.notes);
                 self.stores.push(Store { path: path.to_owned(), kind, items: found.items, kept: found.kept, inode });
             }

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::{Directory, Seen};
+use super::believed::{self, is_name, is_plain};
+use super::directory::Directory;
 use super::plan::Kind;
+use super::seen::Seen;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -85,7 +87,10 @@ impl Record {
         let bytes = match backup.look(OsStr::new(FILE_NAME), MAX_RECORD) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(&error)),
-            Ok(Some((seen, bytes))) if seen.target.is_none() => bytes,
+            Ok(Some((seen, bytes))) if seen.target.is_none() => match believed::objection(seen.uid, seen.mode) {
+                Some(why) => return Err(failed(&why)),
+                None => bytes,
+            },
             Ok(_) => return Err(failed(&"not a regular file, or too large")),
         };
         let record: Record = serde_json::from_slice(&bytes).map_err(|error| {
@@ -96,6 +101,18 @@ impl Record {
             let why = format!("written by another version of windlass (schema {}, not {SCHEMA})", record.schema);
             return Err(failed(&why).advise("use that version to undo it"));
         }
+        if let Some(entry) = record.entries.iter().find(|entry| !entry.is_well_formed()) {
+            let path = entry.directory.join(&entry.name);
+            return Err(failed(&format!("it names {} or {:?}, as no windlass does", path.display(), entry.saved)));
+        }
         Ok(Some(record))
+    }
+}
+
+impl Entry {
+    /// Whether it is about one file of one directory, and one of its backup.
+    fn is_well_formed(&self) -> bool {
+        let is_record = self.saved.starts_with(FILE_NAME);
+        is_name(&self.name) && is_name(OsStr::new(&self.saved)) && !is_record && is_plain(&self.directory)
     }
 }

@@ -1,11 +1,13 @@
 //! Which directories are looked through.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass::Timestamp;
 
 use super::directory::Directory;
+use super::dotnet::Spent;
 use super::packages::Packages;
 use super::plan::{Context, Kind, Note, Plan};
 use crate::exit::Exit;
@@ -21,7 +23,7 @@ pub fn plan(named: &[PathBuf], homes: &[PathBuf], tests: bool, now: Timestamp) -
     let chosen = if named.is_empty() { usual(homes, &mut plan) } else { of_paths(named)? };
     let directories: Vec<_> = chosen.iter().map(|(path, _)| path.clone()).collect();
     let packages = Packages::read(Path::new("/"), &directories);
-    let context = Context { now, tests, packages: &packages, sources: SOURCES.map(Path::new) };
+    let context = Context { now, tests, packages: &packages, sources: SOURCES.map(Path::new), spent: Spent::default() };
     for (path, kind) in &chosen {
         plan.add(path, *kind, &context);
     }
@@ -69,7 +71,7 @@ fn kind(real: &Path) -> Kind {
 }
 
 fn usual(homes: &[PathBuf], plan: &mut Plan) -> Vec<(PathBuf, Kind)> {
-    let mut chosen: Vec<(PathBuf, Kind)> = Vec::new();
+    let (mut chosen, mut known) = (Vec::new(), BTreeSet::new());
     for Place { path, kind, .. } in places::known(Path::new("/"), homes) {
         let kind = match kind {
             PlaceKind::DotnetStore => Kind::DotnetStore,
@@ -82,7 +84,7 @@ fn usual(homes: &[PathBuf], plan: &mut Plan) -> Vec<(PathBuf, Kind)> {
         if kind == Kind::DotnetStore && home.is_some_and(|home| !is_of(home, &real)) {
             let what = "leads out of its home, or belongs to somebody else, and is left alone";
             plan.notes.push(Note::new(&path, what, "name it, if you mean it"));
-        } else if !chosen.iter().any(|(known, _)| *known == real) {
+        } else if known.insert(real.clone()) {
             chosen.push((real, kind));
         }
     }

@@ -14,6 +14,8 @@ use super::plan::Plan;
 use super::*;
 use crate::anchors::name::hex;
 
+mod others;
+
 /// A year of the fixtures.
 const NOW: Timestamp = Timestamp(1_800_000_000);
 const HASH: &str = "5a3b3f4e";
@@ -61,8 +63,13 @@ impl Scene {
     fn plan(&self) -> Plan {
         // Reading the databases of this machine's packages takes most of the time.
         let packages = packages::Packages::default();
-        let context =
-            plan::Context { now: NOW, tests: false, packages: &packages, sources: [Path::new("/nowhere"); 2] };
+        let context = plan::Context {
+            now: NOW,
+            tests: false,
+            packages: &packages,
+            sources: [Path::new("/nowhere"); 2],
+            spent: dotnet::Spent::default(),
+        };
         let mut plan = Plan::default();
         plan.add(&self.store(), Kind::HashedDirectory, &context);
         plan
@@ -299,7 +306,13 @@ fn what_others_keep_is_theirs_to_remove() {
     fs::copy(fixture("expired.pem"), store.join("00000002.0")).unwrap();
     fs::write(lists.join("corp-ca.list"), format!("{}\n", store.join("00000002.0").display())).unwrap();
     let packages = packages::Packages::read(&root, std::slice::from_ref(&store));
-    let context = plan::Context { now: NOW, tests: false, packages: &packages, sources: [&theirs, &own] };
+    let context = plan::Context {
+        now: NOW,
+        tests: false,
+        packages: &packages,
+        sources: [&theirs, &own],
+        spent: dotnet::Spent::default(),
+    };
     let mut plan = Plan::default();
     plan.add(&store, Kind::HashedDirectory, &context);
     assert!(plan.is_empty(), "{:?}", plan.stores);

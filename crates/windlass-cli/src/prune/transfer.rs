@@ -2,11 +2,13 @@
 //! extended attributes.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Write};
 
 use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
 
-use super::directory::{Directory, Seen};
+use super::directory::Directory;
+use super::seen::{Held, Seen};
 
 /// What is copied beyond this is none of the files that are moved here.
 pub const MAX_FILE: u64 = 1 << 20;
@@ -32,17 +34,31 @@ pub fn transfer(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, see
     Err(io::Error::other(format!("it was changed while it was moved, and is called {} now", beside.to_string_lossy())))
 }
 
+/// Whether an error says something about this name alone, and the others can still be moved. No permission is that of a file that
+/// can't be changed, or of its directory: where backups are, everything was permitted before.
+pub fn is_about_one(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::Other
+            | io::ErrorKind::InvalidInput
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ResourceBusy
+    )
+}
+
 fn changed() -> io::Error {
     io::Error::other("it was changed meanwhile")
 }
 
 fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen) -> io::Result<()> {
-    let Some((now, bytes)) = from.look(name, MAX_FILE)?.filter(|(now, _)| now.is_same(seen)) else {
+    let Some(held) = from.hold(name, MAX_FILE)?.filter(|held| held.seen.is_same(seen)) else {
         return Err(changed());
     };
     let part = part(new);
     remove_part(to, new)?;
-    let copied = copy_to(from, name, to, &part, &now, &bytes).and_then(|()| to.rename(&part, to, new));
+    let copied = copy_to(&held, to, &part).and_then(|()| to.rename(&part, to, new));
     if let Err(error) = copied {
         // A full disk leaves nothing behind; what a kill leaves is removed by the next undo.
         let _ = remove_part(to, new);
@@ -51,7 +67,7 @@ fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen
     to.synchronise()?;
     let arrived = to.look(new, MAX_FILE)?.is_some_and(|(arrived, _)| arrived.is_same(seen));
     let is_still =
-        from.look(name, MAX_FILE).is_ok_and(|still| still.is_some_and(|(still, _)| still.is_untouched(&now)));
+        from.look(name, MAX_FILE).is_ok_and(|still| still.is_some_and(|(still, _)| still.is_untouched(&held.seen)));
     if !arrived || !is_still {
         to.remove(new)?;
         return Err(changed());
@@ -59,7 +75,8 @@ fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen
     from.remove(name)
 }
 
-fn copy_to(from: &Directory, name: &OsStr, to: &Directory, part: &OsStr, seen: &Seen, bytes: &[u8]) -> io::Result<()> {
+fn copy_to(held: &Held, to: &Directory, part: &OsStr) -> io::Result<()> {
+    let seen = &held.seen;
     let times = Timestamps { last_access: time(seen.atime), last_modification: time(seen.mtime) };
     // Only root can give files away; others own them anyway.
     let (owner, group) = (Uid::from_raw(seen.uid), Gid::from_raw(seen.gid));
@@ -69,10 +86,12 @@ fn copy_to(from: &Directory, name: &OsStr, to: &Directory, part: &OsStr, seen: &
         return Ok(rustix::fs::utimensat(&to.fd, part, &times, AtFlags::SYMLINK_NOFOLLOW)?);
     }
     let mut file = to.create(part)?;
-    file.write_all(bytes)?;
+    file.write_all(&held.bytes)?;
     rustix::fs::fchown(&file, Some(owner), Some(group))?;
     rustix::fs::fchmod(&file, Mode::from_raw_mode(seen.mode))?;
-    extended(from, name, &file);
+    if let Some(from) = &held.file {
+        extended(from, &file);
+    }
     rustix::fs::futimens(&file, &times)?;
     file.sync_all()
 }
@@ -86,21 +105,21 @@ fn time((seconds, nanoseconds): (i64, i64)) -> Timespec {
     Timespec { tv_sec: seconds, tv_nsec: nanoseconds.try_into().unwrap_or_default() }
 }
 
-/// Copies what can be copied: a label that this file system or process may not set is no reason to fail.
-fn extended(from: &Directory, name: &OsStr, to: &std::fs::File) {
-    let flags = rustix::fs::OFlags::RDONLY
-        | rustix::fs::OFlags::NOFOLLOW
-        | rustix::fs::OFlags::NONBLOCK
-        | rustix::fs::OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::openat(&from.fd, name, flags, Mode::empty()) else { return };
-    let mut names = vec![0; 4096];
-    let Ok(length) = rustix::fs::flistxattr(&file, &mut names[..]) else { return };
-    for name in names.get(..length).unwrap_or_default().split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+/// Copies what can be copied: a label that this file system or process may not set is no reason to fail. What only root may set
+/// gives power, and does not come along: who owned the file could have had it from elsewhere.
+fn extended(from: &File, to: &File) {
+    let mut names = vec![0; 65536];
+    let Ok(length) = rustix::fs::flistxattr(from, &mut names[..]) else { return };
+    for name in names.get(..length).unwrap_or_default().split(|byte| *byte == 0).filter(|name| is_copied(name)) {
         let mut value = vec![0; 65536];
-        if let Ok(length) = rustix::fs::fgetxattr(&file, name, &mut value[..]) {
+        if let Ok(length) = rustix::fs::fgetxattr(from, name, &mut value[..]) {
             let _ = rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty());
         }
     }
+}
+
+pub(super) fn is_copied(name: &[u8]) -> bool {
+    !name.is_empty() && name != b"security.capability" && !name.starts_with(b"trusted.")
 }
 
 /// The name of a copy that is not complete. .NET and OpenSSL take no notice of it.

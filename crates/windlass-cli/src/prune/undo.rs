@@ -11,7 +11,7 @@ use super::directory::Directory;
 use super::hash_name::HashName;
 use super::plan::without_number;
 use super::record::Entry;
-use super::transfer::{MAX_FILE, remove_part, transfer};
+use super::transfer::{MAX_FILE, is_about_one, remove_part, transfer};
 use crate::failure::Failure;
 
 /// How one entry is undone.
@@ -104,7 +104,7 @@ pub fn apply(mut backup: Backup, backups: &Backups) -> Result<Vec<String>, Failu
                 left.push(format!("{}: {why}", path.display()));
                 remaining.push(entry.clone());
             }
-            Err(error) if error.kind() == io::ErrorKind::Other => {
+            Err(error) if is_about_one(&error) => {
                 left.push(format!("{}: {}", path.display(), without_number(&error)));
                 remaining.push(entry.clone());
             }

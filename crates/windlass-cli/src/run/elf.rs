@@ -10,6 +10,11 @@ use object::elf::{self, ET_DYN, FileHeader32, FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
 
+/// What the kernel takes at most (fs/binfmt_elf.c, `load_elf_phdrs` and `load_elf_binary`): all program headers together, and the
+/// path of the interpreter. A sparse file can claim any number.
+const MOST_HEADERS: usize = 65536;
+const LONGEST_INTERPRETER: u64 = 4096;
+
 /// The parts of an ELF file's headers that decide what can be loaded into what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elf {
@@ -51,12 +56,17 @@ impl fmt::Display for Machine {
 impl Elf {
     /// Reads the headers of the file at `path`. `Ok(None)`: it is no ELF file.
     pub fn read(path: &Path) -> std::io::Result<Option<Elf>> {
-        let cache = ReadCache::new(File::open(path)?);
-        Ok(match FileKind::parse(&cache) {
+        Ok(Self::of(&File::open(path)?))
+    }
+
+    /// The same of an open file. Little of it is read, whatever it says of itself.
+    pub fn of(file: &File) -> Option<Elf> {
+        let cache = ReadCache::new(file);
+        match FileKind::parse(&cache) {
             Ok(FileKind::Elf32) => Self::parse::<FileHeader32<Endianness>, _>(&cache, 32),
             Ok(FileKind::Elf64) => Self::parse::<FileHeader64<Endianness>, _>(&cache, 64),
             _ => None,
-        })
+        }
     }
 
     fn parse<'data, H, R>(data: R, bits: u8) -> Option<Elf>
@@ -66,8 +76,14 @@ impl Elf {
     {
         let header = H::parse(data).ok()?;
         let endianness = header.endian().ok()?;
+        // The largest number there (PN_XNUM) means that it is elsewhere, and larger.
+        let headers = usize::from(header.e_phnum(endianness)) * size_of::<H::ProgramHeader>();
+        if headers > MOST_HEADERS {
+            return None;
+        }
         let segments = header.program_headers(endianness, data).ok()?;
         let interpreter = segments.iter().find(|segment| segment.p_type(endianness) == PT_INTERP);
+        let interpreter = interpreter.filter(|segment| segment.p_filesz(endianness).into() <= LONGEST_INTERPRETER);
         let interpreter = interpreter.and_then(|segment| segment.data(endianness, data).ok()).map(|path| {
             let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
             OsString::from_vec(path[..end].to_vec())
@@ -77,5 +93,50 @@ impl Elf {
             is_shared_object: header.e_type(endianness) == ET_DYN,
             interpreter,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, SeekFrom, Write};
+
+    /// The header of a 64-bit program of this byte order with so many program headers, the first of which is PT_INTERP.
+    fn program(headers: u16, interpreter_size: u64) -> Vec<u8> {
+        let mut file = b"\x7fELF\x02".to_vec();
+        file.push(if cfg!(target_endian = "little") { 1 } else { 2 });
+        file.push(1);
+        file.resize(16, 0);
+        let halves =
+            |file: &mut Vec<u8>, values: &[u16]| values.iter().for_each(|value| file.extend(value.to_ne_bytes()));
+        let words =
+            |file: &mut Vec<u8>, values: &[u32]| values.iter().for_each(|value| file.extend(value.to_ne_bytes()));
+        let longs =
+            |file: &mut Vec<u8>, values: &[u64]| values.iter().for_each(|value| file.extend(value.to_ne_bytes()));
+        halves(&mut file, &[ET_DYN.0, elf::EM_X86_64.0]);
+        words(&mut file, &[1]);
+        longs(&mut file, &[0, 64, 0]);
+        words(&mut file, &[0]);
+        halves(&mut file, &[64, 56, headers, 64, 0, 0]);
+        words(&mut file, &[PT_INTERP.0, 4]);
+        longs(&mut file, &[120, 120, 120, interpreter_size, interpreter_size, 1]);
+        file
+    }
+
+    #[test]
+    fn sizes_are_not_believed() {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut read = |bytes: &[u8]| {
+            file.set_len(0).unwrap();
+            file.seek(SeekFrom::Start(0)).unwrap();
+            file.write_all(bytes).unwrap();
+            // A terabyte of nothing: whoever reads what the headers say gets no memory for it.
+            file.set_len(1 << 40).unwrap();
+            Elf::of(&file)
+        };
+        let loader = [program(1, 7), b"/ld.so\0".to_vec()].concat();
+        assert_eq!(read(&loader).unwrap().interpreter.unwrap(), "/ld.so");
+        assert_eq!(read(&program(1, (1 << 40) - 4096)).unwrap().interpreter, None);
+        assert_eq!(read(&program(u16::MAX, 7)), None);
     }
 }

@@ -8,23 +8,25 @@ use super::sources::{Source, SourceKind};
 use super::users::Users;
 use crate::cli::top::{By, Sort};
 use crate::places::{self, PlaceKind};
-use crate::processes::{self, ProcessFacts, Served, Unseen};
+use crate::processes::{self, Budget, ProcessFacts, Served, Unseen};
 
 /// The processes that have a TLS library, or hold a source open.
 pub fn look(why: &str, named: &[PathBuf], by: By, users: &Users) -> Snapshot {
     let sources = sources(named, users);
     let mut missed = Missed::default();
     let mut rows = Vec::new();
-    for facts in processes::all().filter(|facts| facts.pid != std::process::id()) {
+    for facts in processes::all(Budget::default()).filter(|facts| facts.pid != std::process::id()) {
         if facts.windlass == Served::Unknown(Unseen::Forbidden) {
             missed.processes += 1;
             continue;
         }
+        missed.unread += u64::from(facts.windlass == Served::Unknown(Unseen::Unread));
         let open = open_sources(facts.pid, &sources);
         if facts.libraries.iter().any(|library| library.whole) || !open.is_empty() {
             rows.push(entry(&facts, open, users));
         }
     }
+    missed.left_out.places = users.homes_left_out();
     let totals = Totals { processes: rows.len() as u64, ..Totals::default() };
     let mut rows = if by == By::Program { by_program(rows) } else { rows };
     sort_rows(&mut rows, Sort::Bytes);
@@ -49,7 +51,7 @@ fn sources(named: &[PathBuf], users: &Users) -> Vec<Source> {
     let named = named.iter().map(|path| (path.clone(), "--watch".to_owned()));
     let mut sources: Vec<Source> = Vec::new();
     for (path, why) in named.chain(known) {
-        let Some(found) = root.find(&path) else { continue };
+        let Ok(found) = root.find(&path) else { continue };
         let path = std::fs::read_link(found.path()).unwrap_or(path);
         let kind = if super::sources::is_directory(&found.stat) { SourceKind::Directory } else { SourceKind::File };
         if sources.iter().all(|source| source.path != path) {

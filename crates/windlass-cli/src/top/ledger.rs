@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::descriptor::Descriptor;
 use super::tally::{Open, Tally};
-use crate::processes::{self, Capture, Images, ProcessFacts, Served};
+use crate::processes::{self, Capture, ExecutableId, Images, ProcessFacts, Served, Unseen};
 
 /// Processes that have a row of their own. Of more, those that were silent longest are summed up by program.
 const ROWS: usize = 2048;
+/// Programs that have a row of their own then. A path is whatever its owner calls it.
+const PROGRAMS: usize = 1000;
 /// Executables that are held open until somebody looks into them.
 const OPEN: usize = 128;
 
@@ -23,6 +25,8 @@ pub enum Who {
     Process { pid: u32, start_time: u64, exe: Option<PathBuf> },
     /// Processes that had a row, by their program.
     Former { exe: Option<PathBuf> },
+    /// Those of still more programs.
+    Others,
     /// Processes that had ended before anything was known of them but their numbers.
     TooSoon,
     /// Processes of another pid namespace, which have no number here.
@@ -40,6 +44,8 @@ pub struct Row {
     pub sources: BTreeMap<usize, Tally>,
     /// How many processes these are.
     pub processes: u64,
+    /// It makes whoever looks at it wait.
+    pub unread: bool,
     last: Duration,
     looks: u32,
     has_tls_library: bool,
@@ -50,12 +56,14 @@ pub struct Row {
 pub struct Ledger {
     started: Instant,
     rows: HashMap<Who, Row>,
+    /// How many of them are of one process, and of the former ones of a program.
+    processes: usize,
+    programs: usize,
     /// The last row of a process number.
     latest: HashMap<u32, Who>,
     /// Numbers of the processes that ended too soon, to count each once.
     too_soon: HashSet<u32>,
     pending: Vec<(Who, Capture)>,
-    own: Option<PathBuf>,
     left_out: u64,
     overflows: u64,
 }
@@ -71,6 +79,36 @@ pub struct Opener {
     pub has_pidfd: bool,
 }
 
+/// What was seen of it at once.
+#[derive(Debug)]
+pub struct Seen {
+    pid: u32,
+    /// `None`: nothing was to be seen any more.
+    who: Option<Who>,
+    /// It is Windlass' own command.
+    is_own: bool,
+}
+
+impl Opener {
+    /// Looks who it is. Nothing in it waits for that process.
+    pub fn look(&self, own: Option<ExecutableId>) -> Seen {
+        let pid = self.pid;
+        if pid == 0 {
+            return Seen { pid, who: Some(Who::Outside), is_own: false };
+        }
+        let found = processes::identity(pid).map(|(start_time, exe)| Who::Process { pid, start_time, exe });
+        // Not by the path alone: anybody can have a file of that name in a place of his own.
+        let is_own = own.is_some() && ExecutableId::of(pid) == own;
+        // Only now: what was read is of the process that opened, if that is still there.
+        let is_there = match &self.process {
+            Some(process) => process.names_a_process(),
+            None => !self.has_pidfd,
+        };
+        let who = found.filter(|who| is_there && !is_zombie(who));
+        Seen { pid, is_own: is_own && who.is_some(), who }
+    }
+}
+
 impl Ledger {
     /// An empty one.
     pub fn new() -> Ledger {
@@ -80,7 +118,8 @@ impl Ledger {
             latest: HashMap::new(),
             too_soon: HashSet::new(),
             pending: Vec::new(),
-            own: processes::executable(std::process::id()),
+            processes: 0,
+            programs: 0,
             left_out: 0,
             overflows: 0,
         }
@@ -111,14 +150,17 @@ impl Ledger {
         self.overflows += 1;
     }
 
-    /// Counts an open. The first of a process makes a row, and takes what goes away with the process.
-    pub fn opened(&mut self, opener: &Opener, source: usize, size: Option<u64>) {
-        let who = self.who(opener);
-        if matches!(&who, Who::Process { exe: Some(exe), .. } if self.own.as_deref() == Some(exe)) {
+    /// Counts an open. Gives the process, if more has to be known of it: the caller captures it, without keeping this one waiting.
+    pub fn opened(&mut self, seen: Seen, source: usize, size: Option<u64>) -> Option<Who> {
+        if seen.is_own {
             self.left_out += 1;
-            return;
+            return None;
         }
+        let pid = seen.pid;
+        // An ended process is the one that last had its number here.
+        let who = seen.who.or_else(|| self.latest.get(&pid).cloned()).unwrap_or(Who::TooSoon);
         let open = Open { size, at: self.elapsed() };
+        let is_new = !self.rows.contains_key(&who);
         let row = self.rows.entry(who.clone()).or_default();
         row.tally.count(open);
         row.sources.entry(source).or_default().count(open);
@@ -126,19 +168,44 @@ impl Ledger {
         match who {
             Who::Process { pid, .. } => {
                 row.processes = 1;
+                self.processes += usize::from(is_new);
                 // Interpreters open files before they load the library. One that is linked in will never be seen so.
-                if !row.has_tls_library && row.looks < LOOKS {
-                    row.looks += 1;
-                    self.capture(pid, &who);
+                let is_open = !row.has_tls_library && !row.unread && row.looks < LOOKS;
+                row.looks += u32::from(is_open);
+                self.latest.insert(pid, who.clone());
+                if self.processes > ROWS {
+                    self.sum_up();
                 }
-                self.latest.insert(pid, who);
+                return is_open.then_some(who);
             }
-            Who::TooSoon if self.too_soon.insert(opener.pid) => row.processes += 1,
+            Who::TooSoon if self.too_soon.insert(pid) => row.processes += 1,
             Who::Outside => row.processes = 1,
-            Who::TooSoon | Who::Former { .. } => {}
+            Who::TooSoon | Who::Former { .. } | Who::Others => {}
         }
-        if self.rows.len() > ROWS {
-            self.sum_up();
+        None
+    }
+
+    /// Keeps what was captured of a process, until somebody looks into it.
+    pub fn captured(&mut self, who: &Who, mut capture: Capture) {
+        let Who::Process { start_time, exe, .. } = who else { return };
+        if capture.start_time() != *start_time || capture.exe() != exe.as_deref() {
+            return;
+        }
+        let Some(row) = self.rows.get_mut(who) else { return };
+        row.has_tls_library |= capture.has_tls_library();
+        self.pending.retain(|(known, _)| known != who);
+        if self.pending.len() >= OPEN {
+            capture.let_go();
+        }
+        if self.pending.len() < ROWS {
+            self.pending.push((who.clone(), capture));
+        }
+    }
+
+    /// A process made whoever looked at it wait.
+    pub fn unread(&mut self, who: &Who) {
+        if let Some(row) = self.rows.get_mut(who) {
+            row.unread = true;
         }
     }
 
@@ -147,47 +214,23 @@ impl Ledger {
         std::mem::take(&mut self.pending)
     }
 
+    /// What could not be looked into this time.
+    pub fn put_back(&mut self, rest: Vec<(Who, Capture)>) {
+        for (who, capture) in rest {
+            if self.pending.len() < ROWS && self.pending.iter().all(|(known, _)| *known != who) {
+                self.pending.push((who, capture));
+            }
+        }
+    }
+
     /// The result of that.
     pub fn learn(&mut self, who: &Who, facts: ProcessFacts) {
         let Some(row) = self.rows.get_mut(who) else { return };
+        row.unread = facts.windlass == Served::Unknown(Unseen::Unread);
         // A later look may have come too late.
         let is_known = row.facts.as_ref().is_some_and(|facts| !matches!(facts.windlass, Served::Unknown(_)));
         if !(is_known && matches!(facts.windlass, Served::Unknown(_))) {
             row.facts = Some(facts);
-        }
-    }
-
-    fn who(&self, opener: &Opener) -> Who {
-        let pid = opener.pid;
-        if pid == 0 {
-            return Who::Outside;
-        }
-        let found = processes::identity(pid).map(|(start_time, exe)| Who::Process { pid, start_time, exe });
-        // Only now: what was read is of the process that opened, if that is still there.
-        let is_there = match &opener.process {
-            Some(process) => process.names_a_process(),
-            None => !opener.has_pidfd,
-        };
-        // An ended process is the one that last had its number here.
-        let found = found.filter(|who| is_there && !is_zombie(who)).or_else(|| self.latest.get(&pid).cloned());
-        found.unwrap_or(Who::TooSoon)
-    }
-
-    fn capture(&mut self, pid: u32, who: &Who) {
-        let Some(mut capture) = Capture::of(pid) else { return };
-        let Who::Process { start_time, exe, .. } = who else { return };
-        if capture.start_time() != *start_time || capture.exe() != exe.as_deref() {
-            return;
-        }
-        if let Some(row) = self.rows.get_mut(who) {
-            row.has_tls_library |= capture.has_tls_library();
-        }
-        self.pending.retain(|(known, _)| known != who);
-        if self.pending.len() >= OPEN {
-            capture.let_go();
-        }
-        if self.pending.len() < ROWS {
-            self.pending.push((who.clone(), capture));
         }
     }
 
@@ -201,11 +244,19 @@ impl Ledger {
         processes.sort();
         for (_, who) in processes.into_iter().take(ROWS / 4) {
             let Some(row) = self.rows.remove(&who) else { continue };
+            self.processes -= 1;
             let Who::Process { pid, exe, .. } = &who else { continue };
             if self.latest.get(pid) == Some(&who) {
                 self.latest.remove(pid);
             }
-            self.rows.entry(Who::Former { exe: exe.clone() }).or_default().take_in(row);
+            let mut former = Who::Former { exe: exe.clone() };
+            if !self.rows.contains_key(&former) {
+                match self.programs < PROGRAMS {
+                    true => self.programs += 1,
+                    false => former = Who::Others,
+                }
+            }
+            self.rows.entry(former).or_default().take_in(row);
         }
     }
 }
@@ -218,6 +269,7 @@ impl Row {
             self.sources.entry(*source).or_default().add(tally);
         }
         self.processes += other.processes;
+        self.unread |= other.unread;
         self.last = self.last.max(other.last);
         self.facts = other.facts.or_else(|| self.facts.take());
     }
@@ -228,12 +280,91 @@ fn is_zombie(who: &Who) -> bool {
     matches!(who, Who::Process { exe: None, .. })
 }
 
-/// Looks into what is pending.
-pub fn look_into(pending: Vec<(Who, Capture)>, images: &mut Images) -> Vec<(Who, ProcessFacts)> {
-    pending.into_iter().map(|(who, capture)| (who, capture.facts(images))).collect()
+/// What was taken of processes, and is not yet looked into.
+pub type Pending = Vec<(Who, Capture)>;
+
+/// Looks into what is pending, as far as the budget goes; gives also what is left for the next time.
+pub fn look_into(pending: Pending, images: &mut Images) -> (Vec<(Who, ProcessFacts)>, Pending) {
+    let mut learned = Vec::new();
+    let mut pending = pending.into_iter();
+    while let Some((who, capture)) = pending.next() {
+        let facts = capture.facts(images);
+        // The first had all of the budget: for what is larger than that there is no next time.
+        if !learned.is_empty() && images.is_spent() && facts.windlass == Served::Unknown(Unseen::Unread) {
+            return (learned, std::iter::once((who, capture)).chain(pending).collect());
+        }
+        learned.push((who, facts));
+    }
+    (learned, Vec::new())
 }
 
 /// The last part of a path, or all of it.
 pub fn base(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::processes::Budget;
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
+
+    fn seen(pid: u32, exe: &str) -> Seen {
+        Seen { pid, who: Some(Who::Process { pid, start_time: 1, exe: Some(exe.into()) }), is_own: false }
+    }
+
+    #[test]
+    fn many_programs_take_no_room_without_end() {
+        let mut ledger = Ledger::new();
+        let all = 5 * ROWS as u32;
+        for pid in 1..=all {
+            assert!(ledger.opened(seen(pid, &format!("/x/{pid}")), 0, Some(1)).is_some());
+        }
+        let count = |is_it: fn(&Who) -> bool| ledger.rows().filter(|(who, _)| is_it(who)).count();
+        let (former, others) = (count(|who| matches!(who, Who::Former { .. })), count(|who| *who == Who::Others));
+        assert_eq!((former, others, ledger.programs), (PROGRAMS, 1, PROGRAMS));
+        assert_eq!(count(|who| matches!(who, Who::Process { .. })), ledger.processes);
+        assert!(ledger.processes <= ROWS && ledger.latest.len() == ledger.processes);
+        let sum = ledger
+            .rows()
+            .fold((0, 0), |(opens, processes), (_, row)| (opens + row.tally.opens, processes + row.processes));
+        assert_eq!(sum, (u64::from(all), u64::from(all)));
+    }
+
+    #[test]
+    fn what_the_budget_does_not_reach_is_looked_at_the_next_time() {
+        let (stdin, stdout) = (Stdio::piped(), Stdio::piped());
+        let mut cat = Command::new("cat").stdin(stdin).stdout(stdout).spawn().unwrap();
+        // When it answers it is there as a whole.
+        cat.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        cat.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let capture = |pid| {
+            let who = Who::Process { pid, start_time: 1, exe: None };
+            (who, Capture::of(cat.id()).unwrap())
+        };
+        let mut images = Images::with(Budget::of_bytes(1));
+        let (learned, rest) = look_into((1..=3).map(capture).collect(), &mut images);
+        assert_eq!((learned.len(), rest.len()), (1, 2), "{learned:?}");
+        let mut ledger = Ledger::new();
+        ledger.put_back(rest);
+        images.refill(Budget::default());
+        let (learned, rest) = look_into(ledger.pending(), &mut images);
+        assert_eq!((learned.len(), rest.len()), (2, 0));
+        assert!(learned.iter().all(|(_, facts)| facts.windlass != Served::Unknown(Unseen::Unread)));
+        drop(cat.stdin.take());
+        cat.wait().unwrap();
+    }
+
+    #[test]
+    fn only_this_very_program_is_left_out() {
+        let own = ExecutableId::of(std::process::id());
+        let opener = |pid| Opener { pid, process: None, has_pidfd: false };
+        assert!(own.is_some() && opener(std::process::id()).look(own).is_own);
+        assert!(!opener(std::process::id()).look(None).is_own);
+        assert!(!opener(std::os::unix::process::parent_id()).look(own).is_own);
+        let mut ledger = Ledger::new();
+        assert!(ledger.opened(opener(std::process::id()).look(own), 0, Some(1)).is_none());
+        assert_eq!((ledger.left_out(), ledger.rows().count()), (1, 0));
+    }
 }

@@ -1,13 +1,16 @@
 //! Who on this machine opens CA bundles and hashed directories, live.
 //!
 //! fanotify(7) reports each open of a marked file with the number of the process. Nothing of that process is touched, and it does
-//! not wait. Three threads: `reader` takes events from the kernel as fast as they come, since the kernel makes one of equal events
-//! that wait; `worker` finds out whose they are and keeps the [`ledger`]; the main thread prints.
+//! not wait. Four threads: `reader` takes events from the kernel as fast as they come, since the kernel makes one of equal events
+//! that wait; `worker` finds out whose they are and keeps the [`ledger`]; `looker` captures processes, which may keep it waiting; the
+//! main thread prints.
 
 pub mod by_proc;
 pub mod control;
 mod descriptor;
+mod entries;
 pub mod ledger;
+mod looker;
 mod marks;
 mod reader;
 pub mod recent;
@@ -17,5 +20,6 @@ pub mod snapshot;
 pub mod sources;
 mod tally;
 pub mod users;
+mod wanted;
 pub mod watch;
 mod worker;

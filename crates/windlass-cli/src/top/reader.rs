@@ -7,11 +7,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
+use nix::errno::Errno;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Stat;
 
 use super::ledger::Opener;
 use super::marks::{Event, Marks};
+
+/// After so many failures with nothing between them there is no use in going on.
+const FAILURES: usize = 100_000;
 
 /// What the worker has to do.
 #[derive(Debug)]
@@ -20,6 +24,8 @@ pub enum Message {
     Opened(Opener, Stat),
     /// Note that events were lost.
     Overflow,
+    /// Note that an event could not be read.
+    Failed(Errno),
     /// Look at the sources: something changed beside one.
     Changed,
     /// That was all.
@@ -29,12 +35,14 @@ pub enum Message {
 /// Reads until it is told to stop, and then what is still there.
 pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &SyncSender<Message>) {
     let own = std::process::id();
-    loop {
+    let mut failures = 0;
+    'all: loop {
         let mut descriptors =
             vec![PollFd::new(stop, PollFlags::IN), PollFd::from_borrowed_fd(marks.as_fd(), PollFlags::IN)];
         descriptors.extend(changes.map(|changes| PollFd::new(changes, PollFlags::IN)));
         let waited = poll(&mut descriptors, None);
-        if waited.is_err_and(|errno| errno != rustix::io::Errno::INTR) {
+        if let Some(errno) = waited.err().filter(|errno| *errno != rustix::io::Errno::INTR) {
+            let _ = to.send(Message::Failed(Errno::from_raw(errno.raw_os_error())));
             break;
         }
         let is_ready = |place: usize| descriptors.get(place).is_some_and(|found| !found.revents().is_empty());
@@ -43,10 +51,26 @@ pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &S
             return;
         }
         loop {
-            let Ok(events) = marks.read() else { return };
+            let events = match marks.read() {
+                Ok(events) => events,
+                // The kernel has dropped the event for which it had no descriptor (fanotify(7)).
+                Err(Errno::EMFILE | Errno::ENFILE) => vec![Event::Overflow],
+                // So has it one of a file that it could not open. That may be a stranger's doing, so the others are read on.
+                Err(errno) => {
+                    failures += 1;
+                    if to.send(Message::Failed(errno)).is_err() {
+                        return;
+                    }
+                    if failures < FAILURES {
+                        continue;
+                    }
+                    break 'all;
+                }
+            };
             if events.is_empty() {
                 break;
             }
+            failures = 0;
             for event in events {
                 let message = match event {
                     Event::Overflow => Message::Overflow,

@@ -1,6 +1,7 @@
 //! A terminal whose content is replaced in place, and which is as before afterwards.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
 use rustix::termios::tcgetwinsize;
@@ -16,7 +17,23 @@ const TO_END_OF_SCREEN: &str = "\x1b[J";
 /// The terminal in the state in which it is drawn on. Dropping it leaves that state, on every way out.
 #[derive(Debug)]
 pub struct Screen {
-    before: Option<Termios>,
+    has_keys: bool,
+}
+
+/// While there is a screen: the modes of standard input before, if that is a terminal.
+static ENTERED: Mutex<Option<Option<Termios>>> = Mutex::new(None);
+
+/// Leaves the state of a screen, if there is one. For the thread that ends the process.
+pub fn leave() {
+    let entered = ENTERED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = entered {
+        // Not through the standard library, whose lock the main thread may hold.
+        let _ = rustix::io::write(rustix::stdio::stdout(), LEAVE.as_bytes());
+        if let Some(before) = before {
+            // By nix, not rustix: through TCSETS2 the kernel would note the speeds in another way than before.
+            let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &before);
+        }
+    }
 }
 
 impl Screen {
@@ -29,8 +46,9 @@ impl Screen {
     /// Enters it. Keys come one by one and are not shown, if standard input is a terminal; Ctrl-C stays a signal.
     pub fn enter() -> io::Result<Screen> {
         let before = tcgetattr(io::stdin()).ok();
-        let screen = Screen { before };
-        if let Some(before) = &screen.before {
+        let screen = Screen { has_keys: before.is_some() };
+        *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) = Some(before.clone());
+        if let Some(before) = &before {
             let mut modes = before.clone();
             modes.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO);
             modes.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
@@ -43,7 +61,7 @@ impl Screen {
 
     /// Whether keys come.
     pub fn has_keys(&self) -> bool {
-        self.before.is_some()
+        self.has_keys
     }
 
     /// Columns and lines.
@@ -69,11 +87,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = write(LEAVE);
-        if let Some(before) = &self.before {
-            // By nix, not rustix: through TCSETS2 the kernel would note the speeds in another way than before.
-            let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, before);
-        }
+        leave();
     }
 }
 

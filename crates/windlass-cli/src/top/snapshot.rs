@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::ledger::{Row, Who, base};
 use super::roots::Namespace;
-use super::sources::{Source, SourceKind};
+use super::sources::{LeftOut, Source, SourceKind};
 use super::tally::Tally;
 use super::users::Users;
 use super::worker::State;
@@ -38,7 +38,7 @@ pub struct Snapshot {
 }
 
 /// What is known to be missing.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Missed {
     /// How often the queue of the kernel was full.
     pub overflows: u64,
@@ -46,6 +46,12 @@ pub struct Missed {
     pub processes: u64,
     /// Opens by Windlass' own command.
     pub own_opens: u64,
+    /// Processes of which not all was searched, or that make whoever looks wait.
+    pub unread: u64,
+    /// Why some events could not be read.
+    pub failed: Option<String>,
+    /// What was too much to be watched.
+    pub left_out: LeftOut,
 }
 
 /// Sums of all rows.
@@ -115,11 +121,19 @@ impl Snapshot {
     /// The state of a watching.
     pub fn of(state: &State, by: By, sort: Sort, users: &Users) -> Snapshot {
         let now = state.ledger.elapsed();
-        let sources = state.sources.list();
+        let sources = &state.sources[..];
         let mut all = Tally::default();
         let mut by_source: BTreeMap<usize, Tally> = BTreeMap::new();
         let mut processes = 0;
+        let mut missed = Missed {
+            overflows: state.ledger.overflows(),
+            own_opens: state.ledger.left_out(),
+            failed: state.failed.map(|errno| errno.desc().to_owned()),
+            left_out: state.left_out,
+            ..Missed::default()
+        };
         for (_, row) in state.ledger.rows() {
+            missed.unread += u64::from(row.unread);
             all.add(&row.tally);
             processes += row.processes;
             for (source, tally) in &row.sources {
@@ -139,7 +153,7 @@ impl Snapshot {
             watched: true,
             why_not_watched: None,
             seconds: seconds(now),
-            missed: Missed { overflows: state.ledger.overflows(), processes: 0, own_opens: state.ledger.left_out() },
+            missed,
             totals: Totals { processes, opens: Some(all.opens), listings: Some(all.listings), bytes: Some(all.bytes) },
             by,
             rows,
@@ -211,10 +225,12 @@ fn entry(who: &Who, row: &Row, rate: f64, sources: &[Source], users: &Users) -> 
     let (pid, exe, unknown) = match who {
         Who::Process { pid, exe, .. } => (Some(*pid), exe.clone(), None),
         Who::Former { exe } => (None, exe.clone(), None),
+        Who::Others => (None, None, Some("of too many programs to list")),
         Who::TooSoon => (None, None, Some("ended too soon to be looked at")),
         Who::Outside => (None, None, Some("outside of this pid namespace")),
     };
     let facts = row.facts.as_ref();
+    let unseen = if row.unread { Unseen::Unread } else { Unseen::Gone };
     let source = |(place, tally): (&usize, &Tally)| {
         let source = sources.get(*place)?;
         let (path, mount_namespace) = (source.path.clone(), source.mount_namespace);
@@ -242,7 +258,7 @@ fn entry(who: &Who, row: &Row, rate: f64, sources: &[Source], users: &Users) -> 
         opens_per_minute: Some((rate * 10.0).round() / 10.0),
         open_descriptors: None,
         libraries: facts.map(libraries).unwrap_or_default(),
-        windlass: Some(facts.map_or(Served::Unknown(Unseen::Gone), |facts| facts.windlass.clone())),
+        windlass: Some(facts.map_or_else(|| Served::Unknown(unseen), |facts| facts.windlass.clone())),
         sources: opened,
     }
 }

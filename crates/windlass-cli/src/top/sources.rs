@@ -1,4 +1,7 @@
 //! What is watched: the files and directories that hold trust, in every root directory that a process has.
+//!
+//! Much of it is made by users, who may want to blind this: no descriptor is held for longer than it takes to mark what it names,
+//! each user has room of his own, and what is left out is told.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -8,12 +11,12 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FileType, Stat};
 use serde::Serialize;
 
+use super::entries::{Entries, Inode};
 use super::marks::Marks;
-use super::roots::{Found, Namespace, RootDirectory, RootId};
-use super::users::Users;
-use crate::places::{self, PlaceKind};
+use super::roots::{Found, Namespace, Others, RootDirectory, RootId, is_shortage};
+use super::wanted::{Owner, Wanted, WantedPlaces};
 
-/// Files of one directory that are watched. The largest known store had some two thousand.
+/// Files of one directory that are watched; in homes and in other root directories, of all directories of one home or root.
 const ENTRIES: usize = 100_000;
 /// A package that is installed later brings places of its own. Looking for them goes through homes.
 const PLACES_AGE: Duration = Duration::from_secs(60);
@@ -21,6 +24,14 @@ const PLACES_AGE: Duration = Duration::from_secs(60);
 const PLACES_AGE_ELSEWHERE: Duration = Duration::from_secs(600);
 /// How often directories are gone through that look unchanged: what their links lead to may have been exchanged.
 const ENTRIES_AGE: Duration = Duration::from_secs(10);
+/// Sources that one home or one other root directory can come to have, in all the time: each link that leads elsewhere makes one.
+const OF_ONE: usize = 1024;
+/// Sources of other root directories, which come and go.
+const ELSEWHERE: usize = 50_000;
+/// Directories that are watched for changes. Beside the others, changes are seen at the next look.
+const PARENTS: usize = 4096;
+/// How long a file is known that has no name any more: events about it may wait.
+const KEPT: Duration = Duration::from_secs(30);
 
 /// A file or directory that holds trust.
 #[derive(Clone, Debug, Serialize)]
@@ -48,34 +59,63 @@ pub enum SourceKind {
     Directory,
 }
 
-/// Device and inode.
-type Inode = (u64, u64);
+/// What there was no room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Places and homes.
+    pub places: usize,
+    /// Directories of which not all files are watched.
+    pub directories: usize,
+    /// Root directories of containers and chroots.
+    pub roots: usize,
+}
 
 /// All sources, and which one an opened file belongs to.
 #[derive(Debug, Default)]
 pub struct Sources {
     list: Vec<Source>,
     known: HashMap<(Option<Namespace>, PathBuf), usize>,
-    // Entries stay when a file is replaced: events about the old one may wait.
-    files: HashMap<Inode, usize>,
-    directories: HashMap<Inode, usize>,
-    entries: HashMap<Inode, usize>,
-    /// When a directory was last gone through, and its times then.
-    states: HashMap<Inode, (Instant, DirectoryTimes)>,
-    places: HashMap<RootId, (Instant, Vec<Wanted>)>,
+    /// How many each has come to have.
+    made: HashMap<(Option<Namespace>, Owner), usize>,
+    elsewhere: usize,
+    /// One that was replaced stays for a while: events about it may wait.
+    files: HashMap<Inode, Seen>,
+    directories: HashMap<Inode, Directory>,
+    entries: Entries,
+    places: HashMap<RootId, (Instant, WantedPlaces)>,
     named: Vec<PathBuf>,
     /// Directories in which a change may mean another file behind a name.
     parents: HashSet<PathBuf>,
+    new_parents: Vec<PathBuf>,
+    left_out: LeftOut,
+    round: u64,
+    has_changed: bool,
+}
+
+#[derive(Debug)]
+struct Seen {
+    source: usize,
+    round: u64,
+    at: Instant,
+}
+
+#[derive(Debug)]
+struct Directory {
+    seen: Seen,
+    /// When it was last gone through, and its times then.
+    state: Option<(Instant, DirectoryTimes)>,
+    is_cut: bool,
 }
 
 type DirectoryTimes = (i64, i64, i64, i64);
 
-#[derive(Clone, Debug)]
-struct Wanted {
-    path: PathBuf,
-    /// Without links, in its root directory.
-    real: PathBuf,
-    why: String,
+/// A root directory that is looked at, and the entries that are left of what each may have.
+struct Look<'a> {
+    root: &'a RootDirectory,
+    /// `None`: it is the own one.
+    namespace: Option<Namespace>,
+    marks: &'a Marks,
+    budgets: HashMap<Owner, usize>,
 }
 
 impl Sources {
@@ -89,153 +129,220 @@ impl Sources {
         &self.list
     }
 
+    /// What is not watched.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
+    }
+
+    /// Whether the list is another one than when this was last asked.
+    pub fn has_changed(&mut self) -> bool {
+        std::mem::take(&mut self.has_changed)
+    }
+
     /// The source that an opened file or directory belongs to. A file that is a source itself and also lies in a directory that is
     /// one counts for itself.
     pub fn of(&self, stat: &Stat) -> Option<usize> {
         let inode = inode(stat);
         if is_directory(stat) {
-            return self.directories.get(&inode).copied();
+            return self.directories.get(&inode).map(|directory| directory.seen.source);
         }
-        self.files.get(&inode).or_else(|| self.entries.get(&inode)).copied()
+        self.files.get(&inode).map(|seen| seen.source).or_else(|| self.entries.source(inode))
     }
 
-    /// The directories in which a change may mean another file behind a name.
-    pub fn parents(&self) -> impl Iterator<Item = &Path> {
-        self.parents.iter().map(PathBuf::as_path)
+    /// The directories in which a change may mean another file behind a name, each given once.
+    pub fn new_parents(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.new_parents)
     }
 
     /// Finds what is there now, and marks it. What can't be marked (a file system that does not report) is left out.
     pub fn refresh(&mut self, marks: &Marks) {
-        let Ok(own) = RootDirectory::own() else { return };
-        let others = RootDirectory::others(own.id);
-        self.places.retain(|id, _| *id == own.id || others.iter().any(|other| other.id == *id));
-        for (root, namespace) in
-            std::iter::once((&own, None)).chain(others.iter().map(|other| (other, Some(other.id.namespace()))))
-        {
-            let found: Vec<_> = self
-                .wanted(root, namespace.is_none())
-                .into_iter()
-                .filter_map(|wanted| Some((root.find(&wanted.path)?, wanted)))
-                .collect();
-            // Files first, so that a bundle in a hashed directory is known as what it is.
-            for (found, wanted) in found.iter().filter(|(found, _)| is_file(&found.stat)) {
-                self.add_file(namespace, found, wanted, marks);
+        let Ok(own) = RootDirectory::own() else {
+            self.left_out.roots += 1;
+            return;
+        };
+        self.round += 1;
+        let Others { roots, left_out } = RootDirectory::others(own.id, |id| self.places.contains_key(id));
+        self.places.retain(|id, _| *id == own.id || roots.iter().any(|(other, _)| other == id));
+        self.left_out = LeftOut { roots: left_out, ..LeftOut::default() };
+        self.look(Look { root: &own, namespace: None, marks, budgets: HashMap::new() });
+        for (id, pid) in roots {
+            match RootDirectory::of(id, pid) {
+                Ok(root) => {
+                    let namespace = Some(id.namespace());
+                    self.look(Look { root: &root, namespace, marks, budgets: HashMap::new() });
+                }
+                Err(errno) => self.left_out.roots += usize::from(is_shortage(errno.raw_os_error())),
             }
-            for (found, wanted) in found.iter().filter(|(found, _)| is_directory(&found.stat)) {
-                self.add_directory(root, namespace, found, wanted, marks);
+        }
+        self.forget();
+        let is_cut = |directory: &&Directory| directory.is_cut && directory.seen.round == self.round;
+        self.left_out.directories = self.directories.values().filter(is_cut).count();
+    }
+
+    fn look(&mut self, mut look: Look<'_>) {
+        let wanted = self.wanted(look.root, look.namespace.is_none());
+        self.left_out.places += wanted.left_out;
+        // Files first, so that a bundle in a hashed directory is known as what it is.
+        let mut directories = Vec::new();
+        for wanted in &wanted.list {
+            match look.root.find(&wanted.path) {
+                Ok(found) if is_file(&found.stat) => self.add_file(&look, &found, wanted),
+                Ok(found) if is_directory(&found.stat) => directories.push(wanted),
+                Ok(_) => {}
+                Err(errno) => self.left_out.places += usize::from(is_shortage(errno.raw_os_error())),
+            }
+        }
+        for wanted in directories {
+            if let Some(found) = look.root.find(&wanted.path).ok().filter(|found| is_directory(&found.stat)) {
+                self.add_directory(&mut look, &found, wanted);
             }
         }
     }
 
-    fn wanted(&mut self, root: &RootDirectory, is_own: bool) -> Vec<Wanted> {
+    fn wanted(&mut self, root: &RootDirectory, is_own: bool) -> WantedPlaces {
         let age = if is_own { PLACES_AGE } else { PLACES_AGE_ELSEWHERE };
         if let Some((_, places)) = self.places.get(&root.id).filter(|(read, _)| read.elapsed() < age) {
             return places.clone();
         }
-        let passwd = root.find(Path::new("/etc/passwd")).filter(|found| is_file(&found.stat));
-        let users =
-            passwd.and_then(|passwd| Some(Users::read(std::fs::File::open(passwd.path()).ok()?))).unwrap_or_default();
-        let known = places::known(&root.path, users.homes()).into_iter();
-        // A `.module` file says which module p11-kit loads; it holds no trust.
-        let known = known.filter(|place| place.kind != PlaceKind::P11KitModule);
-        let known = known.map(|place| {
-            let here = place.here(&root.path);
-            let real = here.strip_prefix(&root.path).map(|real| Path::new("/").join(real));
-            Wanted { real: real.unwrap_or_else(|_| place.path.clone()), path: place.path, why: place.why }
-        });
-        let named = self.named.iter().filter(|_| is_own);
-        let named = named.map(|path| Wanted { path: path.clone(), real: path.clone(), why: "--watch".to_owned() });
-        let wanted: Vec<_> = named.chain(known).collect();
+        let wanted = WantedPlaces::find(root, is_own, &self.named);
         self.places.insert(root.id, (Instant::now(), wanted.clone()));
         wanted
     }
 
-    fn add_file(&mut self, namespace: Option<Namespace>, found: &Found, wanted: &Wanted, marks: &Marks) {
-        if namespace.is_none() {
+    fn add_file(&mut self, look: &Look<'_>, found: &Found, wanted: &Wanted) {
+        if look.namespace.is_none() {
             self.watch_parent(&wanted.path);
+        }
+        if let Err(errno) = look.marks.file(&found.path()) {
+            self.left_out.places += usize::from(is_shortage(errno as i32));
+            return;
         }
         let inode = inode(&found.stat);
         // In many namespaces it is the very file that is known already.
-        if marks.file(&found.path()).is_ok() && !self.files.contains_key(&inode) {
-            let source = self.source(namespace, SourceKind::File, found, wanted);
-            self.files.insert(inode, source);
+        let known = self.files.get(&inode).map(|seen| seen.source);
+        match known.or_else(|| self.source(look, SourceKind::File, found, wanted)) {
+            Some(source) => {
+                self.files.insert(inode, Seen { source, round: self.round, at: Instant::now() });
+            }
+            None => self.left_out.places += 1,
         }
     }
 
-    fn add_directory(
-        &mut self,
-        root: &RootDirectory,
-        namespace: Option<Namespace>,
-        found: &Found,
-        wanted: &Wanted,
-        marks: &Marks,
-    ) {
+    fn add_directory(&mut self, look: &mut Look<'_>, found: &Found, wanted: &Wanted) {
         let inode = inode(&found.stat);
-        if namespace.is_none() {
+        if look.namespace.is_none() {
             self.watch_parent(&wanted.path);
             self.watch_directory(&wanted.path);
         }
-        if marks.directory(&found.path()).is_err() {
+        if let Err(errno) = look.marks.directory(&found.path()) {
+            self.left_out.places += usize::from(is_shortage(errno as i32));
             return;
         }
-        let source = match self.directories.get(&inode) {
-            Some(source) => *source,
-            None => self.source(namespace, SourceKind::Directory, found, wanted),
+        let before = self.directories.remove(&inode);
+        let known = before.as_ref().map(|directory| directory.seen.source);
+        let Some(source) = known.or_else(|| self.source(look, SourceKind::Directory, found, wanted)) else {
+            self.left_out.places += 1;
+            return;
         };
-        self.directories.insert(inode, source);
-        let Ok(now) = std::fs::metadata(found.path()) else { return };
-        let times = (now.mtime(), now.mtime_nsec(), now.ctime(), now.ctime_nsec());
-        let is_fresh =
-            |(gone_through, then): &(Instant, DirectoryTimes)| gone_through.elapsed() < ENTRIES_AGE && *then == times;
-        if self.states.get(&inode).is_some_and(is_fresh) {
+        let seen = Seen { source, round: self.round, at: Instant::now() };
+        let (state, is_cut) = before.map(|directory| (directory.state, directory.is_cut)).unwrap_or_default();
+        let now = std::fs::metadata(found.path()).ok();
+        let times = now.map(|now| (now.mtime(), now.mtime_nsec(), now.ctime(), now.ctime_nsec()));
+        let is_fresh = |(gone_through, then): &(Instant, DirectoryTimes)| {
+            gone_through.elapsed() < ENTRIES_AGE && Some(*then) == times
+        };
+        if state.as_ref().is_some_and(is_fresh) {
+            self.directories.insert(inode, Directory { seen, state, is_cut });
             return;
         }
-        self.states.insert(inode, (Instant::now(), times));
-        let files = self.add_entries(root, namespace, found, wanted, source, marks);
+        let state = times.map(|times| (Instant::now(), times));
+        let (files, is_cut) = self.add_entries(look, inode, found, wanted, source);
+        self.directories.insert(inode, Directory { seen, state, is_cut });
+        self.has_changed |= self.list[source].files != files;
         self.list[source].files = files;
     }
 
-    /// Files that lie in the directory are reported by its own mark; those that its links lead to need one each.
+    /// Files that lie in the directory are reported by its own mark; those that its links lead to need one each. Gives their number,
+    /// and whether there are more.
     fn add_entries(
         &mut self,
-        root: &RootDirectory,
-        namespace: Option<Namespace>,
+        look: &mut Look<'_>,
+        own: Inode,
         directory: &Found,
         wanted: &Wanted,
         source: usize,
-        marks: &Marks,
-    ) -> usize {
+    ) -> (usize, bool) {
         let mut files = HashSet::new();
-        let own = inode(&directory.stat);
-        for entry in std::fs::read_dir(directory.path()).into_iter().flatten().flatten().take(ENTRIES) {
+        let Ok(mut entries) = std::fs::read_dir(directory.path()) else { return (0, true) };
+        let mut left = look.budgets.get(&wanted.owner).copied().unwrap_or(ENTRIES);
+        let mut is_cut = false;
+        self.entries.begin(own, source);
+        for entry in entries.by_ref().flatten() {
+            let Some(rest) = left.checked_sub(1) else {
+                is_cut = true;
+                break;
+            };
+            left = rest;
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             let path = wanted.path.join(entry.file_name());
-            let Some(found) = root.find(&path).filter(|found| is_file(&found.stat)) else { continue };
-            if is_link && marks.file(&found.path()).is_err() {
+            let found = match look.root.find(&path) {
+                Ok(found) if is_file(&found.stat) => found,
+                Ok(_) => continue,
+                Err(errno) => {
+                    is_cut |= is_shortage(errno.raw_os_error());
+                    continue;
+                }
+            };
+            if let Some(errno) = is_link.then(|| look.marks.file(&found.path()).err()).flatten() {
+                is_cut |= is_shortage(errno as i32);
                 continue;
             }
-            if is_link && namespace.is_none() {
+            if is_link && look.namespace.is_none() {
                 let real = std::fs::read_link(found.path()).unwrap_or_default();
                 self.watch_target(&real);
             }
             let inode = inode(&found.stat);
-            // The first keeps it: containers may share the files of this root directory, and have directories of their own.
-            self.entries.entry(inode).or_insert(source);
+            self.entries.add(own, inode);
             if inode != own {
                 files.insert(inode);
             }
         }
-        files.len()
+        if wanted.owner.is_some() {
+            look.budgets.insert(wanted.owner, left);
+        }
+        (files.len(), is_cut)
     }
 
-    fn source(&mut self, namespace: Option<Namespace>, kind: SourceKind, found: &Found, wanted: &Wanted) -> usize {
+    /// `None`: its owner has too many.
+    fn source(&mut self, look: &Look<'_>, kind: SourceKind, found: &Found, wanted: &Wanted) -> Option<usize> {
+        let namespace = look.namespace;
         // The kernel's name for it is of use in the own root directory only; it is newer than the other one.
         let real = if namespace.is_none() { std::fs::read_link(found.path()).ok() } else { None };
         let path = real.unwrap_or_else(|| wanted.real.clone());
-        *self.known.entry((namespace, path.clone())).or_insert_with(|| {
-            self.list.push(Source { path, kind, why: wanted.why.clone(), mount_namespace: namespace, files: 0 });
-            self.list.len() - 1
-        })
+        if let Some(known) = self.known.get(&(namespace, path.clone())) {
+            return Some(*known);
+        }
+        let made = self.made.entry((namespace, wanted.owner)).or_default();
+        let is_full = wanted.owner.is_some() && *made >= OF_ONE || namespace.is_some() && self.elsewhere >= ELSEWHERE;
+        if is_full {
+            return None;
+        }
+        *made += 1;
+        self.elsewhere += usize::from(namespace.is_some());
+        self.has_changed = true;
+        let source = Source { path: path.clone(), kind, why: wanted.why.clone(), mount_namespace: namespace, files: 0 };
+        self.list.push(source);
+        self.known.insert((namespace, path), self.list.len() - 1);
+        Some(self.list.len() - 1)
+    }
+
+    /// Drops what was not there at the last two looks, and not for long before.
+    fn forget(&mut self) {
+        let round = self.round;
+        let stays = |seen: &Seen| round - seen.round < 2 || seen.at.elapsed() < KEPT;
+        self.files.retain(|_, seen| stays(seen));
+        self.directories.retain(|_, directory| stays(&directory.seen));
+        self.entries.forget(|directory| self.directories.contains_key(&directory), KEPT);
     }
 
     /// The directory of a name, and the one where its links end.
@@ -247,13 +354,16 @@ impl Sources {
     }
 
     fn watch_target(&mut self, path: &Path) {
-        if let Some(parent) = path.parent().filter(|parent| !self.parents.contains(*parent)) {
-            self.parents.insert(parent.to_path_buf());
+        if let Some(parent) = path.parent() {
+            self.watch_directory(parent);
         }
     }
 
     fn watch_directory(&mut self, path: &Path) {
-        self.parents.insert(path.to_path_buf());
+        if self.parents.len() < PARENTS && !self.parents.contains(path) {
+            self.parents.insert(path.to_path_buf());
+            self.new_parents.push(path.to_path_buf());
+        }
     }
 }
 

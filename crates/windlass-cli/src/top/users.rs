@@ -1,31 +1,40 @@
 //! The users of a machine: their names and homes, from its passwd file.
 
-use std::collections::HashMap;
-use std::fs::File;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The largest passwd files have some ten thousand users.
-const LIMIT: u64 = 16 << 20;
+/// Some ten thousand users.
+const LIMIT: u64 = 1 << 20;
+/// Homes of one machine that are looked into.
+pub const HOMES: usize = 1000;
+/// Of one container, whose passwd says what its maker likes.
+pub const HOMES_ELSEWHERE: usize = 64;
 
 /// What passwd(5) says. Not getpwuid(3): a directory service would be asked, by TLS perhaps.
 #[derive(Debug, Default)]
 pub struct Users {
     names: HashMap<u32, String>,
     homes: Vec<PathBuf>,
+    left_out: usize,
 }
 
 impl Users {
     /// Those of this root directory.
     pub fn of_this_machine() -> Users {
-        File::open("/etc/passwd").map(Self::read).unwrap_or_default()
+        crate::regular::open(Path::new("/etc/passwd")).map(|file| Self::read(file, HOMES)).unwrap_or_default()
     }
 
-    /// Reads a passwd file.
-    pub fn read(file: impl Read) -> Users {
+    /// Reads a passwd file, with so many homes at most.
+    pub fn read(file: impl Read, homes: usize) -> Users {
         let mut text = Vec::new();
         match file.take(LIMIT).read_to_end(&mut text) {
-            Ok(_) => parse(&String::from_utf8_lossy(&text)),
+            Ok(length) => {
+                let mut users = parse(&String::from_utf8_lossy(&text), homes);
+                // Behind that there may be more.
+                users.left_out += usize::from(length as u64 == LIMIT);
+                users
+            }
             Err(_) => Users::default(),
         }
     }
@@ -39,10 +48,16 @@ impl Users {
     pub fn homes(&self) -> &[PathBuf] {
         &self.homes
     }
+
+    /// Homes that were too many.
+    pub fn homes_left_out(&self) -> usize {
+        self.left_out
+    }
 }
 
-fn parse(passwd: &str) -> Users {
+fn parse(passwd: &str, homes: usize) -> Users {
     let mut users = Users::default();
+    let mut seen = HashSet::new();
     for line in passwd.lines() {
         let fields: Vec<_> = line.split(':').collect();
         let (Some(name), Some(uid)) = (fields.first(), fields.get(2).and_then(|uid| uid.parse().ok())) else {
@@ -51,8 +66,10 @@ fn parse(passwd: &str) -> Users {
         // The first of several names counts, as for getpwuid.
         users.names.entry(uid).or_insert_with(|| (*name).to_owned());
         let home = fields.get(5).map(Path::new).filter(|home| is_home(home));
-        if let Some(home) = home.filter(|home| users.homes.iter().all(|known| known != home)) {
-            users.homes.push(home.to_owned());
+        match home.filter(|home| seen.insert(home.to_path_buf())) {
+            Some(home) if users.homes.len() < homes => users.homes.push(home.to_owned()),
+            Some(_) => users.left_out += 1,
+            None => {}
         }
     }
     users
@@ -72,11 +89,18 @@ mod tests {
     #[test]
     fn the_first_name_of_a_number_counts() {
         let passwd = b"root:x:0:0:root:/root:/bin/sh\ntoor:x:0:0::/root:/bin/sh\ndamage\na:b:c\n\xffwww:x:33:33::/usr/games:\n:::\n";
-        let users = Users::read(&passwd[..]);
+        let users = Users::read(&passwd[..], HOMES);
         assert_eq!(
             (users.name(0).as_str(), users.name(33).as_str(), users.name(7).as_str()),
             ("root", "\u{fffd}www", "7")
         );
         assert_eq!(users.homes(), [Path::new("/root")]);
+    }
+
+    #[test]
+    fn homes_have_an_end() {
+        let passwd: String = (0..30_000).map(|number| format!("u:x:{number}:0::/h/{}:\n", number / 2)).collect();
+        let users = Users::read(passwd.as_bytes(), 64);
+        assert_eq!((users.homes().len(), users.homes_left_out()), (64, 15_000 - 64));
     }
 }

@@ -1,11 +1,13 @@
 //! One PEM file.
 
+use std::ffi::CStr;
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use super::system::{System, may_be_an_image};
 use super::{failed, out_of_memory};
@@ -29,26 +31,36 @@ pub(super) struct File {
 /// Two system calls: what the path leads to now, and whether this process may read it now. A process that dropped
 /// its privileges must not be served what it could read before.
 pub(super) fn observe(path: &Path) -> Result<Identity, LoadError> {
-    let identity = stat(path)?;
-    rustix::fs::accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).map_err(|errno| failed(path, "read", errno))?;
-    Ok(identity)
+    named(path, |name| {
+        let identity = stat_of(path, name)?;
+        rustix::fs::accessat(CWD, name, Access::READ_OK, AtFlags::EACCESS)
+            .map_err(|errno| failed(path, "read", errno))?;
+        Ok(identity)
+    })
 }
 
 pub(super) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
-    for _ in 0..ATTEMPTS {
-        // Before it is opened: to open a FIFO or a device can have effects of its own.
-        stat(path)?;
-        if let Some(file) = attempt(path, system)? {
-            return Ok(file);
+    named(path, |name| {
+        for _ in 0..ATTEMPTS {
+            // Before it is opened: to open a FIFO or a device can have effects of its own.
+            stat_of(path, name)?;
+            if let Some(file) = attempt(path, name, system)? {
+                return Ok(file);
+            }
         }
-    }
-    Err(LoadError::ChangedWhileReading { path: path.to_owned() })
+        Err(LoadError::ChangedWhileReading { path: path.to_owned() })
+    })
+}
+
+/// Does all that takes the path with one C string of it.
+fn named<T>(path: &Path, work: impl FnOnce(&CStr) -> Result<T, LoadError>) -> Result<T, LoadError> {
+    path.into_with_c_str(|name| Ok(work(name))).map_err(|errno| failed(path, "stat", errno))?
 }
 
 /// None if the file changed meanwhile.
-fn attempt(path: &Path, system: &dyn System) -> Result<Option<File>, LoadError> {
+fn attempt(path: &Path, name: &CStr, system: &dyn System) -> Result<Option<File>, LoadError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
+    let fd = rustix::fs::open(name, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
     // The clock before the state: a change after this moment has a later timestamp, or the state is racy.
     let now_ns = system.real_ns();
     let fstat = || rustix::fs::fstat(&fd).map_err(|errno| failed(path, "stat", errno));
@@ -57,7 +69,7 @@ fn attempt(path: &Path, system: &dyn System) -> Result<Option<File>, LoadError> 
     system.opened(path);
     let bytes = contents(path, &fd, before.size)?;
     let after = identity(path, &fstat()?)?;
-    if bytes.len() as u64 != before.size || before != after || before != stat(path)? {
+    if bytes.len() as u64 != before.size || before != after || before != stat_of(path, name)? {
         return Ok(None);
     }
     let believed = system.keeps_timestamps(file_system.f_type as u64)
@@ -96,7 +108,11 @@ fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError>
 }
 
 pub(super) fn stat(path: &Path) -> Result<Identity, LoadError> {
-    let stat = rustix::fs::stat(path).map_err(|errno| failed(path, "stat", errno))?;
+    named(path, |name| stat_of(path, name))
+}
+
+fn stat_of(path: &Path, name: &CStr) -> Result<Identity, LoadError> {
+    let stat = rustix::fs::stat(name).map_err(|errno| failed(path, "stat", errno))?;
     identity(path, &stat)
 }
 

@@ -1,12 +1,13 @@
 """What is watched: replaced files, directories that change, other root directories; what is lost."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 
 import strace
-from context import Program, real
+from context import Program, Top, real
 
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 
@@ -20,6 +21,10 @@ def cases(_):
     yield "chroot", chroot
     yield "lost events are told", overflow
     yield "hostile names", hostile
+    yield "hostile: a home with more places than descriptors", many_places
+    yield "hostile: a passwd file that makes its reader wait", waiting_passwd
+    yield "hostile: a program with holes", holes
+    yield "hostile: a program that takes windlass' path", same_path
     yield "a path that is not there", missing
     yield "every row is documented", documented
 
@@ -200,6 +205,68 @@ def hostile(context):
         subprocess.run([program, path], stdout=subprocess.DEVNULL, check=True)
         source = next(source for source in top.end()["sources"] if source["why"] == "--watch")
     assert source["opens"] == 1, source
+
+
+def many_places(context):
+    """Who has them loses what is too much, and nobody else loses anything."""
+    base = folder(context, "many-places")
+    home, passwd = os.path.join(base, "home"), os.path.join(base, "passwd")
+    for number in range(1100):
+        os.makedirs(os.path.join(home, f".dotnet/corefx/cryptography/x509stores/s{number}"))
+    with open(passwd, "w", encoding="ascii") as file:
+        file.write(f"root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::{home}:/bin/sh\n")
+    script = f'mount --bind {passwd} /etc/passwd && exec prlimit --nofile=1024:1024 "$@"'
+    command = [context.windlass, "top", "--json", "--interval", "0.2"]
+    with Top(["unshare", "--mount", "sh", "-c", script, "sh", *command]) as top, Opener(context, top) as opener:
+        for _ in range(5):
+            opener.open_until_seen(BUNDLE, BUNDLE)
+        snapshot = top.end()
+    assert snapshot["missed"]["left_out"]["places"] == 1100 - 64, snapshot["missed"]
+    assert snapshot["missed"]["overflows"] == 0 and snapshot["missed"]["failed"] is None, snapshot["missed"]
+    stores = [source for source in snapshot["sources"] if source["path"].startswith(home)]
+    assert len(stores) == 64, stores
+
+
+def waiting_passwd(context):
+    """A container's /etc/passwd is a file of the kernel, which is used up by reading, and waits for more."""
+    script = f'mount -t tmpfs none /mnt && cp {BUNDLE} /mnt/ && mount --bind /mnt /etc/ssl/certs && mount --bind /proc/kmsg /etc/passwd && exec "$@"'
+    with context.top() as top, Opener(context, top, ["unshare", "--mount", "sh", "-c", script, "sh"]) as opener:
+        opener.open_until_seen(BUNDLE, BUNDLE, namespace=True)
+
+
+def holes(context):
+    """A terabyte of nothing is not read to find a TLS library in it; and nobody says that there is none."""
+    program = os.path.join(folder(context, "holes"), "program")
+    shutil.copyfile("/bin/cat", program)
+    os.chmod(program, 0o755)
+    os.truncate(program, 1 << 40)
+    with context.top() as top, held(program, [program]) as pid:
+        row = top.wait_for_row(pid, lambda row: row["windlass"]["reason"] == "unread")
+        assert row["windlass"]["served"] is None and row["libraries"] == [], row
+        assert top.end()["missed"]["unread"] == 1
+
+
+@contextlib.contextmanager
+def held(beside, command):
+    """A cat that has opened the bundle, and waits for the end of another file."""
+    fifo = beside + ".fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen([*command, BUNDLE, fifo], stdout=subprocess.DEVNULL) as running:
+        # Opening waits until it is there.
+        with open(fifo, "w", encoding="ascii"):
+            yield running.pid
+        assert running.wait() == 0
+
+
+def same_path(context):
+    """The opens of windlass itself are left out; those of another program at its path are not."""
+    base = folder(context, "same-path")
+    script = f'mount --bind /bin/cat {context.windlass} && exec {context.windlass} "$@"'
+    with context.top() as top, held(os.path.join(base, "x"), ["unshare", "--mount", "sh", "-c", script, "sh"]) as pid:
+        row = top.wait_for_row(pid, lambda row: row["opens"])
+        assert row["exe"] == context.windlass, row
+        subprocess.run([context.windlass, "ls", BUNDLE], stdout=subprocess.DEVNULL, check=True)
+        assert top.wait_for("an open of its own", lambda snapshot: snapshot["missed"]["own_opens"]) > 0
 
 
 def missing(context):

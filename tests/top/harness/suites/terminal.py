@@ -24,6 +24,7 @@ def cases(_):
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         yield f"terminal: restored after {name}", restored(name)
     yield "terminal: Ctrl-C", control_c
+    yield "terminal: a second signal ends what waits", waits
     yield "terminal: stopped and continued", suspended
     yield "terminal: --once and dumb terminals are plain", plain
     yield "terminal: ends with --duration", duration
@@ -192,6 +193,24 @@ def suspended(context):
         terminal.started()
         terminal.press(b"q")
         terminal.ended()
+
+
+def waits(context):
+    """Nobody reads what it prints, so it can't end in order."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writer, b"x" * 4096)
+    command = [context.windlass, "top", "--json"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True) as top:
+        assert top.stderr.readline().startswith("windlass: watching ")
+        deadline = time.monotonic() + PATIENCE
+        while top.poll() is None and time.monotonic() < deadline:
+            top.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        status = top.poll()
+        top.kill()
+    os.close(reader), os.close(writer)
+    assert status == -signal.SIGINT, status
 
 
 def plain(context):

@@ -1,5 +1,7 @@
 //! A bundle and a hashed directory that belong together, and disagree.
 
+use std::collections::BTreeSet;
+
 use crate::doctor::bundle::Bundle;
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::directory::Directory;
@@ -13,7 +15,8 @@ pub const CHECK: Check = Check {
         directory for OpenSSL. If the two disagree, what is trusted depends on the program: curl and GnuTLS' programs on Debian use the \
         bundle, git the directory, and OpenSSL's default paths the directory and, where cert.pem exists, the bundle too.\n\nIt comes about when a \
         certificate is copied into the directory, or appended to the bundle, instead of being given to update-ca-certificates or \
-        update-ca-trust. A directory without any hash link is not looked at: nobody uses it as a hashed one.",
+        update-ca-trust. A TRUSTED CERTIFICATE has OpenSSL's trust settings behind it: one that rejects servers (or any use), or has a \
+        list of trusted uses without them, is refused, and the same certificate in the other form is trusted. A directory without any hash link is not looked at: nobody uses it as a hashed one.",
     run,
 };
 
@@ -36,28 +39,52 @@ fn belong_together(machine: &Machine<'_>, bundle: &Bundle, directory: &Directory
 }
 
 fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
-    let (in_bundle, in_directory) = (bundle.contents.fingerprints(), directory.fingerprints());
-    let mut only_bundle: Vec<_> = bundle.contents.certificates.iter().collect();
-    only_bundle.retain(|placed| !in_directory.contains(&placed.certificate.fingerprint));
-    only_bundle.dedup_by_key(|placed| placed.certificate.fingerprint);
-    let mut only_directory: Vec<_> = directory.found().collect();
-    only_directory.retain(|(_, placed)| !in_bundle.contains(&placed.certificate.fingerprint));
+    let (bundle_trusts, bundle_refuses) = bundle.contents.standing();
+    let (directory_trusts, directory_refuses) = directory.standing();
+    let mut told = BTreeSet::new();
+    let (mut facts, mut refused) = (Vec::new(), 0);
+    let mut only_bundle = 0;
+    for placed in bundle.contents.trusted() {
+        let (certificate, line) = (&placed.certificate, placed.line);
+        if directory_trusts.contains(&certificate.fingerprint) || !told.insert(certificate.fingerprint) {
+            continue;
+        }
+        let is_refused = directory_refuses.contains(&certificate.fingerprint);
+        *if is_refused { &mut refused } else { &mut only_bundle } += 1;
+        let where_ = if is_refused { "trusted in the bundle, refused in the directory" } else { "only in the bundle" };
+        facts.push(format!("{where_}, line {line}: {}", certificate.label()));
+    }
+    let mut only_directory = 0;
+    for (item, placed) in directory.found() {
+        let certificate = &placed.certificate;
+        if bundle_trusts.contains(&certificate.fingerprint) || !told.insert(certificate.fingerprint) {
+            continue;
+        }
+        let is_refused = bundle_refuses.contains(&certificate.fingerprint);
+        *if is_refused { &mut refused } else { &mut only_directory } += 1;
+        let where_ =
+            if is_refused { "trusted in the directory, refused in the bundle" } else { "only in the directory" };
+        facts.push(format!("{where_}, {}: {}", item.name(), certificate.label()));
+    }
     let path = bundle.real.display();
-    let facts =
-        only_bundle
-            .iter()
-            .map(|placed| format!("only in the bundle, line {}: {}", placed.line, placed.certificate.label()))
-            .chain(only_directory.iter().map(|(item, placed)| {
-                format!("only in the directory, {}: {}", item.name(), placed.certificate.label())
-            }));
-    let what = match (only_bundle.len(), only_directory.len()) {
-        (0, 0) => return None,
+    let mut what = match (only_bundle, only_directory) {
+        (0, 0) => String::new(),
         (0, more) => format!("the directory has {more} that {path} has not"),
         (more, 0) => format!("{path} has {more} that the directory has not"),
         (more, others) => {
             format!("{path} has {more} that the directory has not, and the directory {others} that it has not")
         }
     };
+    match refused {
+        0 if what.is_empty() => return None,
+        0 => {}
+        _ => {
+            let and = if what.is_empty() { "" } else { ", and " };
+            what.push_str(&format!(
+                "{and}{refused} of {path} and the directory are trusted in one and refused in the other"
+            ));
+        }
+    }
     Some(
         Finding::new(Severity::Warning, &directory.real, format!("bundle and directory disagree: {what}"))
             .facts(facts)
@@ -65,7 +92,7 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
             .remedy(
                 "to be trusted by all: put the certificate into /usr/local/share/ca-certificates, as a file .crt, and run \
                  update-ca-certificates (Fedora: /etc/pki/ca-trust/source/anchors, update-ca-trust); by none: remove it from \
-                 where it is",
+                 where it is; of one that is refused on purpose: remove the plain one",
             ),
     )
 }
@@ -73,7 +100,7 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::testing::{Image, assert_silent};
+    use crate::doctor::testing::{Image, assert_silent, fixture, trusted};
 
     #[test]
     fn a_healthy_machine_is_silent() {
@@ -102,6 +129,38 @@ mod tests {
         image.write("usr/lib/ssl/cert.pem", &crate::doctor::testing::fixture("rsa.pem"));
         let finding = image.finding(&CHECK);
         assert!(finding.what.ends_with("the directory has 1 that /usr/lib/ssl/cert.pem has not"), "{}", finding.what);
+    }
+
+    /// `openssl verify` says of the leaf: OK with -CAfile, "certificate rejected" with -CApath.
+    #[test]
+    fn what_one_of_them_refuses() {
+        let image = Image::healthy();
+        for (settings, is_refused) in [
+            (&["-addreject", "serverAuth"][..], true),
+            (&["-addreject", "anyExtendedKeyUsage"], true),
+            (&["-addtrust", "emailProtection"], true),
+            (&["-addreject", "emailProtection"], false),
+            (&["-addtrust", "serverAuth"], false),
+            (&["-addtrust", "anyExtendedKeyUsage"], false),
+            (&["-setalias", "a"], false),
+        ] {
+            image.write("usr/share/ca-certificates/rsa.pem", &trusted("rsa.pem", settings));
+            assert_eq!(image.findings(&CHECK).len(), usize::from(is_refused), "{settings:?}");
+        }
+        image.write("usr/share/ca-certificates/rsa.pem", &trusted("rsa.pem", &["-addreject", "serverAuth"]));
+        let finding = image.finding(&CHECK);
+        assert!(
+            finding.what.contains("1 of /etc/ssl/certs/ca-certificates.crt and the directory are"),
+            "{}",
+            finding.what
+        );
+        let fact = "trusted in the bundle, refused in the directory, line 1: Rsa Root";
+        assert!(finding.facts.shown[0].starts_with(fact), "{:?}", finding.facts);
+        let both = trusted("rsa.pem", &["-addreject", "serverAuth"]) + &fixture("p384.pem");
+        image.write("etc/ssl/certs/ca-certificates.crt", &both);
+        assert!(image.findings(&CHECK).is_empty(), "refused in both");
+        image.write("usr/share/ca-certificates/rsa.pem", &fixture("rsa.pem"));
+        assert!(image.finding(&CHECK).facts.shown[0].starts_with("trusted in the directory, refused in the bundle, "));
     }
 
     #[test]

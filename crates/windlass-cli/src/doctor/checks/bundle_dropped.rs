@@ -3,6 +3,7 @@
 use crate::doctor::bundle::Bundle;
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::machine::Machine;
+use crate::doctor::measure::path_of;
 
 pub const CHECK: Check = Check {
     id: "bundle-dropped",
@@ -55,12 +56,12 @@ const MAX_ASKED: u64 = 16 << 20;
 fn refused(machine: &Machine<'_>, bundle: &Bundle) -> Option<String> {
     // Somebody else's bytes are not for libcrypto, nor those that would take it many seconds; and without one, the reader here
     // has to do.
-    let is_small = bundle.reached.metadata().is_ok_and(|metadata| metadata.len() <= MAX_ASKED);
+    let is_small = bundle.file.metadata().is_ok_and(|metadata| metadata.len() <= MAX_ASKED);
     let Some(libcrypto) = machine.libcryptos.first().filter(|_| bundle.is_ours && is_small) else {
         let is_bad = !bundle.contents.bad.is_empty() || bundle.contents.certificates.is_empty();
         return is_bad.then(|| String::from("as Windlass reads it; no libcrypto was asked"));
     };
-    let loaded = libcrypto.load_file(&bundle.reached);
+    let loaded = libcrypto.load_file(&path_of(&bundle.file));
     let version = libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" ");
     loaded.err().map(|error| format!("{version} says: {error}"))
 }

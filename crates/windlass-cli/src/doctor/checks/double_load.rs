@@ -41,10 +41,11 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                 .facts(facts)
                 .reason("programs that use the default paths parse the file anew for each TLS context, though the directory alone would do")
                 .remedy(
-                    "let Windlass serve it: `windlass run -- PROGRAM` for one program, `windlass install` for all; removing the link \
+                    "let Windlass serve it: `windlass run -- PROGRAM` for one program, `windlass install --service NAME` for a \
+                     service, `windlass install --machine` for all; removing the link \
                      instead breaks programs that name the file, and the next update of the package may bring it back",
                 )
-                .cost(machine.measure.load_file(&bundle.reached)),
+                .cost(machine.measure.load_file(&bundle.file)),
         );
     }
 }

@@ -1,7 +1,6 @@
 //! Variables that make programs trust something other than the system's certificates.
 
-use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::doctor::bundle::Contents;
@@ -9,9 +8,9 @@ use crate::doctor::certificate::Fingerprint;
 use crate::doctor::check::{Check, Finding, Outcome, Severity, Unseen};
 use crate::doctor::directory::Directory;
 use crate::doctor::environment::variables::Kind;
-use crate::doctor::environment::{self, Setting};
+use crate::doctor::environment::{self, Origin, Setting};
 use crate::doctor::machine::{Machine, Target};
-use crate::doctor::measure::{Cost, is_ours};
+use crate::doctor::measure::Cost;
 
 pub const CHECK: Check = Check {
     id: "environment-overrides",
@@ -29,13 +28,17 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// All files that are named so, together. Whose they are is not known.
+/// All that is named so is read to this much: what the system and its administrator name…
 const MAX_TOTAL: u64 = 64 << 20;
+/// …and what each user names.
+const MAX_OF_USER: u64 = 16 << 20;
 const MAX_FILE: u64 = 8 << 20;
+/// Directories that one value may name.
+const MAX_DIRECTORIES: usize = 16;
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let settings = environment::collect(machine, outcome);
-    let judge = Judge { machine, left: Cell::new(MAX_TOTAL), system: system(machine) };
+    let mut judge = Judge { machine, left: HashMap::new(), system: system(machine) };
     for setting in &settings.all {
         match judge.judge(setting) {
             Ok(None) => {}
@@ -61,14 +64,19 @@ struct Verdict {
     cost: Option<Cost>,
 }
 
+/// Why a file of many is not read.
+const TOO_MUCH: &str =
+    "what is read of the files and directories that variables of the same user name has reached its limit";
+
 struct Judge<'a> {
     machine: &'a Machine<'a>,
-    left: Cell<u64>,
+    /// Bytes that may still be read of what each of these names.
+    left: HashMap<Origin, u64>,
     system: BTreeSet<Fingerprint>,
 }
 
 impl Judge<'_> {
-    fn judge(&self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
+    fn judge(&mut self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
         let path = setting.path();
         let kind = setting.variable.kind;
         if matches!(kind, Kind::Switch(_)) || setting.value.is_empty() && setting.variable.may_be_empty() {
@@ -78,7 +86,7 @@ impl Judge<'_> {
             return Ok(Some(Verdict::of(Severity::Error, "is set to nothing, which stands in the way of the default")));
         }
         if kind == Kind::Directories {
-            return self.directories(path);
+            return self.directories(setting);
         }
         if path.is_relative() {
             // Whoever is in another directory reads another file.
@@ -90,32 +98,51 @@ impl Judge<'_> {
                 Ok(Some(Verdict::of(Severity::Warning, "leads nowhere: nothing is added")))
             }
             (Target::Nothing | Target::Dangling, _) => Ok(Some(Verdict::of(Severity::Error, "leads nowhere"))),
-            (Target::Directory, Kind::Directory | Kind::FileOrDirectory) => self.directories(path),
+            (Target::Directory, Kind::Directory | Kind::FileOrDirectory) => self.directories(setting),
             (Target::Directory, _) => {
                 Ok(Some(Verdict::of(Severity::Error, "is a directory, not a file of certificates")))
             }
             (Target::File(_), Kind::Directory) => {
                 Ok(Some(Verdict::of(Severity::Error, "is a file, not a directory of certificates")))
             }
-            (Target::File(metadata), _) => self.file(path, kind, is_ours(&metadata)),
+            (Target::File(_), _) => self.file(setting),
             (Target::Other, _) => {
                 Ok(Some(Verdict::of(Severity::Warning, "is no regular file, so no certificate comes from it")))
             }
         }
     }
 
-    fn file(&self, path: &Path, kind: Kind, is_ours: bool) -> Result<Option<Verdict>, Unseen> {
+    /// What is left for a value. Whoever has more pays, so that nobody hides what another sets by setting it too.
+    fn left(&mut self, setting: &Setting) -> &mut u64 {
+        let full = |origin| if matches!(origin, Origin::Command | Origin::System) { MAX_TOTAL } else { MAX_OF_USER };
+        let [first, last] = setting.origins();
+        let of = |origin| self.left.get(&origin).copied().unwrap_or_else(|| full(origin));
+        let payer = if of(last) > of(first) { last } else { first };
+        self.left.entry(payer).or_insert(full(payer))
+    }
+
+    fn file(&mut self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
+        let (path, kind) = (setting.path(), setting.variable.kind);
         let real = self.machine.real(path);
         if self.machine.sources().bundles.iter().any(|bundle| bundle.real == real) {
             return Ok(None);
         }
-        let bytes = self.machine.read(path, MAX_FILE.min(self.left.get()))?;
-        self.left.set(self.left.get().saturating_sub(bytes.len() as u64));
-        let libcrypto = self.machine.libcryptos.first().filter(|_| is_ours);
-        let contents = Contents::of(&bytes, libcrypto);
+        let machine = self.machine;
+        let left = self.left(setting);
+        let content = machine.read(path, MAX_FILE.min(*left)).map_err(|unseen| match *left {
+            ..MAX_FILE => Unseen { why: String::from(TOO_MUCH), ..unseen },
+            _ => unseen,
+        })?;
+        *left -= content.bytes.len() as u64;
+        let is_ours = content.is_ours();
+        let contents = Contents::of(&content.bytes, machine.libcryptos.first().filter(|_| is_ours));
         let held = contents.fingerprints();
         if held.is_empty() {
-            return Ok(Some(Verdict::of(Severity::Error, "holds no certificate")));
+            let what = match contents.certificates.len() {
+                0 => "holds no certificate",
+                _ => "holds only certificates that are refused by the trust settings behind them",
+            };
+            return Ok(Some(Verdict::of(Severity::Error, what)));
         }
         if let Some(bad) = contents.bad.first() {
             let verdict = Verdict::of(Severity::Error, "holds a bad block, and OpenSSL loads all of a file or nothing");
@@ -124,20 +151,32 @@ impl Judge<'_> {
         if kind == Kind::MoreCertificates {
             return Ok(None);
         }
-        let cost = if is_ours {
-            self.machine.reach(path).ok().and_then(|path| self.machine.measure.load_file(&path))
-        } else {
-            None
-        };
+        let cost = machine.measure.load_file(&content.file);
         Ok(Some(Verdict { facts: self.compared(&held), cost, ..Verdict::elsewhere() }))
     }
 
-    /// One directory, or several with colons between.
-    fn directories(&self, path: &Path) -> Result<Option<Verdict>, Unseen> {
-        let all: Vec<PathBuf> = std::env::split_paths(path).filter(|path| !path.as_os_str().is_empty()).collect();
-        let sources = self.machine.sources();
+    /// One directory, or several with colons between. A value can name one of them any number of times.
+    fn directories(&mut self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
+        let named = std::env::split_paths(setting.path()).filter(|path| !path.as_os_str().is_empty());
+        let mut by_name = BTreeSet::new();
+        let mut all: Vec<PathBuf> = named.filter(|path| by_name.insert(path.clone())).collect();
+        let mut by_place = BTreeSet::new();
+        if all.len() <= 4 * MAX_DIRECTORIES {
+            all.retain(|path| by_place.insert(self.machine.real(path)));
+        }
+        if all.len() > MAX_DIRECTORIES {
+            let what = setting.file.as_ref().map_or(Path::new("/"), |(file, _)| file);
+            let why = format!(
+                "its {} names more than {MAX_DIRECTORIES} directories: they were not looked at",
+                setting.variable.name
+            );
+            return Err(Unseen::new(what, why));
+        }
+        let machine = self.machine;
+        let sources = machine.sources();
         let mut held = BTreeSet::new();
         let mut facts = Vec::new();
+        let mut not_read = Vec::new();
         let (mut usable, mut known) = (0, 0);
         for path in &all {
             if !matches!(self.machine.look(path)?, Target::Directory) {
@@ -149,11 +188,24 @@ impl Judge<'_> {
                 known += 1;
                 held.extend(directory.fingerprints());
             } else {
-                held.extend(Directory::read(self.machine, path)?.fingerprints());
+                let left = self.left(setting);
+                if *left == 0 {
+                    return Err(Unseen::new(path, TOO_MUCH));
+                }
+                let directory = Directory::read_within(machine, path, left)?;
+                not_read.extend(directory.unseen.iter().cloned());
+                held.extend(directory.fingerprints());
             }
         }
         if usable == 0 {
             return Ok(Some(Verdict { facts, ..Verdict::of(Severity::Error, "leads to no directory") }));
+        }
+        if let Some(unseen) = not_read.first() {
+            // That may be where its certificates are.
+            if held.is_empty() {
+                return Err(unseen.clone());
+            }
+            facts.push(format!("{} could not be looked at: {}", unseen.path.display(), unseen.why));
         }
         if held.is_empty() {
             return Ok(Some(Verdict {
@@ -221,7 +273,7 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
         _ => "correct the path, or unset the variable",
     };
     finding
-        .facts(setting.places.iter().map(|place| format!("set in {place}")))
+        .facts(setting.places())
         .facts([format!("heeded by {}", variable.readers)])
         .facts(verdict.facts)
         .reason(reason)
@@ -230,92 +282,4 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::doctor::testing::{Image, assert_silent, fixture};
-
-    /// What is found when /etc/environment says this.
-    fn said(image: &Image, line: &str) -> Vec<(Severity, String)> {
-        image.write("etc/environment", line);
-        let told = |finding: Finding| (finding.severity, finding.what);
-        image.findings(&CHECK).into_iter().map(told).collect()
-    }
-
-    #[test]
-    fn a_healthy_machine_is_silent() {
-        assert_silent(&CHECK);
-        let image = Image::healthy();
-        for line in [
-            "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt",
-            "SSL_CERT_DIR=/usr/lib/ssl/certs",
-            "REQUESTS_CA_BUNDLE=/etc/ssl/certs",
-            "NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt",
-            "CURL_CA_BUNDLE=",
-            "GIT_SSL_CAINFO=$HOME/ca.pem",
-        ] {
-            assert_eq!(said(&image, line), [], "{line}");
-        }
-    }
-
-    #[test]
-    fn nowhere_empty_and_bad() {
-        let image = Image::healthy();
-        image.write("srv/empty.pem", "");
-        image.write("srv/bad.pem", &(fixture("rsa.pem") + "-----BEGIN CERTIFICATE-----\n"));
-        std::fs::create_dir(image.path("srv/no-hashes")).unwrap();
-        let cases = [
-            ("SSL_CERT_FILE=/nonexistent.pem", Severity::Error, "leads nowhere"),
-            ("SSL_CERT_FILE=", Severity::Error, "is set to nothing, which stands in the way of the default"),
-            ("SSL_CERT_DIR=/nonexistent:/also", Severity::Error, "leads to no directory"),
-            ("SSL_CERT_DIR=/srv/no-hashes", Severity::Error, "leads to no certificate that is named by hash"),
-            ("NODE_EXTRA_CA_CERTS=/nonexistent", Severity::Warning, "leads nowhere: nothing is added"),
-            ("CURL_CA_BUNDLE=/srv/empty.pem", Severity::Error, "holds no certificate"),
-            (
-                "AWS_CA_BUNDLE=/srv/bad.pem",
-                Severity::Error,
-                "holds a bad block, and OpenSSL loads all of a file or nothing",
-            ),
-            (
-                "SSL_CERT_DIR=/etc/ssl/certs:/gone",
-                Severity::Note,
-                "names a directory that does not exist, beside the system's",
-            ),
-            ("GIT_SSL_CAINFO=/etc/ssl/certs", Severity::Error, "is a directory, not a file of certificates"),
-            ("PIP_CERT=ca.pem", Severity::Warning, "is a relative path"),
-        ];
-        for (line, severity, end) in cases {
-            assert_eq!(said(&image, line), [(severity, format!("{line} {end}"))]);
-        }
-    }
-
-    #[test]
-    fn elsewhere_is_a_note_with_the_difference() {
-        let image = Image::healthy();
-        image.write("srv/own.pem", &fixture("ed25519.pem"));
-        image.write("etc/profile.d/ca.sh", "\nexport REQUESTS_CA_BUNDLE=/srv/own.pem\n");
-        image.write("etc/systemd/system/app.service", "[Service]\nEnvironment=REQUESTS_CA_BUNDLE=/srv/own.pem\n");
-        let finding = image.finding(&CHECK);
-        assert_eq!((finding.severity, finding.line), (Severity::Note, Some(2)));
-        let facts: Vec<_> = finding.facts.shown.iter().map(String::as_str).collect();
-        assert_eq!(
-            facts,
-            [
-                "set in /etc/profile.d/ca.sh, line 2",
-                "set in /etc/systemd/system/app.service, line 2",
-                "heeded by Python's requests, and pip",
-                "certificates there: 1",
-                "not among the system's: 1",
-                "of the system's, not there: 2",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_fifo_is_not_opened() {
-        let image = Image::healthy();
-        let made = std::process::Command::new("mkfifo").arg(image.path("fifo")).status().unwrap();
-        assert!(made.success());
-        let found = said(&image, "SSL_CERT_FILE=/fifo");
-        assert_eq!(found[0].0, Severity::Warning);
-    }
-}
+mod tests;

@@ -19,14 +19,16 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();
     sources.tell_unseen(outcome);
     for directory in sources.directories.iter().filter(|directory| directory.is_hashed()) {
-        let found = directory.fingerprints();
+        let (trusted, refused) = directory.standing();
         let mut facts = Vec::new();
         for item in directory.items.iter().filter(|item| item.name.is_none()) {
             let [only] = item.certificates() else { continue };
             let Some(says) = &only.certificate.says else { continue };
-            if says.is_ca && !found.contains(&only.certificate.fingerprint) {
+            let (certificate, fingerprint) = (&only.certificate, &only.certificate.fingerprint);
+            let is_found = trusted.contains(fingerprint) || refused.contains(fingerprint);
+            if says.is_ca && !is_found && !certificate.is_refused {
                 let hash = says.subject_hash.map(|hash| format!("; its hash is {:08x}", hash.0)).unwrap_or_default();
-                facts.push(format!("{}: {}{hash}", item.name(), only.certificate.label()));
+                facts.push(format!("{}: {}{hash}", item.name(), certificate.label()));
             }
         }
         if facts.is_empty() {

@@ -28,7 +28,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let begun = Instant::now();
     let mut looked = 0_usize;
     let mut is_cut = false;
-    let in_time = processes::all().take_while(|_| {
+    let in_time = processes::all(processes::Budget::of_time(LONGEST)).take_while(|_| {
         looked += 1;
         is_cut = begun.elapsed() > LONGEST;
         !is_cut
@@ -55,12 +55,14 @@ const MAX_PIDS: usize = 5;
 fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
     let (mut within, mut beyond) = (Groups::default(), Groups::default());
     let mut forbidden = false;
+    let mut unread = Vec::new();
     for process in all.filter(|process| process.pid != std::process::id()) {
         match &process.windlass {
             Served::Loaded | Served::No(Reason::NoTlsLibrary) | Served::Unknown(processes::Unseen::Gone) => {}
             Served::No(reason @ (Reason::NotPreloaded | Reason::Disabled)) => within.add(&process, reason),
             Served::No(reason) => beyond.add(&process, reason),
             Served::Unknown(processes::Unseen::Forbidden) => forbidden = true,
+            Served::Unknown(processes::Unseen::Unread) => unread.push(process.pid),
         }
     }
     if let Some(finding) =
@@ -69,7 +71,8 @@ fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
         outcome.found(
             finding
                 .reason("each loads certificates for itself, if it loads any; `windlass top` shows which do so, and how often")
-                .remedy("start the program with `windlass run -- PROGRAM`, or use `windlass install` and start it anew"),
+                .remedy("start it with `windlass run -- PROGRAM`, or activate Windlass for it (`windlass install --service NAME`, `--shell` or \
+                     `--machine`) and start it anew"),
         );
     }
     if let Some(finding) =
@@ -79,6 +82,14 @@ fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
             finding
                 .reason("what Windlass does for others is no help to them; what they load, they load for themselves")
                 .remedy("nothing needs to be done; of a program that comes with OpenSSL linked in there may be a build that uses the system's"),
+        );
+    }
+    if let Some(first) = unread.first() {
+        let what = format!("{} of the processes could not be searched, {first} for one", unread.len());
+        outcome.found(
+            Finding::of_machine(Severity::Note, what)
+                .reason("their executables are too large or have holes, or they make whoever looks at them wait")
+                .remedy("look at them with care: hardly a program is so by chance"),
         );
     }
     // What root may not see nobody may.
@@ -170,9 +181,15 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_searched_is_told() {
+        let outcome = told(vec![process(1, "/bin/a", Served::Unknown(processes::Unseen::Unread))]);
+        assert!(outcome.findings[0].what.starts_with("1 of the processes could not be searched, "));
+    }
+
+    #[test]
     fn what_may_not_be_seen_is_told() {
         let outcome = told(vec![process(1, "/bin/a", Served::Unknown(processes::Unseen::Forbidden))]);
         assert!(outcome.findings.is_empty());
-        assert_eq!(outcome.unseen.len(), usize::from(!rustix::process::geteuid().is_root()));
+        assert_eq!(outcome.unseen.count(), usize::from(!rustix::process::geteuid().is_root()));
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::environment;
-use crate::doctor::environment::variables::Kind;
 use crate::doctor::machine::Machine;
 
 pub const CHECK: Check = Check {
@@ -18,8 +17,7 @@ pub const CHECK: Check = Check {
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     for setting in environment::collect(machine, outcome).all {
-        let Kind::Switch(off) = setting.variable.kind else { continue };
-        if off.is_some_and(|off| off.as_bytes() != setting.value) {
+        if setting.variable.switch(&setting.value) != Some(true) {
             continue;
         }
         let variable = setting.variable;
@@ -35,7 +33,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         };
         outcome.found(
             finding
-                .facts(setting.places.iter().map(|place| format!("set in {place}")))
+                .facts(setting.places())
                 .reason("such a program accepts every certificate, also that of an attacker in between")
                 .remedy("unset it; trust the CA that it was set for instead, for one program: windlass run --add-ca FILE -- PROGRAM"),
         );

@@ -26,12 +26,15 @@ const OF_USER: [&str; 7] = [".profile", ".bash_profile", ".bash_login", ".bashrc
 const DIRECTORY_OF_USER: (&str, &str) = (".config/environment.d", ".conf");
 /// Files of one directory that are read.
 const MAX_FILES: usize = 500;
+/// What an empty file counts for, and a name in a directory.
+const OF_FILE: u64 = 1024;
+const OF_NAME: u64 = 128;
 
 /// Looks through those of the system.
 pub fn of_system(machine: &Machine<'_>, settings: &mut Settings, outcome: &mut Outcome) {
     let mut files: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
     for (directory, end) in DIRECTORIES {
-        files.extend(in_directory(machine, Path::new(directory), end));
+        files.extend(in_directory(machine, Path::new(directory), end, settings, outcome));
     }
     files.iter().for_each(|file| read(machine, file, settings, outcome));
 }
@@ -39,7 +42,8 @@ pub fn of_system(machine: &Machine<'_>, settings: &mut Settings, outcome: &mut O
 /// Looks through those of one user.
 pub fn of_user(machine: &Machine<'_>, home: &Path, settings: &mut Settings, outcome: &mut Outcome) {
     let mut files: Vec<PathBuf> = OF_USER.iter().map(|name| home.join(name)).collect();
-    files.extend(in_directory(machine, &home.join(DIRECTORY_OF_USER.0), DIRECTORY_OF_USER.1));
+    let (directory, end) = DIRECTORY_OF_USER;
+    files.extend(in_directory(machine, &home.join(directory), end, settings, outcome));
     files.iter().for_each(|file| read(machine, file, settings, outcome));
 }
 
@@ -58,13 +62,12 @@ pub fn read(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome
 pub fn content(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome: &mut Outcome) -> Option<Vec<u8>> {
     match machine.look(file) {
         Ok(Target::File(metadata)) if metadata.len() > settings.left => {
-            let why = format!("the files before it have {} MiB: it was not read", MAX_TOTAL >> 20);
-            outcome.not_seen(Unseen::new(file, why));
+            outcome.not_seen(Unseen::new(file, too_much()));
             None
         }
         Ok(Target::File(_)) => {
-            let bytes = outcome.seen(machine.read(file, MAX_FILE))?;
-            settings.left = settings.left.saturating_sub(bytes.len() as u64);
+            let bytes = outcome.seen(machine.read(file, MAX_FILE))?.bytes;
+            settings.left = settings.left.saturating_sub(OF_FILE.max(bytes.len() as u64));
             Some(bytes)
         }
         // What its directory keeps from this user is not this user's.
@@ -76,11 +79,26 @@ pub fn content(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outc
     }
 }
 
-/// Regular files of a directory whose names end so.
-pub fn in_directory(machine: &Machine<'_>, directory: &Path, end: &str) -> Vec<PathBuf> {
+/// Files of a directory whose names end so. All names in it count for what may be read.
+pub fn in_directory(
+    machine: &Machine<'_>,
+    directory: &Path,
+    end: &str,
+    settings: &mut Settings,
+    outcome: &mut Outcome,
+) -> Vec<PathBuf> {
+    if settings.left == 0 {
+        outcome.not_seen(Unseen::new(directory, too_much()));
+        return Vec::new();
+    }
     let Ok((entries, _)) = machine.entries(directory) else { return Vec::new() };
+    settings.left = settings.left.saturating_sub(OF_NAME * entries.len() as u64);
     let named = entries.into_iter().filter(|entry| entry.name.to_str().is_some_and(|name| name.ends_with(end)));
     named.map(|entry| entry.path).take(MAX_FILES).collect()
+}
+
+fn too_much() -> String {
+    format!("the files before it have {} MiB: it was not read", MAX_TOTAL >> 20)
 }
 
 /// `NAME=value`, or the same after `export`, as a shell or pam_env reads it. A value with anything behind it is cut there.

@@ -50,7 +50,7 @@ fn units(machine: &Machine<'_>, directory: &Path, settings: &mut Settings, outco
 }
 
 fn drop_ins(machine: &Machine<'_>, directory: &Path, settings: &mut Settings, outcome: &mut Outcome) {
-    for file in files::in_directory(machine, directory, ".conf") {
+    for file in files::in_directory(machine, directory, ".conf", settings, outcome) {
         unit(machine, &file, settings, outcome);
     }
 }
@@ -71,7 +71,7 @@ fn unit(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome: &m
         } else if let Some(path) = value(b"EnvironmentFile") {
             let path = path.trim_ascii();
             let path = Path::new(OsStr::from_bytes(path.strip_prefix(b"-").unwrap_or(path)));
-            if path.is_absolute() {
+            if path.is_absolute() && settings.is_new(path) {
                 files::read(machine, path, settings, outcome);
             }
         }
@@ -137,8 +137,24 @@ mod tests {
         let machine = Machine::new(Some(image.root()), &[], false);
         let mut outcome = Outcome::default();
         super::super::collect(&machine, &mut outcome);
-        assert_eq!(outcome.unseen.len(), 4, "{:?}", outcome.unseen);
-        assert!(outcome.unseen[0].why.contains("16 MiB"), "{:?}", outcome.unseen);
+        assert_eq!(outcome.unseen.count(), 4, "{:?}", outcome.unseen);
+        assert!(outcome.unseen.shown()[0].why.contains("16 MiB"), "{:?}", outcome.unseen);
+    }
+
+    #[test]
+    fn a_file_that_units_name_is_read_once_and_not_any_number_of_them() {
+        let image = crate::doctor::testing::Image::healthy();
+        image.write("etc/passwd", "u:x:1:1::/home/u:/bin/sh\n");
+        image.write("srv/a", "SSL_CERT_FILE=/a\n");
+        let many: String = (0..600).map(|number| format!("EnvironmentFile=-/srv/{number}\n")).collect();
+        let text = format!("[Service]\n{}{many}", "EnvironmentFile=/srv/a\n".repeat(50));
+        image.write("home/u/.config/systemd/user/a.service", &text);
+        let machine = Machine::new(Some(image.root()), &[], false);
+        let mut outcome = Outcome::default();
+        let settings = super::super::collect(&machine, &mut outcome);
+        assert_eq!((settings.all.len(), settings.all[0].places.shown.len()), (1, 1));
+        let unseen = outcome.unseen.shown();
+        assert!(unseen.len() == 1 && unseen[0].why.starts_with("101 settings of variables, or files "), "{unseen:?}");
     }
 
     #[test]

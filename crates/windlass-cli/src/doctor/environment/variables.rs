@@ -70,6 +70,14 @@ impl Variable {
         ALL.iter().find(|variable| variable.name == name)
     }
 
+    /// Of a switch: whether this value switches verification off. None: it is none.
+    pub fn switch(&self, value: &[u8]) -> Option<bool> {
+        match self.kind {
+            Kind::Switch(off) => Some(off.is_none_or(|off| off.as_bytes() == value)),
+            _ => None,
+        }
+    }
+
     /// Whether setting it to nothing is as good as not setting it. OpenSSL takes an empty value for a path
     /// (`ossl_safe_getenv` in crypto/x509/x509_def.c and by_file.c); the others ask whether it is true.
     pub fn may_be_empty(&self) -> bool {

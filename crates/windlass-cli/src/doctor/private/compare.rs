@@ -1,17 +1,20 @@
 //! How a private store of trust differs from the system's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use sha2::{Digest, Sha256};
 use windlass::Timestamp;
 
+use super::budget::Budgets;
 use crate::doctor::bundle::Contents;
 use crate::doctor::certificate::Fingerprint;
-use crate::doctor::check::{Finding, Outcome, Severity};
-use crate::doctor::machine::{MAX_FILE, Machine, Target};
+use crate::doctor::check::{Finding, Outcome, Severity, Unseen};
+use crate::doctor::machine::{Content, MAX_FILE, Machine};
 use crate::places::certificate::Certificate;
-use crate::places::read::{self, Entry, Trust, Work};
+use crate::places::read::{self, Entry, Trust};
 use crate::places::{Place, PlaceKind};
 
 /// Where administrators put certificates that are to be trusted in addition: Debian, Fedora, SUSE, Arch.
@@ -40,7 +43,7 @@ impl System {
         let sources = machine.sources();
         sources.tell_unseen(outcome);
         let mut all = BTreeMap::new();
-        for placed in sources.bundles.iter().flat_map(|bundle| &bundle.contents.certificates) {
+        for placed in sources.bundles.iter().flat_map(|bundle| bundle.contents.trusted()) {
             let certificate = &placed.certificate;
             let name = certificate.says.as_ref().map(|says| says.name.clone());
             all.insert(certificate.fingerprint, name.unwrap_or_default());
@@ -64,8 +67,8 @@ fn added(machine: &Machine<'_>, is_trusted: &mut dyn FnMut(&Fingerprint) -> bool
     for directory in ADDED.map(Path::new) {
         let Ok((entries, _)) = machine.entries(directory) else { continue };
         for entry in entries {
-            let bytes = machine.read(&entry.path, MAX_FILE).unwrap_or_default();
-            found.extend(Contents::of(&bytes, None).fingerprints().into_iter().filter(|one| is_trusted(one)));
+            let Ok(content) = machine.read(&entry.path, MAX_FILE) else { continue };
+            found.extend(Contents::of(&content.bytes, None).fingerprints().into_iter().filter(|one| is_trusted(one)));
         }
     }
     found
@@ -77,53 +80,81 @@ pub struct Store<'a> {
     pub place: &'a Place,
     /// The other places that hold the same.
     pub twins: Vec<&'a Place>,
-    /// Trusted certificates, each once.
-    pub anchors: BTreeMap<Fingerprint, Certificate>,
+    /// Trusted certificates, each once. None: it can't be decoded here, and is an anchor for those who can.
+    pub anchors: BTreeMap<Fingerprint, Option<Certificate>>,
     /// When the file was changed last.
     pub changed: Option<Timestamp>,
 }
 
 /// Reads the places of these kinds. What is the system's own, through a link, is left out; places that hold the same are one.
 pub fn stores<'a>(machine: &'a Machine<'_>, kinds: &[PlaceKind], outcome: &mut Outcome) -> Vec<Store<'a>> {
-    let work = Work::default();
+    let mut budgets = Budgets::of(machine);
     let system: Vec<PathBuf> = machine.sources().bundles.iter().map(|bundle| bundle.real.clone()).collect();
     let mut all: Vec<Store<'a>> = Vec::new();
+    let mut known: HashMap<(PlaceKind, Fingerprint), usize> = HashMap::new();
     for place in machine.places().iter().filter(|place| kinds.contains(&place.kind)) {
         if system.contains(&machine.real(&place.path)) {
             continue;
         }
-        let Some(entries) = entries(machine, place, &work, outcome) else { continue };
-        let trusted = entries.iter().filter(|entry| entry.trust == Trust::Anchor);
-        let certificates = trusted.filter_map(|entry| Certificate::of(&entry.der));
-        let anchors: BTreeMap<_, _> = certificates.map(|certificate| (certificate.sha256, certificate)).collect();
-        match all.iter_mut().find(|store| store.place.kind == place.kind && store.anchors == anchors) {
-            Some(twin) => twin.twins.push(place),
-            None => all.push(Store { place, twins: Vec::new(), anchors, changed: changed(machine, &place.path) }),
+        let Some((entries, content)) = entries(machine, place, &mut budgets, outcome) else { continue };
+        let anchors = anchors(&entries);
+        let digest = anchors.keys().fold(Sha256::new(), |digest, fingerprint| digest.chain_update(fingerprint));
+        match known.entry((place.kind, digest.finalize().into())) {
+            hash_map::Entry::Occupied(twin) => all[*twin.get()].twins.push(place),
+            hash_map::Entry::Vacant(new) => {
+                new.insert(all.len());
+                all.push(Store { place, twins: Vec::new(), anchors, changed: changed(&content.metadata) });
+            }
         }
     }
     all
 }
 
-/// The entries of a place that is a file.
-pub fn entries(machine: &Machine<'_>, place: &Place, work: &Work, outcome: &mut Outcome) -> Option<Vec<Entry>> {
-    let bytes = outcome.seen(machine.read(&place.path, MAX_FILE))?;
-    let read = read::read(place.kind, &bytes, work);
-    outcome.seen(read.map_err(|why| crate::doctor::check::Unseen::new(&place.path, why)))
+/// What is trusted. Of several with the same bytes the first counts, also where it is refused.
+fn anchors(entries: &[Entry]) -> BTreeMap<Fingerprint, Option<Certificate>> {
+    let mut first = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.trust != Trust::Nothing) {
+        first.entry(Sha256::digest(&entry.der).into()).or_insert(entry);
+    }
+    let trusted = first.into_iter().filter(|(_, entry)| entry.trust == Trust::Anchor);
+    trusted.map(|(fingerprint, entry)| (fingerprint, entry.certificate())).collect()
 }
 
-fn changed(machine: &Machine<'_>, path: &Path) -> Option<Timestamp> {
-    let Ok(Target::File(metadata)) = machine.look(path) else { return None };
+/// The entries of a place that is a file, and the file.
+pub fn entries(
+    machine: &Machine<'_>,
+    place: &Place,
+    budgets: &mut Budgets<'_>,
+    outcome: &mut Outcome,
+) -> Option<(Vec<Entry>, Content)> {
+    let budget = budgets.for_path(&place.path);
+    outcome.seen(budget.store(&place.path))?;
+    let content = outcome.seen(budget.read(machine, &place.path, MAX_FILE))?;
+    let read = read::read(place.kind, &content.bytes, &budget.work);
+    Some((outcome.seen(read.map_err(|why| Unseen::new(&place.path, why)))?, content))
+}
+
+fn changed(metadata: &Metadata) -> Option<Timestamp> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok().map(Timestamp)
 }
 
 /// What there is to say about a store; nothing if it trusts just what the system does.
-pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>) -> Option<Finding> {
+pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>, outcome: &mut Outcome) -> Option<Finding> {
     let here: BTreeSet<_> = store.anchors.keys().collect();
     let there: BTreeSet<_> = system.all.keys().collect();
-    let only_here: Vec<_> = here.difference(&there).filter_map(|one| store.anchors.get(*one)).collect();
+    let only_here: Vec<_> = here.difference(&there).map(|one| store.name(one)).collect();
     let only_there: Vec<_> = there.difference(&here).copied().collect();
-    let expired: Vec<_> = store.anchors.values().filter(|anchor| anchor.is_expired(machine.now)).collect();
+    let unknown = here.difference(&there).filter(|one| store.anchors.get(**one).is_some_and(Option::is_none)).count();
+    let expired: Vec<_> = store.anchors.values().flatten().filter(|anchor| anchor.is_expired(machine.now)).collect();
+    if unknown > 0 {
+        outcome.not_seen(Unseen::new(
+            &store.place.path,
+            format!(
+                "{unknown} of what should be its certificates can't be decoded: what it trusts is not known in full"
+            ),
+        ));
+    }
     // What has expired in both, another check tells.
     if only_here.is_empty() && only_there.is_empty() {
         return None;
@@ -138,11 +169,19 @@ pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>) -> 
         only_there.len(),
         expired.len()
     )];
-    facts.extend(days.filter(|days| *days >= 0).map(|days| format!("the file was changed {days} days ago")));
-    facts.extend(store.twins.iter().map(|twin| format!("the same: {} ({})", twin.path.display(), twin.why)));
+    if unknown > 0 {
+        facts.push(format!("of those only here, {unknown} can't be decoded"));
+    }
+    facts.extend(days.filter(|days| *days >= 0).map(|days| match days {
+        0 => String::from("the file was changed today"),
+        1 => String::from("the file was changed yesterday"),
+        _ => format!("the file was changed {days} days ago"),
+    }));
+    let twins = store.twins.iter().map(|twin| format!("{} ({})", twin.path.display(), twin.why));
+    list(&mut facts, "the same", twins);
     list(&mut facts, "the administrator added, and it lacks", missed.iter().map(|one| system.name(one)));
     list(&mut facts, "expired", expired.iter().map(|one| format!("{} ({})", one.name, one.expiry_date())));
-    list(&mut facts, "only here", only_here.iter().map(|one| one.name.clone()));
+    list(&mut facts, "only here", only_here.into_iter());
     list(&mut facts, "only in the system's trust", only_there.iter().map(|one| system.name(one)));
     let is_old = days.is_some_and(|days| days > OLD_DAYS);
     let severity = if missed.is_empty() && !is_old { Severity::Note } else { Severity::Warning };
@@ -153,6 +192,15 @@ pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>) -> 
     };
     let what = format!("{what} (used by {})", store.place.why);
     Some(Finding::new(severity, &store.place.path, what).facts(facts))
+}
+
+impl Store<'_> {
+    fn name(&self, fingerprint: &Fingerprint) -> String {
+        match self.anchors.get(fingerprint) {
+            Some(Some(certificate)) => certificate.name.clone(),
+            _ => format!("what can't be decoded (SHA-256 {})", crate::anchors::name::hex(fingerprint)),
+        }
+    }
 }
 
 fn list(facts: &mut Vec<String>, what: &str, names: impl ExactSizeIterator<Item = String>) {

@@ -1,14 +1,15 @@
 //! .NET's X.509 stores: one file for each certificate, below each home.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
+use super::budget::{Budget, Budgets};
 use crate::anchors::name::hex;
 use crate::doctor::check::{Check, Finding, Outcome, Severity, Unseen};
 use crate::doctor::machine::{Machine, Target};
 use crate::places::certificate::Certificate;
-use crate::places::read::{self, Work};
+use crate::places::read;
 use crate::places::superfluous::{Superfluous, judge};
 use crate::places::{Place, PlaceKind};
 
@@ -31,15 +32,13 @@ pub const CHECK: Check = Check {
 
 /// A file holds one certificate, and maybe its key.
 const MAX_PFX: u64 = 1 << 20;
-/// So many bytes of one store are read.
-const MAX_STORE: usize = 256 << 20;
 /// So many certificates are listed.
 const LISTED: usize = 20;
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let work = Work::default();
+    let mut budgets = Budgets::of(machine);
     for place in machine.places().iter().filter(|place| place.kind == PlaceKind::DotnetStore) {
-        if let Some(store) = Store::read(machine, place, &work, outcome) {
+        if let Some(store) = Store::read(machine, place, budgets.for_path(&place.path), outcome) {
             outcome.findings.extend(store.finding(machine, place));
         }
     }
@@ -58,27 +57,31 @@ struct Store {
 }
 
 impl Store {
-    fn read(machine: &Machine<'_>, place: &Place, work: &Work, outcome: &mut Outcome) -> Option<Store> {
+    fn read(machine: &Machine<'_>, place: &Place, budget: &mut Budget, outcome: &mut Outcome) -> Option<Store> {
         if !matches!(machine.look(&place.path), Ok(Target::Directory)) {
             return None;
         }
+        outcome.seen(budget.store(&place.path))?;
         let (entries, more) = outcome.seen(machine.entries(&place.path))?;
         more.into_iter().for_each(|unseen| outcome.not_seen(unseen));
         let mut store = Store { is_ours: true, ..Store::default() };
-        let (mut size, mut locked) = (0, BTreeMap::new());
+        let mut locked = BTreeMap::new();
         for entry in entries.iter().filter(|entry| entry.path.extension().is_some_and(|extension| extension == "pfx")) {
-            let Some(bytes) = outcome.seen(machine.read(&entry.path, MAX_PFX)) else { continue };
-            size += bytes.len();
-            if size > MAX_STORE {
+            if budget.is_spent() {
                 outcome.not_seen(Unseen::new(&place.path, "it holds too much: only a part of it was looked at"));
                 break;
             }
+            let Some(content) = outcome.seen(budget.read(machine, &entry.path, MAX_PFX)) else { continue };
             store.files += 1;
-            store.note_age(machine, &entry.path);
-            match read::read(place.kind, &bytes, work) {
+            store.is_ours &= content.is_ours();
+            store.note_age(&content.metadata);
+            match read::read(place.kind, &content.bytes, &budget.work) {
                 Ok(entries) => {
                     for read in entries {
-                        let Some(certificate) = Certificate::of(&read.der) else { continue };
+                        let Some(certificate) = read.certificate() else {
+                            *locked.entry(String::from("it is no certificate here")).or_insert(0) += 1;
+                            continue;
+                        };
                         store.certificates.push((certificate, entry.name.to_string_lossy().into_owned()));
                         store.ders.push(read.der);
                     }
@@ -87,14 +90,15 @@ impl Store {
             }
         }
         for (why, count) in locked {
-            outcome.not_seen(Unseen::new(&place.path, format!("{count} of its files can't be read: {why}")));
+            outcome.not_seen(Unseen::new(
+                &place.path,
+                format!("{count} of its files or certificates can't be read: {why}"),
+            ));
         }
         Some(store)
     }
 
-    fn note_age(&mut self, machine: &Machine<'_>, path: &Path) {
-        let Ok(Target::File(metadata)) = machine.look(path) else { return };
-        self.is_ours &= crate::doctor::measure::is_ours(&metadata);
+    fn note_age(&mut self, metadata: &Metadata) {
         let Some(since) = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()) else {
             return;
         };
@@ -163,6 +167,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::process::Command;
 
     use super::*;
@@ -288,7 +293,13 @@ mod tests {
         put(&image, "my", "A.pfx", &fixture("expired.pem"), "secret");
         image.write(&format!("{STORES}/my/B.pfx"), "no PKCS#12");
         let outcome = image.outcome(&CHECK);
-        assert_eq!((outcome.findings.len(), outcome.unseen.len()), (0, 2), "{:?}", outcome.unseen);
-        assert!(outcome.unseen.iter().any(|unseen| unseen.why.contains("1 of its files can't be read: encrypted")));
+        assert_eq!((outcome.findings.len(), outcome.unseen.count()), (0, 2), "{:?}", outcome.unseen);
+        assert!(
+            outcome
+                .unseen
+                .shown()
+                .iter()
+                .any(|unseen| unseen.why.contains("1 of its files or certificates can't be read: encrypted"))
+        );
     }
 }

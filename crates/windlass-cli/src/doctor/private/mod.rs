@@ -1,5 +1,6 @@
 //! Checks of what programs carry with them instead of using the system's trust.
 
+mod budget;
 mod compare;
 mod dotnet_store;
 mod java_keystore;

@@ -1,10 +1,11 @@
 //! What NSS databases trust in addition, or refuse: Chromium's, Firefox's, Thunderbird's.
 
+use super::budget::Budgets;
 use super::compare::{System, entries};
-use crate::doctor::check::{Check, Finding, Outcome, Severity};
+use crate::doctor::check::{Check, Finding, Outcome, Severity, Unseen};
 use crate::doctor::machine::Machine;
 use crate::places::certificate::Certificate;
-use crate::places::read::{Trust, Work};
+use crate::places::read::Trust;
 use crate::places::{Place, PlaceKind};
 
 pub const CHECK: Check = Check {
@@ -22,14 +23,24 @@ pub const CHECK: Check = Check {
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let system = System::of(machine, outcome);
-    let work = Work::default();
+    let mut budgets = Budgets::of(machine);
     for place in machine.places().iter().filter(|place| place.kind == PlaceKind::NssDatabase) {
-        let Some(entries) = entries(machine, place, &work, outcome) else { continue };
+        let Some((entries, _)) = entries(machine, place, &mut budgets, outcome) else { continue };
         let mut says = Says::default();
-        for entry in &entries {
-            let Some(certificate) = Certificate::of(&entry.der) else { continue };
+        let mut unknown = 0;
+        for entry in entries.iter().filter(|entry| entry.trust != Trust::Nothing) {
+            let Some(certificate) = entry.certificate() else {
+                unknown += 1;
+                continue;
+            };
             let in_system = system.as_ref().is_some_and(|system| system.all.contains_key(&certificate.sha256));
             says.add(entry.trust, certificate, in_system, machine);
+        }
+        if unknown > 0 {
+            outcome.not_seen(Unseen::new(
+                &place.path,
+                format!("{unknown} of the certificates that it decides on can't be decoded"),
+            ));
         }
         outcome.findings.extend(says.finding(place));
     }

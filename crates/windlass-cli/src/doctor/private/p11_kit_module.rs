@@ -34,13 +34,13 @@ struct Module<'a> {
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let mut modules: Vec<Module<'_>> = Vec::new();
     for place in machine.places().iter().filter(|place| place.kind == PlaceKind::P11KitModule) {
-        let Some(bytes) = outcome.seen(machine.read(&place.path, MAX_CONFIGURATION)) else { continue };
+        let Some(content) = outcome.seen(machine.read(&place.path, MAX_CONFIGURATION)) else { continue };
         let is_users = machine.homes.iter().any(|home| place.path.starts_with(home));
         if !is_users {
             // The administrator's file of that name comes after the package's, and is the one that counts.
             modules.retain(|other| other.place.path.file_name() != place.path.file_name());
         }
-        modules.extend(Module::of(place, &String::from_utf8_lossy(&bytes)));
+        modules.extend(Module::of(place, &String::from_utf8_lossy(&content.bytes)));
     }
     let missing = modules.iter().filter(|module| !module.is_there(machine));
     outcome.findings.extend(missing.map(|module| {

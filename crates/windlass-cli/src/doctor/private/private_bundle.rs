@@ -25,8 +25,8 @@ pub const CHECK: Check = Check {
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let Some(system) = System::of(machine, outcome) else { return };
     for store in stores(machine, &[PlaceKind::CertifiBundle, PlaceKind::PrivateBundle], outcome) {
-        let Some(finding) = difference(machine, &system, &store) else { continue };
-        let cost = machine.reach(&store.place.path).ok().and_then(|path| machine.measure.load_file(&path));
+        let Some(finding) = difference(machine, &system, &store, outcome) else { continue };
+        let cost = machine.open(&store.place.path).ok().and_then(|file| machine.measure.load_file(&file));
         outcome.found(
             finding
                 .reason("what programs trust depends on which of them you ask; a certificate that is added to or removed from the system's trust does not reach this bundle")
@@ -45,7 +45,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::doctor::testing::{HEALTHY, Image, assert_silent, fixture};
+    use crate::doctor::testing::{HEALTHY, Image, assert_silent, fixture, trusted};
 
     const CERTIFI: &str = "usr/lib/python3/dist-packages/certifi/cacert.pem";
 
@@ -84,6 +84,36 @@ mod tests {
         assert!(facts[2].starts_with("the same: /usr/local/lib/python3.11/"), "{facts:?}");
         assert!(facts.iter().any(|fact| fact.starts_with("expired: Expired")), "{facts:?}");
         assert_eq!(facts.iter().filter(|fact| fact.starts_with("only ")).count(), 3, "{facts:?}");
+    }
+
+    #[test]
+    fn trust_settings_add_and_refuse() {
+        let image = Image::healthy();
+        let with = |more: &str| image.write(CERTIFI, &(text(&HEALTHY) + more));
+        with(&trusted("ed25519.pem", &["-addtrust", "serverAuth"]));
+        let facts = image.finding(&CHECK).facts.shown;
+        assert_eq!(facts[0], "3 anchors, 2 of the system; 1 only here, 0 only in the system's trust, 0 expired");
+        with(&trusted("ed25519.pem", &["-addreject", "serverAuth"]));
+        assert!(image.findings(&CHECK).is_empty());
+        image.write(CERTIFI, &(trusted("rsa.pem", &["-addreject", "serverAuth"]) + &text(&HEALTHY)));
+        let facts = image.finding(&CHECK).facts.shown;
+        assert_eq!(facts[0], "1 anchors, 2 of the system; 0 only here, 1 only in the system's trust, 0 expired");
+    }
+
+    #[test]
+    fn what_can_not_be_decoded_is_never_equal() {
+        let image = Image::healthy();
+        let odd = |byte: &str| format!("-----BEGIN CERTIFICATE-----\nMAMCAQ{byte}=\n-----END CERTIFICATE-----\n");
+        image.write(CERTIFI, &(text(&HEALTHY) + &odd("E")));
+        // With the same certificates, and something else: no twin.
+        let other = "usr/local/lib/python3.11/dist-packages/certifi/cacert.pem";
+        image.write(other, &(text(&HEALTHY) + &odd("I")));
+        let outcome = image.outcome(&CHECK);
+        assert_eq!((outcome.findings.len(), outcome.unseen.count()), (2, 2), "{outcome:?}");
+        let (unseen, finding) = (&outcome.unseen.shown()[0], &outcome.findings[0]);
+        assert!(unseen.why.starts_with("1 of what should be its certificates can't be decoded"), "{unseen:?}");
+        assert_eq!(finding.facts.shown[1], "of those only here, 1 can't be decoded");
+        assert!(finding.facts.shown.last().unwrap().starts_with("only here: what can't be decoded (SHA-256 "));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod jks;
 mod nss;
 mod pkcs12;
+pub mod trusted;
 
 use std::cell::Cell;
 
@@ -10,6 +11,7 @@ use thiserror::Error;
 use x509_parser::pem::Pem;
 
 use super::PlaceKind;
+use super::certificate::Certificate;
 
 /// A file that holds more is none of these stores. The largest in use has some hundreds.
 const MAX_CERTIFICATES: usize = 50_000;
@@ -25,6 +27,13 @@ pub struct Entry {
     pub trust: Trust,
     /// When it was put there, in seconds since 1970, where the store says so.
     pub added: Option<i64>,
+}
+
+impl Entry {
+    /// What is in it. None: it can't be decoded here, and others may yet see an anchor in it: whoever compares stores has to say so.
+    pub fn certificate(&self) -> Option<Certificate> {
+        Certificate::of(&self.der)
+    }
 }
 
 /// What a store says about a certificate.
@@ -100,7 +109,11 @@ fn pem(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
             if all.len() == MAX_CERTIFICATES {
                 return Err(Unreadable::TooLarge);
             }
-            all.push(Entry { der: block.contents, label: String::new(), trust: Trust::Anchor, added: None });
+            let (der, trust) = match trusted::split(&block.contents).filter(|_| block.label == "TRUSTED CERTIFICATE") {
+                Some((certificate, trust)) => (certificate.to_vec(), trust),
+                None => (block.contents, Trust::Anchor),
+            };
+            all.push(Entry { der, label: String::new(), trust, added: None });
         }
     }
     Ok(all)

@@ -4,6 +4,8 @@
 //! SQLite gets the bytes of the file, not its name: so nothing is locked, no journal is replayed, and no file is made, whoever uses the
 //! database meanwhile. What a running browser has not written yet is not seen.
 
+use std::collections::BTreeMap;
+
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, MAIN_DB};
 
@@ -18,14 +20,22 @@ const MAX_VALUE: i32 = 1 << 20;
 const MAX_BYTES: usize = 128 << 20;
 /// Steps of SQLite's machine, in thousands. All of a large database takes a hundredth.
 const MAX_STEPS: u64 = 50_000;
+/// What else in a file could ask for much work.
+const LIMITS: [(Limit, i32); 5] = [
+    (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 256 << 10),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 20),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 4),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50),
+];
 
 const MALFORMED: Unreadable = Unreadable::Malformed("an NSS database");
 
-/// Certificates with their trust for servers. `CKT_NSS_*`, as 4 bytes: nssckt.h.
-const QUERY: &str = "
-    SELECT c.a11, c.a3, t.ace536358
-    FROM nssPublic AS c LEFT JOIN nssPublic AS t ON t.a0 = x'ce534353' AND t.a81 = c.a81 AND t.a82 = c.a82
-    WHERE c.a0 = x'00000001' ORDER BY c.id";
+const SCHEMA: &str = "SELECT sql FROM sqlite_master WHERE name = 'nssPublic'";
+/// Neither is sorted or joined by SQLite: it would keep what it sorts, and rows can share their bytes.
+const TRUST: &str = "SELECT a81, a82, ace536358 FROM nssPublic WHERE a0 = x'ce534353'";
+const CERTIFICATES: &str = "SELECT a81, a82, a11, a3 FROM nssPublic WHERE a0 = x'00000001'";
+/// `CKT_NSS_*`, as 4 bytes: nssckt.h.
 const TRUSTED_DELEGATOR: [u8; 4] = [0xCE, 0x53, 0x43, 0x52];
 const NOT_TRUSTED: [u8; 4] = [0xCE, 0x53, 0x43, 0x5A];
 
@@ -59,7 +69,9 @@ impl From<rusqlite::Error> for Failure {
 fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
     let mut database = Connection::open_in_memory()?;
     database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
-    database.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE)?;
+    for (limit, value) in LIMITS {
+        database.set_limit(limit, value)?;
+    }
     let mut steps = 0;
     let too_long = move || {
         steps += 1;
@@ -68,28 +80,64 @@ fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
     database.progress_handler(1000, Some(too_long));
     // What is in the file may not run as part of a query: https://www.sqlite.org/security.html.
     database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
-    let is_table = "SELECT count(*) FROM sqlite_master WHERE name = 'nssPublic' AND type = 'table'
-        AND sql NOT LIKE 'CREATE VIRTUAL%'";
-    if database.query_row(is_table, [], |row| row.get::<_, i64>(0))? != 1 {
+    let schema: String = database.query_row(SCHEMA, [], |row| row.get(0))?;
+    if !is_plain_table(&schema) {
         return Err(Failure::Unreadable(MALFORMED));
     }
-    let mut query = database.prepare(QUERY)?;
-    let mut rows = query.query([])?;
-    let (mut all, mut size) = (Vec::new(), 0);
-    while let Some(row) = rows.next()? {
-        let bytes_of = |column: usize| Ok::<_, Failure>(row.get_ref(column)?.as_bytes_or_null().ok().flatten());
-        let der = bytes_of(0)?.unwrap_or_default().to_vec();
-        size += der.len();
-        if all.len() == MAX_CERTIFICATES || size > MAX_BYTES {
-            return Err(Failure::Unreadable(Unreadable::TooLarge));
-        }
-        let label = String::from_utf8_lossy(bytes_of(1)?.unwrap_or_default()).into_owned();
-        let trust = match bytes_of(2)? {
-            Some(value) if value == TRUSTED_DELEGATOR => Trust::Anchor,
-            Some(value) if value == NOT_TRUSTED => Trust::Distrusted,
+    let mut left = MAX_BYTES;
+    let mut trust = BTreeMap::new();
+    each(&database, TRUST, &mut left, |[issuer, serial, value]| {
+        let says = match value {
+            value if value == TRUSTED_DELEGATOR => Trust::Anchor,
+            value if value == NOT_TRUSTED => Trust::Distrusted,
             _ => Trust::Nothing,
         };
-        all.push(Entry { der, label, trust, added: None });
-    }
+        // Of two that contradict each other, NSS takes any.
+        let known = trust.entry((issuer.to_vec(), serial.to_vec())).or_insert(says);
+        if says == Trust::Distrusted {
+            *known = says;
+        }
+    })?;
+    let mut all = Vec::new();
+    each(&database, CERTIFICATES, &mut left, |[issuer, serial, der, label]| {
+        let trust = trust.get(&(issuer.to_vec(), serial.to_vec())).copied().unwrap_or(Trust::Nothing);
+        all.push(Entry { der: der.to_vec(), label: String::from_utf8_lossy(label).into_owned(), trust, added: None });
+    })?;
     Ok(all)
+}
+
+/// Hands over the values of each row. What is no bytes is empty.
+fn each<const N: usize>(
+    database: &Connection,
+    query: &str,
+    left: &mut usize,
+    mut take: impl FnMut([&[u8]; N]),
+) -> Result<(), Failure> {
+    let mut query = database.prepare(query)?;
+    let mut rows = query.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        let mut values: [&[u8]; N] = [&[]; N];
+        for (column, value) in values.iter_mut().enumerate() {
+            *value = row.get_ref(column)?.as_bytes_or_null().ok().flatten().unwrap_or_default();
+        }
+        count += 1;
+        let size = values.iter().map(|value| value.len()).sum::<usize>();
+        let (false, Some(rest)) = (count > MAX_CERTIFICATES, left.checked_sub(size)) else {
+            return Err(Failure::Unreadable(Unreadable::TooLarge));
+        };
+        *left = rest;
+        take(values);
+    }
+    Ok(())
+}
+
+/// Whether it is a table of names and nothing else, as NSS makes it (`CREATE_TABLE_CMD`, lib/softoken/sdb.c). A view, a virtual
+/// table or a generated column is a program, and needs a word before the parenthesis, or another one within: with these, nothing
+/// in the file is evaluated. SQLite compiles the text, whatever the file says about its type, and a name has one text.
+fn is_plain_table(schema: &str) -> bool {
+    let columns = schema.strip_prefix("CREATE TABLE nssPublic").map(str::trim_start);
+    let columns = columns.and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || matches!(byte, b',' | b'_');
+    columns.is_some_and(|columns| columns.bytes().all(is_plain))
 }

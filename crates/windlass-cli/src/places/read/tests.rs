@@ -190,8 +190,44 @@ fn a_database_can_run_nothing() {
     let endless = "CREATE VIEW nssPublic AS WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM x)
         SELECT x'00000001' AS a0, n AS a11, n AS a3, n AS a81, n AS a82, n AS ace536358, n AS id FROM x;";
     database.execute_batch(endless).unwrap();
+    refused(&database);
+    // What a file says about the type of a thing is not what it is.
+    let lie = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET type = 'table'";
+    database.execute_batch(lie).unwrap();
+    refused(&database);
+    let comment = "; UPDATE sqlite_master SET sql = replace(sql, 'CREATE VIEW', 'CREATE TABLE/**/ VIEW')";
+    database.execute_batch(&[lie, comment].concat()).unwrap();
+    refused(&database);
+}
+
+fn refused(database: &rusqlite::Connection) {
     let bytes = database.serialize(rusqlite::MAIN_DB).unwrap().to_vec();
     assert_eq!(read(PlaceKind::NssDatabase, &bytes, &Work::default()), Err(Unreadable::Malformed("an NSS database")));
+}
+
+/// The columns of a table can be programs too, which nobody stops within one step.
+#[test]
+fn a_table_that_computes_is_refused() {
+    let slow = "a11 GENERATED ALWAYS AS (like('%'||hex(zeroblob(20000))||'1', hex(zeroblob(250000))))";
+    let stored = "a11 AS (x'00') STORED";
+    for (column, is_plain) in [(slow, false), (stored, false), ("a11 DEFAULT (1)", false), ("a11", true)] {
+        let database = rusqlite::Connection::open_in_memory().unwrap();
+        // Whoever inserts computes as well, so a column of that kind comes later.
+        let (now, later) = if column == slow { ("ab", column) } else { (column, "ab") };
+        let table = format!(
+            "CREATE TABLE nssPublic (id PRIMARY KEY UNIQUE ON CONFLICT ABORT, a0, a3, a81, a82, ace536358, {now});
+             INSERT INTO nssPublic (id, a0) VALUES (1, x'00000001'), (2, x'00000001'), (3, x'00000001');
+             ALTER TABLE nssPublic ADD COLUMN {later};"
+        );
+        database.execute_batch(&table).unwrap();
+        match is_plain {
+            true => {
+                let bytes = database.serialize(rusqlite::MAIN_DB).unwrap().to_vec();
+                assert_eq!(read(PlaceKind::NssDatabase, &bytes, &Work::default()).unwrap().len(), 3);
+            }
+            false => refused(&database),
+        }
+    }
 }
 
 /// Neither damage nor malice makes a reader panic, hang or take more memory than the file has.
