@@ -120,6 +120,8 @@ fn listen(ending: SigSet, end: &OwnedFd, has_begun: &AtomicBool) {
             // Nothing handles it, so it ends this process as soon as a thread does not block it.
             let _ = nix::sys::signal::raise(signal);
             let _ = ending.thread_unblock();
+            // Unless it is ignored, as in what a shell without job control starts in the background.
+            std::process::exit(128 + signal as i32);
         }
         first.get_or_insert_with(Instant::now);
         let _ = rustix::io::write(end, &1_u64.to_ne_bytes());

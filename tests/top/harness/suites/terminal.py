@@ -201,7 +201,9 @@ def waits(context):
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, b"x" * 4096)
     command = [context.windlass, "top", "--json"]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True) as top:
+    # Whoever runs the tests in the background of a shell has it ignored.
+    usual = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True, preexec_fn=usual) as top:
         assert top.stderr.readline().startswith("windlass: watching ")
         deadline = time.monotonic() + PATIENCE
         while top.poll() is None and time.monotonic() < deadline:
