@@ -1,6 +1,7 @@
 """What is watched: replaced files, directories that change, other root directories; what is lost."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -265,8 +266,17 @@ def same_path(context):
     with context.top() as top, held(os.path.join(base, "x"), ["unshare", "--mount", "sh", "-c", script, "sh"]) as pid:
         row = top.wait_for_row(pid, lambda row: row["opens"])
         assert row["exe"] == context.windlass, row
-        subprocess.run([context.windlass, "ls", BUNDLE], stdout=subprocess.DEVNULL, check=True)
-        assert top.wait_for("an open of its own", lambda snapshot: snapshot["missed"]["own_opens"]) > 0
+        # It is there to be looked at until somebody reads what it has to say.
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(writer, b"x" * 4096)
+        with subprocess.Popen([context.windlass, "ls", BUNDLE], stdout=writer) as own, open(reader, "rb") as said:
+            os.close(writer)
+            try:
+                assert top.wait_for("an open of its own", lambda snapshot: snapshot["missed"]["own_opens"]) > 0
+                assert len(said.read()) > 4096 and own.wait() == 0
+            finally:
+                own.kill()
 
 
 def missing(context):
