@@ -1,13 +1,13 @@
 //! What comes with C_Initialize: `x-init-reserved` of a p11-kit module configuration, the parameters of an NSS module.
 
 /// The `paths` in `paths=/a:/b verbose='no'`: words with blanks between them, quotes and backslashes as in p11-kit's
-/// `p11_argv_parse`. The last counts.
+/// `p11_argv_parse`. The last counts; one without a value is none.
 pub fn paths(arguments: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     for word in words(arguments) {
-        let split = word.iter().position(|byte| matches!(byte, b'=' | b':'));
-        if let Some((b"paths", value)) = split.and_then(|at| Some((word.get(..at)?, word.get(at + 1..)?))) {
-            found = Some(value.to_vec());
+        let split = word.iter().position(|byte| matches!(byte, b'=' | b':')).unwrap_or(word.len());
+        if word.get(..split) == Some(b"paths") {
+            found = word.get(split + 1..).filter(|value| !value.is_empty()).map(<[u8]>::to_vec);
         }
     }
     found
@@ -25,13 +25,26 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
                 quote = Some(byte);
                 word.get_or_insert_default();
             }
-            (_, b'\\') => word.get_or_insert_default().extend(bytes.next()),
-            (None, byte) if byte.is_ascii_whitespace() => words.extend(word.take()),
+            // What follows is no end of anything. The backslash stays, but before the quote that it is in.
+            (_, b'\\') => {
+                let Some(next) = bytes.next() else { return words };
+                let word = word.get_or_insert_default();
+                if Some(next) != quote {
+                    word.push(b'\\');
+                }
+                word.push(next);
+            }
+            (None, byte) if is_space(byte) => words.extend(word.take()),
             (_, byte) => word.get_or_insert_default().push(byte),
         }
     }
     words.extend(word);
     words
+}
+
+/// C's isspace.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
 #[cfg(test)]
@@ -43,7 +56,12 @@ mod tests {
         assert_eq!(paths(b"paths=/a:/b"), Some(b"/a:/b".to_vec()));
         assert_eq!(paths(b" verbose=yes paths='/a b:/c' "), Some(b"/a b:/c".to_vec()));
         assert_eq!(paths(b"paths:\"/a\\\"b\""), Some(b"/a\"b".to_vec()));
-        assert_eq!(paths(b"paths=/a paths="), Some(Vec::new()));
+        assert_eq!(paths(br"paths='/a\b' x=\'"), Some(br"/a\b".to_vec()));
+        assert_eq!(paths(br"paths=/a\ b"), Some(br"/a\ b".to_vec()));
+        assert_eq!(paths(br"paths='/a\'b'"), Some(b"/a'b".to_vec()));
+        // The usual ones again.
+        assert_eq!(paths(b"paths=/a paths="), None);
+        assert_eq!(paths(b"paths=/a paths"), None);
         assert_eq!(paths(b"verbose=no xpaths=/a"), None);
         assert_eq!(paths(b""), None);
     }

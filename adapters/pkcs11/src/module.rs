@@ -3,7 +3,8 @@
 //! A forked child has no module until it calls C_Initialize, as PKCS#11 wants it (2.40, 5.4); it never looks at what it got
 //! of its parent, where a thread that it has not may hold a lock.
 //!
-//! If one place can't be loaded, no token has objects: it may be that place that distrusts what another trusts.
+//! If something of one place can't be read, no token gives trust: it may be that which distrusts what another trusts. What is
+//! distrusted is still told, since others, like NSS's own database, may trust it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -35,7 +36,6 @@ pub struct State {
     uses: usize,
     slots: Vec<Arc<Slot>>,
     sessions: HashMap<CK_SESSION_HANDLE, Arc<Session>>,
-    last_session: CK_SESSION_HANDLE,
 }
 
 /// A place and its token.
@@ -45,7 +45,14 @@ pub struct Slot {
     /// Its own among the places.
     place: usize,
     places: Arc<Places>,
-    last: Mutex<Option<Arc<Snapshot>>>,
+    last: Mutex<Option<Last>>,
+}
+
+/// The objects as they were told last.
+struct Last {
+    store: Arc<TrustStore>,
+    is_distrust_only: bool,
+    snapshot: Arc<Snapshot>,
 }
 
 /// All places of the module.
@@ -76,7 +83,7 @@ impl Module {
             Arc::new(Slot { id, label, place, places: Arc::clone(&places), last: Mutex::new(None) })
         };
         let slots = labels.into_iter().enumerate().zip(1..).map(slot).collect();
-        *state = Some(State { uses: 1, slots, sessions: HashMap::new(), last_session: 0 });
+        *state = Some(State { uses: 1, slots, sessions: HashMap::new() });
     }
 
     /// Counts a user less. With the last all sessions go.
@@ -110,9 +117,11 @@ impl State {
     }
 
     pub fn open(&mut self, session: Session) -> CK_SESSION_HANDLE {
-        self.last_session += 1;
-        self.sessions.insert(self.last_session, Arc::new(session));
-        self.last_session
+        /// No handle is given twice, also not after C_Finalize or by a child: an old one means nothing then.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let handle = NEXT.fetch_add(1, Ordering::Relaxed) as CK_SESSION_HANDLE;
+        self.sessions.insert(handle, Arc::new(session));
+        handle
     }
 
     pub fn session(&self, handle: CK_SESSION_HANDLE) -> Answer<Arc<Session>> {
@@ -136,28 +145,32 @@ impl Slot {
 
     /// The objects as they are now. The same as before if nothing has changed.
     pub fn snapshot(&self) -> Answer<Arc<Snapshot>> {
-        let store = self.places.load(self.place)?;
+        let (store, is_distrust_only) = self.places.load(self.place)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(snapshot) = last.as_ref().filter(|snapshot| Arc::ptr_eq(&snapshot.store, &store)) {
-            return Ok(Arc::clone(snapshot));
+        let is_same = |last: &&Last| Arc::ptr_eq(&last.store, &store) && last.is_distrust_only == is_distrust_only;
+        if let Some(last) = last.as_ref().filter(is_same) {
+            return Ok(Arc::clone(&last.snapshot));
         }
-        let snapshot = Arc::new(Snapshot::new(store));
-        *last = Some(Arc::clone(&snapshot));
+        let told = if is_distrust_only { Arc::new(store.distrust_only()) } else { Arc::clone(&store) };
+        let snapshot = Arc::new(Snapshot::new(told));
+        *last = Some(Last { store, is_distrust_only, snapshot: Arc::clone(&snapshot) });
         Ok(snapshot)
     }
 }
 
 impl Places {
-    /// What one place says now, if all places can be loaded.
-    fn load(&self, place: usize) -> Answer<Arc<TrustStore>> {
+    /// What one place says now, and whether only its distrust counts: something could not be read, there or elsewhere.
+    fn load(&self, place: usize) -> Answer<(Arc<TrustStore>, bool)> {
         let mut wanted = None;
+        let mut is_distrust_only = false;
         for (number, location) in self.locations.iter().enumerate() {
-            let store = location.load(&self.cache).map_err(|_| Refusal(CKR_DEVICE_ERROR))?;
+            let store = location.load(&self.cache);
+            is_distrust_only |= store.fault().is_some();
             if number == place {
                 wanted = Some(store);
             }
         }
-        wanted.ok_or(Refusal(CKR_SLOT_ID_INVALID))
+        wanted.map(|store| (store, is_distrust_only)).ok_or(Refusal(CKR_SLOT_ID_INVALID))
     }
 }
 

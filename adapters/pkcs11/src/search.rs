@@ -69,7 +69,10 @@ fn certificates(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<usize> {
         return store.by_subject(subject);
     }
     match (value_of(template, CKA_ISSUER), value_of(template, CKA_SERIAL_NUMBER)) {
-        (Some(issuer), Some(serial)) => store.by_issuer_and_serial(issuer, serial),
+        // What is said to have neither is found by what its certificate has: by whoever asks for statements.
+        (Some(issuer), Some(serial)) if !issuer.is_empty() && !serial.is_empty() => {
+            store.by_issuer_and_serial(issuer, serial)
+        }
         _ => (0..store.len()).collect(),
     }
 }

@@ -71,6 +71,17 @@ fn certificates_of_all_kinds_in_one_file() {
 }
 
 #[test]
+fn what_openssl_reads_and_p11_kit_does_not() {
+    let pki = Pki::new();
+    // A UUID as a part of an object identifier: libtasn1 has 64 bits for one.
+    let uuid = "2.25.329800735698586629295641978511506172918=ASN1:UTF8String:x";
+    let bundle = pki.certificate("long", "/CN=Long", &[CA, uuid]) + &pki.certificate("plain", "/CN=Plain", &[CA]);
+    write(&pki.path("bundle.pem"), &bundle);
+    assert_same(&pki.path("bundle.pem"));
+    assert_eq!(objects(&open(&ours(), pki.path("bundle.pem").to_str().unwrap()), CERTIFICATE).len(), 1);
+}
+
+#[test]
 fn openssls_trusted_certificates() {
     let pki = Pki::new();
     pki.certificate("ca", "/CN=CA", &[CA]);

@@ -112,7 +112,7 @@ fn searches_by_all_that_consumers_ask() {
 }
 
 #[test]
-fn what_only_we_cannot_read_must_not_stay_trusted() {
+fn what_only_we_cannot_read_takes_all_trust_away_and_no_distrust() {
     let pki = Pki::new();
     let one = pki.certificate("one", "/CN=One", &[CA]);
     // The same certificate with an indefinite length around it: BER, which p11-kit reads.
@@ -120,12 +120,15 @@ fn what_only_we_cannot_read_must_not_stay_trusted() {
     assert_eq!(der[..2], [0x30, 0x82]);
     let ber = [&[0x30, 0x80], &der[4..], &[0, 0]].concat();
     let place = pki.path("place");
+    let two = pki.certificate("two", "/CN=Two", &[CA]);
     write(&place.join("anchors/one.pem"), &one);
     write(&place.join("blocklist/one.ber"), &ber);
+    write(&place.join("blocklist/two.pem"), &two);
     let module = open(&ours(), place.to_str().unwrap());
-    assert!(is(module.session().find_objects(&[class(CERTIFICATE)]).unwrap_err(), RvError::DeviceError));
+    let found = |more: Attribute| module.session().find_objects(&[class(CERTIFICATE), more]).unwrap().len();
+    assert_eq!((found(Attribute::Trusted(true)), found(raw(X_DISTRUSTED, &[1]))), (0, 1));
     std::fs::remove_file(place.join("blocklist/one.ber")).unwrap();
-    assert_eq!(module.session().find_objects(&[class(CERTIFICATE)]).unwrap().len(), 1);
+    assert_eq!((found(Attribute::Trusted(true)), found(raw(X_DISTRUSTED, &[1]))), (1, 1));
 }
 
 #[test]
@@ -137,17 +140,49 @@ fn no_token_trusts_while_another_place_cannot_be_read() {
     write(&pki.path("b/blocklist/two.pem"), pki.certificate("two", "/CN=Two", &[CA]));
     let module = open(&ours(), &format!("{}:{}", pki.path("a").display(), pki.path("b").display()));
     let slots = module.client().get_all_slots().unwrap();
-    let all = || -> Vec<_> {
+    let all = |wanted: Attribute| -> Vec<_> {
         let sessions = slots.iter().map(|slot| module.client().open_ro_session(*slot).unwrap());
-        sessions.map(|session| session.find_objects(&[class(CERTIFICATE)]).map(|found| found.len())).collect()
+        sessions.map(|session| session.find_objects(&[class(CERTIFICATE), wanted.clone()]).unwrap().len()).collect()
     };
-    assert_eq!(all().into_iter().map(Result::unwrap).collect::<Vec<_>>(), [1, 1]);
+    let (trusted, distrusted) = (Attribute::Trusted(true), raw(X_DISTRUSTED, &[1]));
+    assert_eq!((all(trusted.clone()), all(distrusted.clone())), (vec![1, 0], vec![0, 1]));
     write(&pki.path("b/blocklist/one.ber"), &ber);
-    for found in all() {
-        assert!(is(found.unwrap_err(), RvError::DeviceError));
-    }
+    assert_eq!((all(trusted.clone()), all(distrusted.clone())), (vec![0, 0], vec![0, 1]));
     std::fs::remove_file(pki.path("b/blocklist/one.ber")).unwrap();
-    assert_eq!(all().into_iter().map(Result::unwrap).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!((all(trusted), all(distrusted)), (vec![1, 0], vec![0, 1]));
+}
+
+#[test]
+fn distrust_is_told_while_the_place_changes() {
+    let pki = Pki::new();
+    let (one, two) = (pki.certificate("one", "/CN=One", &[CA]), pki.certificate("two", "/CN=Two", &[CA]));
+    let place = pki.path("place");
+    write(&place.join("blocklist/one.pem"), &one);
+    let module = open(&ours(), place.to_str().unwrap());
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                write(&place.join("anchors/two.pem"), &two);
+                std::fs::remove_file(place.join("anchors/two.pem")).unwrap();
+            }
+        });
+        let distrusted = [class(CERTIFICATE), raw(X_DISTRUSTED, &[1])];
+        let all = (0..300).all(|_| module.session().find_objects(&distrusted).is_ok_and(|found| found.len() == 1));
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(all);
+    });
+}
+
+#[test]
+fn a_session_handle_is_never_given_twice() {
+    // The library stays loaded, as with any program that has not closed it.
+    let _loaded = Pkcs11::new(ours()).unwrap();
+    let module = open(&ours(), "/etc/ssl/certs/ca-certificates.crt");
+    let old = module.session().handle();
+    drop(module);
+    let again = open(&ours(), "/etc/ssl/certs/ca-certificates.crt");
+    assert_ne!(again.session().handle(), old);
 }
 
 #[test]

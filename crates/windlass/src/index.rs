@@ -27,7 +27,7 @@ impl Key for (&[u8], &[u8]) {
 }
 
 /// See the module.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Index {
     hashes: Box<[u64]>,
     /// The record of each hash.

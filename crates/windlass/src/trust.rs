@@ -6,6 +6,7 @@
 
 mod certificate;
 mod description;
+mod indexed;
 mod label;
 mod location;
 mod standing;

@@ -1,5 +1,5 @@
 //! What readers of trust make of odd files, as p11-kit-trust 0.24 to 0.26 does: distrust is never lost. Where p11-kit may see distrust
-//! and this crate can't, the place can't be read. adapters/pkcs11/tests/reader_mutation.rs compares both on thousands of places.
+//! and this crate can't, nothing is trusted. adapters/pkcs11/tests/reader_mutation.rs compares both on thousands of places.
 
 mod support;
 
@@ -34,15 +34,23 @@ fn quoted(bytes: &[u8]) -> String {
     format!("\"{digits}\"")
 }
 
-/// For each certificate whether it is trusted and whether it is distrusted; None if the place can't be read.
-fn read(name: &str, file: impl AsRef<[u8]>) -> Option<Vec<(bool, bool)>> {
+/// For each certificate whether it is trusted and whether it is distrusted; and whether all could be read.
+fn told(name: &str, file: impl AsRef<[u8]>) -> (Vec<(bool, bool)>, bool) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, file).unwrap();
-    let store = TrustLocation::new(place.path().to_owned()).load(&TrustCache::new(Config::default(), None)).ok()?;
+    let store = TrustLocation::new(place.path().to_owned()).load(&TrustCache::new(Config::default(), None));
     let all = (0..store.len()).map(|number| store.certificate(number).unwrap());
-    Some(all.map(|certificate| (certificate.is_trusted(), certificate.is_distrusted())).collect())
+    let all = all.map(|certificate| (certificate.is_trusted(), certificate.is_distrusted())).collect();
+    (all, store.fault().is_none())
+}
+
+/// The same; None if something can't be read. Then nothing is trusted.
+fn read(name: &str, file: impl AsRef<[u8]>) -> Option<Vec<(bool, bool)>> {
+    let (all, is_whole) = told(name, file);
+    assert!(is_whole || all.iter().all(|(trusted, _)| !trusted));
+    is_whole.then_some(all)
 }
 
 const ANCHOR: (bool, bool) = (true, false);
@@ -81,7 +89,13 @@ fn what_a_file_of_p11_kit_s_own_format_takes_away() {
     for line in
         ["new-attribute: 1\n", "key-type: new-key\n", "trusted: 1\n", "x-distrusted: \"x\"\n", "1073742353: true\n"]
     {
-        assert_eq!(read("anchors/x", format!("{HEADER}x-distrusted: true\n{line}{block}")), None, "{line}");
+        let file = format!("{HEADER}{line}{block}{HEADER}x-distrusted: true\n{block}");
+        assert_eq!(read("anchors/x", &file), None, "{line}");
+        assert_eq!(
+            told("anchors/x", &file).0.last(),
+            Some(&DISTRUSTED),
+            "what can be read still takes trust away: {line}"
+        );
     }
     // Damage that p11-kit finds as well makes it PEM.
     for line in ["no colon\n", "id: \"%gg\"\n", "[x\n"] {
@@ -136,7 +150,7 @@ fn days_and_extensions_that_can_t_be_read() {
         |lines: &str| fs::write(place.path().join("anchors/x"), format!("{HEADER}{lines}{}", text(&der()))).unwrap();
     let load = || TrustLocation::new(place.path().to_owned()).load(&TrustCache::new(Config::default(), None));
     write("nss-server-distrust-after: \"240230000000Z\"\nnss-email-distrust-after: true\n");
-    let store = load().unwrap();
+    let store = load();
     let certificate = store.certificate(0).unwrap();
     let unreadable = |text: &[u8]| DistrustAfter::Unreadable { text: text.into() };
     assert_eq!(certificate.server_distrust_after(), Some(&unreadable(b"240230000000Z")));
@@ -148,8 +162,112 @@ fn days_and_extensions_that_can_t_be_read() {
     let staple = |header: &[u8]| {
         let value = quoted(&[header, server].concat());
         write(&format!("class: x-certificate-extension\nvalue: {value}\npublic-key-info: {key}\n{HEADER}"));
-        load().ok().map(|store| store.statement(store.statements_end() - 1).unwrap().verdict(Purpose::ServerAuth))
+        let store = load();
+        let verdict = store.statement(store.statements_end() - 1).unwrap().verdict(Purpose::ServerAuth);
+        (verdict, store.fault().is_none())
     };
-    assert_eq!(staple(b"\x30\x13"), Some(Verdict::Unknown), "limited to e-mail");
-    assert_eq!(staple(b"\x30\x81\x13"), None, "BER");
+    assert_eq!(staple(b"\x30\x13"), (Verdict::Unknown, true), "limited to e-mail");
+    assert_eq!(staple(b"\x30\x81\x13"), (Verdict::Unknown, false), "BER");
+}
+
+/// A place with these files, and what is said there.
+fn store(files: &[(&str, Vec<u8>)]) -> std::sync::Arc<windlass::trust::TrustStore> {
+    let place = tempfile::tempdir().unwrap();
+    for (name, file) in files {
+        let path = place.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, file).unwrap();
+    }
+    TrustLocation::new(place.path().to_owned()).load(&TrustCache::new(Config::default(), None))
+}
+
+/// What NSS finds for the certificate.
+fn for_nss(store: &windlass::trust::TrustStore, der: &[u8]) -> Option<Verdict> {
+    let root = windlass::RootStore::from_pem(&pem(der)).unwrap();
+    let anchor = root.anchors().next().unwrap();
+    let serial = [&[2, anchor.serial().len() as u8], anchor.serial()].concat();
+    let found = store.statements_by_issuer_and_serial(anchor.raw_issuer().as_bytes(), &serial);
+    Some(store.statement(*found.first()?).unwrap().verdict(Purpose::ServerAuth))
+}
+
+#[test]
+fn what_can_be_read_beside_a_fault_takes_trust_away_and_gives_none() {
+    let (der, ber) = (der(), ber());
+    let anchor = ("anchors/one.pem", pem(&der));
+    let distrusted = ("blocklist/one.pem", pem(&der));
+    let typo = ("anchors/a.p11-kit", format!("{HEADER}lable: \"x\"\ntrusted: true\n{}", text(&der)).into_bytes());
+    let other = ("blocklist/a.der", ber);
+    for (files, verdict) in [
+        (vec![anchor.clone()], Verdict::Anchor),
+        (vec![anchor.clone(), typo.clone()], Verdict::Unknown),
+        (vec![anchor.clone(), other.clone()], Verdict::Unknown),
+        (vec![anchor.clone(), distrusted.clone(), typo], Verdict::Distrusted),
+        (vec![anchor, distrusted, other], Verdict::Distrusted),
+    ] {
+        let store = store(&files);
+        assert_eq!(store.fault().is_some(), files.len() > 1, "{files:?}");
+        assert_eq!(for_nss(&store, &der), Some(verdict));
+    }
+}
+
+#[test]
+fn an_issuer_or_number_that_is_said_to_be_empty() {
+    let der = der();
+    let emptied = |field: &str, more: &str| format!("{HEADER}{more}{field}: \"\"\n{}", text(&der)).into_bytes();
+    for field in ["issuer", "serial-number"] {
+        let blocked = ("blocklist/b.p11-kit", emptied(field, ""));
+        assert_eq!(
+            for_nss(&store(&[("anchors/a.pem", pem(&der)), blocked]), &der),
+            Some(Verdict::Distrusted),
+            "{field}"
+        );
+        let trusted = store(&[("a.p11-kit", emptied(field, "trusted: true\n"))]);
+        assert_eq!(for_nss(&trusted, &der), Some(Verdict::Unknown), "nobody finds it with p11-kit: {field}");
+    }
+}
+
+#[test]
+fn a_key_that_is_said_to_be_another_escapes_no_limit() {
+    let der = der();
+    let own = store(&[("anchors/a.pem", pem(&der))]);
+    let key = quoted(own.certificate(0).unwrap().spki().unwrap());
+    let no_ca = quoted(b"\x30\x09\x06\x03\x55\x1D\x13\x04\x02\x30\x00");
+    let stapled = |key: &str| {
+        format!("{HEADER}class: x-certificate-extension\nvalue: {no_ca}\npublic-key-info: {key}\n").into_bytes()
+    };
+    let said = |key: &str| format!("{HEADER}trusted: true\npublic-key-info: {key}\n{}", text(&der)).into_bytes();
+    for (other, limited) in [("\"x\"", key.as_str()), ("\"x\"", "\"x\"")] {
+        let store = store(&[("a.p11-kit", stapled(limited)), ("anchors/b.p11-kit", said(other))]);
+        assert_eq!(store.certificate(0).unwrap().category(), windlass::trust::Category::OtherEntity, "{limited}");
+        assert_eq!(for_nss(&store, &der), Some(Verdict::Trusted));
+    }
+}
+
+#[test]
+fn extensions_of_the_old_blocklist_allow_nothing() {
+    let der = der();
+    let key = quoted(store(&[("a.pem", pem(&der))]).certificate(0).unwrap().spki().unwrap());
+    let [email, server] = [4, 1].map(|purpose| {
+        let value =
+            [&b"\x30\x13\x06\x03\x55\x1d\x25\x04\x0c\x30\x0a\x06\x08\x2b\x06\x01\x05\x05\x07\x03"[..], &[purpose]]
+                .concat();
+        let value = quoted(&value);
+        format!("{HEADER}class: x-certificate-extension\nvalue: {value}\npublic-key-info: {key}\n").into_bytes()
+    });
+    let limited = [("anchors/a.pem", pem(&der)), ("anchors/b", email)];
+    assert_eq!(for_nss(&store(&limited), &der), Some(Verdict::Unknown));
+    let old = [("anchors/a.pem", pem(&der)), ("blacklist/b", server)];
+    assert_eq!(store(&old).stapled_len(), 0);
+}
+
+#[test]
+fn a_file_by_the_name_of_a_directory_is_read_in_its_turn() {
+    let der = der();
+    let told = |files: &[(&str, Vec<u8>)]| {
+        let store = store(files);
+        let all = (0..store.len()).map(|number| store.certificate(number).unwrap().is_trusted());
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[("anchors", pem(&der)), ("z.pem", pem(&der))]), [true, false]);
+    assert_eq!(told(&[("anchors/z.pem", pem(&der)), ("a.pem", pem(&der))]), [false, true]);
 }

@@ -90,12 +90,12 @@ impl Trust {
     }
 }
 
-/// None if the module can't read the place.
-pub fn look(library: &Path, place: &Path) -> Option<Seen> {
+/// All that it tells.
+pub fn look(library: &Path, place: &Path) -> Seen {
     let _quiet = Quiet::new();
     let module = support::open(library, place.to_str().unwrap());
     let session = module.session();
-    let certificates = session.find_objects(&[class(CERTIFICATE)]).ok()?;
+    let certificates = session.find_objects(&[class(CERTIFICATE)]).unwrap();
     let certificate = |object| Certificate {
         value: bytes(&session, object, VALUE).unwrap_or_default(),
         issuer: bytes(&session, object, ISSUER).unwrap_or_default(),
@@ -115,8 +115,8 @@ pub fn look(library: &Path, place: &Path) -> Option<Seen> {
         sha1: bytes(&session, object, SHA1).unwrap_or_default(),
         verdicts: PURPOSES.map(|purpose| number(object, purpose)),
     };
-    let trust = session.find_objects(&[class(NSS_TRUST)]).ok()?.into_iter().map(trust).collect();
-    Some(Seen { certificates, trust })
+    let trust = session.find_objects(&[class(NSS_TRUST)]).unwrap().into_iter().map(trust).collect();
+    Seen { certificates, trust }
 }
 
 fn bytes(session: &Session, object: ObjectHandle, attribute: u64) -> Option<Vec<u8>> {

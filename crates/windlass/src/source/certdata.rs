@@ -42,16 +42,24 @@ pub(crate) fn is_certdata(bytes: &[u8]) -> bool {
 /// For those who do not read statements, the certificates are described to the same effect, as Fedora's ca-certificates
 /// does for p11-kit: one that is trusted for anything is an anchor with the purposes stapled to its key; one that is
 /// distrusted, and trusted for nothing, is distrusted, also if only its issuer and serial number are there.
-pub(super) fn read(bytes: &[u8], all: &mut Sayings) -> Result<(), Unsupported> {
-    for object in objects(bytes)? {
-        match word(&object, "CLASS")? {
-            Some("CKO_CERTIFICATE") => all.certificates.push(certificate(&object)?),
-            Some("CKO_NSS_TRUST" | "CKO_TRUST") => all.explicit.push(statement(&object)?),
-            Some("CKO_NSS_BUILTIN_ROOT_LIST" | "CKO_DATA") => {}
-            _ => return Err(Unsupported::Distrust),
-        }
+///
+/// What can't be read is marked ([`Sayings::refuse`]), and all else is added nevertheless: some of it may be distrust.
+pub(super) fn read(bytes: &[u8], all: &mut Sayings) {
+    match objects(bytes) {
+        Ok(objects) => objects.iter().for_each(|object| add(object, all).unwrap_or_else(|what| all.refuse(what))),
+        Err(what) => all.refuse(what),
     }
-    describe::describe(all)
+    describe::describe(all).unwrap_or_else(|what| all.refuse(what));
+}
+
+fn add(object: &Object, all: &mut Sayings) -> Result<(), Unsupported> {
+    match word(object, "CLASS")? {
+        Some("CKO_CERTIFICATE") => all.certificates.push(certificate(object)?),
+        Some("CKO_NSS_TRUST" | "CKO_TRUST") => all.explicit.push(statement(object)?),
+        Some("CKO_NSS_BUILTIN_ROOT_LIST" | "CKO_DATA") => {}
+        _ => return Err(Unsupported::Distrust),
+    }
+    Ok(())
 }
 
 fn objects(bytes: &[u8]) -> Result<Vec<Object>, Unsupported> {
@@ -243,11 +251,17 @@ mod tests {
     fn what_is_not_understood_spoils_the_file() {
         let good = "# x\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_BUILTIN_ROOT_LIST\nCKA_LABEL UTF8 \"Roots\"\n";
         assert!(is_certdata(good.as_bytes()));
-        assert!(read(good.as_bytes(), &mut Sayings::default()).is_ok());
+        let is_whole = |text: &str| {
+            let mut all = Sayings::default();
+            read(text.as_bytes(), &mut all);
+            all.end_file().is_none()
+        };
+        assert!(is_whole(good));
         let trust = "CKA_CLASS CK_OBJECT_CLASS CKO_NSS_TRUST\nCKA_ISSUER MULTILINE_OCTAL\n\\060\\000\nEND\n\
             CKA_SERIAL_NUMBER MULTILINE_OCTAL\n\\002\\001\\007\nEND\nCKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_NOT_TRUSTED\n";
         let mut all = Sayings::default();
-        read(format!("{good}{trust}").as_bytes(), &mut all).unwrap();
+        read(format!("{good}{trust}").as_bytes(), &mut all);
+        assert!(is_whole(&format!("{good}{trust}")));
         assert_eq!((all.explicit.len(), all.certificates.len()), (1, 1));
         assert!(all.certificates[0].distrusted && all.certificates[0].der.is_none());
         for (from, to) in [
@@ -262,7 +276,7 @@ mod tests {
             ("CKA_ISSUER", "CKA_CERT_SHA1_HASH MULTILINE_OCTAL\n\\001\nEND\nCKA_ISSUER"),
         ] {
             let bad = format!("{good}{}", trust.replacen(from, to, 1));
-            assert!(read(bad.as_bytes(), &mut Sayings::default()).is_err(), "{from}");
+            assert!(!is_whole(&bad), "{from}");
         }
     }
 }

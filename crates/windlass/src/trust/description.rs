@@ -7,6 +7,7 @@ use sha1::{Digest, Sha1};
 use super::certificate::element;
 use super::verdict::{KeyUse, Purpose, Verdict};
 use crate::der::OBJECT_IDENTIFIER;
+use crate::error::Unsupported;
 use crate::time::Timestamp;
 
 /// All that a source says, in its order.
@@ -17,14 +18,22 @@ pub(crate) struct Sayings {
     pub explicit: Vec<Explicit>,
     /// Whether there may be certificates that were not read. They would be trusted or nothing.
     pub has_unread: bool,
+    /// What could not be read and may take trust away, the first of it since [`Sayings::end_file`].
+    unread: Option<Unsupported>,
     /// How many certificates and how many extensions there were at the end of each file; none for what is one file.
     files: Vec<(usize, usize)>,
 }
 
 impl Sayings {
-    /// Marks that all of a file is in.
-    pub fn end_file(&mut self) {
+    /// Marks that something was not read that may take trust away.
+    pub fn refuse(&mut self, what: Unsupported) {
+        self.unread.get_or_insert(what);
+    }
+
+    /// Marks that all of a file is in, and tells what was not read of it.
+    pub fn end_file(&mut self) -> Option<Unsupported> {
         self.files.push((self.certificates.len(), self.extensions.len()));
+        self.unread.take()
     }
 
     /// Whether two certificates are from one file.

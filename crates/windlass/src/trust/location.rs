@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::io::Errno;
+
 use crate::cache::TrustCache;
 use crate::error::LoadError;
 use crate::source::p11_kit::{self, Tree, TreeState};
 use crate::source::system::{Real, System};
-use crate::trust::TrustStore;
+use crate::trust::{TrustStore, is_certificate};
 
 /// How often a place may change between two looks at it.
 const ATTEMPTS: usize = 5;
@@ -25,6 +27,8 @@ struct Last {
     believed: bool,
     /// Of the files' bytes, to know them again if the state is not believed.
     content: u128,
+    /// What could not be read of the files.
+    fault: Option<LoadError>,
     store: Arc<TrustStore>,
 }
 
@@ -39,46 +43,65 @@ impl TrustLocation {
         &self.path
     }
 
-    /// What is said there now. If nothing has changed that costs one `stat` for each directory and file, and one
-    /// `faccessat` for each file. A bundle is taken from `cache`, which knows compiled stores.
-    pub fn load(&self, cache: &TrustCache) -> Result<Arc<TrustStore>, LoadError> {
+    /// What is said there now; see [`TrustStore::fault`] for what can't be read. If nothing has changed that costs one `stat` for
+    /// each directory and file, and one `faccessat` for each file. A bundle is taken from `cache`, which knows compiled
+    /// stores.
+    ///
+    /// What does not stand still long enough is told as it was read, and read again at the next call.
+    pub fn load(&self, cache: &TrustCache) -> Arc<TrustStore> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = last.as_ref();
-        if let Some(seen) = seen
+        if let Some(seen) = last.as_ref()
             && seen.believed
-            && p11_kit::is_unchanged(&seen.state)?
+            && p11_kit::is_unchanged(&seen.state)
         {
-            return Ok(Arc::clone(&seen.store));
+            return Arc::clone(&seen.store);
         }
         let system: &dyn System = &Real;
-        for _ in 0..ATTEMPTS {
-            let tree = p11_kit::read(&self.path, system)?;
-            let content = tree.checksum();
-            if let Some(seen) = seen.filter(|seen| seen.content == content && seen.state.has_same_names(&tree.state)) {
-                let store = Arc::clone(&seen.store);
-                *last = Some(Last { state: tree.state, believed: tree.believed, content, store: Arc::clone(&store) });
-                return Ok(store);
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let is_last_attempt = attempt == ATTEMPTS;
+            let tree = p11_kit::read(&self.path, system);
+            // What was distrusted still is, if this process is short of descriptors or memory now.
+            if let (Some(fault), Some(seen)) = (&tree.fault, last.as_ref())
+                && is_shortage(fault)
+            {
+                return Arc::new(seen.store.with_fault(fault.clone()));
             }
-            let store = Arc::new(self.index(&tree, cache)?);
+            let content = tree.checksum();
+            let is_known = |seen: &&Last| {
+                seen.content == content && seen.fault == tree.fault && seen.state.has_same_names(&tree.state)
+            };
+            let known = last.as_ref().filter(is_known).map(|seen| Arc::clone(&seen.store));
+            let is_known = known.is_some();
+            let store = known.unwrap_or_else(|| Arc::new(self.index(&tree, (!is_last_attempt).then_some(cache))));
             // A bundle was looked at twice: by us, and by the cache.
-            if p11_kit::is_unchanged(&tree.state)? {
-                *last = Some(Last { state: tree.state, believed: tree.believed, content, store: Arc::clone(&store) });
-                return Ok(store);
+            let is_settled = is_known || p11_kit::is_unchanged(&tree.state);
+            if is_settled || is_last_attempt {
+                let Tree { state, believed, fault, .. } = tree;
+                let believed = believed && is_settled;
+                *last = Some(Last { state, believed, content, fault, store: Arc::clone(&store) });
+                return store;
             }
         }
-        Err(LoadError::ChangedWhileReading { path: self.path.clone() })
     }
 
-    fn index(&self, tree: &Tree, cache: &TrustCache) -> Result<TrustStore, LoadError> {
-        if tree.may_be_a_bundle() {
-            match cache.load_cafile(&self.path) {
-                Ok(anchors) => return Ok(TrustStore::of_anchors(anchors)),
-                // p11-kit reads more than every OpenSSL does, and passes over what it can't read.
-                Err(LoadError::Unsupported { .. }) => {}
-                Err(error) => return Err(error),
-            }
+    fn index(&self, tree: &Tree, cache: Option<&TrustCache>) -> TrustStore {
+        // p11-kit reads more than every OpenSSL does, and passes over what it can't read; and OpenSSL reads what p11-kit can't.
+        if let Some(cache) = cache.filter(|_| tree.may_be_a_bundle())
+            && let Ok(anchors) = cache.load_cafile(&self.path)
+            && anchors.anchors().all(|anchor| is_certificate(anchor.der()))
+        {
+            return TrustStore::of_anchors(anchors);
         }
-        let unsupported = |what| LoadError::Unsupported { path: self.path.clone(), what };
-        TrustStore::of_sayings(tree.sayings()?).map_err(unsupported)
+        let (said, fault) = tree.sayings();
+        let too_large = |what| TrustStore::unread(LoadError::Unsupported { path: self.path.clone(), what });
+        TrustStore::of_sayings(said, fault).unwrap_or_else(too_large)
     }
+}
+
+/// Whether it is not the place that is at fault, but this process.
+fn is_shortage(fault: &LoadError) -> bool {
+    let is = |errno: i32| [Errno::MFILE, Errno::NFILE, Errno::NOMEM].iter().any(|it| it.raw_os_error() == errno);
+    matches!(fault, LoadError::Io { errno, .. } if is(*errno))
 }

@@ -29,8 +29,10 @@ impl Finder<'_> {
     /// For each description whether p11-kit may tell nothing of it, and so only what it takes away is told.
     pub fn muted_descriptions(&self) -> Box<[bool]> {
         let partial: Vec<&Description> = self.said.certificates.iter().filter(|said| is_partial(said)).collect();
-        let is_muted =
-            |this| issuer_and_serial(this).is_some_and(|key| partial.iter().any(|it| covers_as_partial(it, key)));
+        let is_muted = |this| {
+            is_said_to_be_nobodys(this)
+                || issuer_and_serial(this).is_some_and(|key| partial.iter().any(|it| covers_as_partial(it, key)))
+        };
         self.said.certificates.iter().map(is_muted).collect()
     }
 
@@ -60,7 +62,7 @@ impl Finder<'_> {
         }
         (self.descriptions)(key).into_iter().filter(|other| *other != number).any(|other| {
             let there = self.said.certificates.get(other as usize);
-            there.is_some_and(|it| covers(it, this) && self.counts_before(other, it, number, this))
+            there.is_some_and(|it| it.der == this.der && self.counts_before(other, it, number, this))
         })
     }
 
@@ -82,20 +84,27 @@ pub(super) fn speaks_of(explicit: &Explicit, description: &Description) -> bool 
     explicit.sha1.is_none_or(|wanted| sha1().is_none_or(|sha1| sha1 == wanted))
 }
 
-/// Of what a certificate is, for those who ask by issuer and serial number. None if either is not known.
+/// Of what a certificate is, for those who ask by issuer and serial number. None if either is not known. What is said to be empty
+/// is taken from the certificate, if there is one: for p11-kit nobody finds it then.
 pub(super) fn issuer_and_serial(description: &Description) -> Option<Key<'_>> {
+    let said = |bytes: &'_ Option<Box<[u8]>>| bytes.as_deref().is_some_and(|bytes| !bytes.is_empty());
     match (&description.issuer, &description.serial) {
-        (Some(issuer), Some(serial)) => Some((issuer, serial)),
+        (Some(issuer), Some(serial)) if description.der.is_none() || !issuer.is_empty() && !serial.is_empty() => {
+            Some((issuer, serial))
+        }
         (issuer, serial) => {
             let parts = Parts::read(description.der.as_deref()?).ok()?;
-            Some((issuer.as_deref().unwrap_or(parts.issuer), serial.as_deref().unwrap_or(parts.serial)))
+            let issuer_said = issuer.as_deref().filter(|_| said(issuer));
+            let serial_said = serial.as_deref().filter(|_| said(serial));
+            Some((issuer_said.unwrap_or(parts.issuer), serial_said.unwrap_or(parts.serial)))
         }
     }
 }
 
-/// Whether one description is of the other's certificate, too: one without a certificate is of all with its number.
-fn covers(one: &Description, other: &Description) -> bool {
-    one.der.is_none() || one.der == other.der
+/// Whether a certificate is there and its issuer or serial number is said to be empty.
+fn is_said_to_be_nobodys(description: &Description) -> bool {
+    let is_empty = |bytes: &Option<Box<[u8]>>| bytes.as_deref().is_some_and(<[u8]>::is_empty);
+    description.der.is_some() && (is_empty(&description.issuer) || is_empty(&description.serial))
 }
 
 /// Whether only an issuer or only a serial number is known.

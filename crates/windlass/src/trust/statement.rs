@@ -20,7 +20,7 @@ pub struct Statement<'a> {
     stated: Vec<&'a Explicit>,
     /// Whether only what it takes away is told.
     pub(super) is_muted: bool,
-    /// Other statements of the same issuer and serial number, if any of all these takes trust away: this one stands for all.
+    /// Other statements of the same issuer and serial number. This one stands for all, and gives no trust if there are any.
     pub(super) rivals: Vec<Statement<'a>>,
 }
 
@@ -33,11 +33,6 @@ impl<'a> Statement<'a> {
     /// What the source says, and the certificate if it is there.
     pub(crate) fn explicit(explicit: &'a Explicit, certificate: Option<TrustCertificate<'a>>) -> Statement<'a> {
         Statement { certificate, explicit: Some(explicit), stated: Vec::new(), is_muted: false, rivals: Vec::new() }
-    }
-
-    /// Whether it takes trust away for a purpose.
-    pub(super) fn is_distrust(&self) -> bool {
-        Purpose::ALL.into_iter().any(|purpose| self.verdict(purpose) == Verdict::Distrusted)
     }
 
     /// The certificate that it is about: DER, if the source has it.
@@ -53,12 +48,12 @@ impl<'a> Statement<'a> {
 
     /// The certificate's issuer.
     pub fn issuer(&self) -> Option<&'a [u8]> {
-        self.explicit.map(|explicit| &*explicit.issuer).or_else(|| self.certificate.as_ref()?.issuer())
+        self.explicit.map(|explicit| &*explicit.issuer).or_else(|| Some(self.certificate.as_ref()?.key()?.0))
     }
 
     /// The certificate's serial number: DER of an INTEGER.
     pub fn serial(&self) -> Option<&'a [u8]> {
-        self.explicit.map(|explicit| &*explicit.serial).or_else(|| self.certificate.as_ref()?.serial())
+        self.explicit.map(|explicit| &*explicit.serial).or_else(|| Some(self.certificate.as_ref()?.key()?.1))
     }
 
     /// Whether this is the certificate's serial number, as DER of an INTEGER or as the content of one.

@@ -3,15 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::certificate::{Parts, element};
-use super::description::{Explicit, Sayings, Stapled, StapledExtension};
-use super::standing::{Finder, issuer_and_serial, speaks_of};
+use super::certificate::element;
+use super::description::{Sayings, Stapled, StapledExtension};
+use super::indexed::{Indexed, explicit_key, issuer_and_serial_of, stapled_key, subject_of};
 use super::statement::Statement;
 use super::view::TrustCertificate;
 use crate::anchor::{AnchorIndex, TrustAnchor};
 use crate::der::{INTEGER, Reader};
-use crate::error::Unsupported;
-use crate::index::Index;
+use crate::error::{LoadError, Unsupported};
 use crate::name::RawName;
 use crate::root_store::RootStore;
 
@@ -19,64 +18,61 @@ use crate::root_store::RootStore;
 ///
 /// Certificates have numbers from 0, in source order. Statements have numbers too, not all of them: see
 /// [`TrustStore::statement`].
+#[derive(Clone)]
 pub struct TrustStore {
     content: Content,
+    /// What could not be read, if that may take trust away.
+    fault: Option<Arc<LoadError>>,
+    /// Whether nothing is told but what takes trust away.
+    is_distrust_only: bool,
 }
 
+#[derive(Clone)]
 enum Content {
     /// A PEM file of anchors and nothing else: indexed as root stores are.
     Anchors(Arc<RootStore>),
-    Sayings(Box<Indexed>),
-}
-
-struct Indexed {
-    said: Sayings,
-    subjects: Index,
-    issuers_and_serials: Index,
-    explicit: Index,
-    stapled: Index,
-    /// Descriptions, and statements of the source, about whose certificates something else says what there is to say.
-    silent_descriptions: Box<[bool]>,
-    silent_explicit: Box<[bool]>,
-    /// Descriptions of which only what they take away is told.
-    muted_descriptions: Box<[bool]>,
-    has_distrust: bool,
+    Sayings(Arc<Indexed>),
 }
 
 impl TrustStore {
     /// All anchors of a PEM file, for every purpose that they allow themselves.
     pub fn of_anchors(anchors: Arc<RootStore>) -> TrustStore {
-        TrustStore { content: Content::Anchors(anchors) }
+        TrustStore { content: Content::Anchors(anchors), fault: None, is_distrust_only: false }
     }
 
-    pub(crate) fn of_sayings(said: Sayings) -> Result<TrustStore, Unsupported> {
-        let count = |len: usize| u32::try_from(len).map_err(|_| Unsupported::TooLarge);
-        let (certificates, explicit) = (count(said.certificates.len())?, count(said.explicit.len())?);
-        let subjects = Index::build(certificates, |n| subject_of(&said, n))?;
-        let issuers_and_serials = Index::build(certificates, |n| issuer_and_serial_of(&said, n))?;
-        let explicit = Index::build(explicit, |n| explicit_key(&said, n))?;
-        let stapled = Index::build(count(said.extensions.len())?, |n| stapled_key(&said, n))?;
-        let has_distrust = said.certificates.iter().any(|certificate| certificate.distrusted);
-        let finder = Finder {
-            said: &said,
-            descriptions: &|key| issuers_and_serials.find(&key, |n| issuer_and_serial_of(&said, n)).to_vec(),
-            explicit: &|key| explicit.find(&key, |n| explicit_key(&said, n)).to_vec(),
-        };
-        let silent_descriptions = finder.silent_descriptions();
-        let silent_explicit = finder.silent_explicit(&silent_descriptions);
-        let muted_descriptions = finder.muted_descriptions();
-        let indexed = Indexed {
-            said,
-            subjects,
-            issuers_and_serials,
-            explicit,
-            stapled,
-            silent_descriptions,
-            silent_explicit,
-            muted_descriptions,
-            has_distrust,
-        };
-        Ok(TrustStore { content: Content::Sayings(Box::new(indexed)) })
+    /// Nothing at all, because of what could not be read.
+    pub(crate) fn unread(fault: LoadError) -> TrustStore {
+        let content = Content::Sayings(Arc::default());
+        TrustStore { content, fault: Some(Arc::new(fault)), is_distrust_only: true }
+    }
+
+    /// The same without what gives trust: nothing is an anchor or allowed; what is distrusted stays so, and extensions that
+    /// are stapled to keys stay.
+    #[must_use]
+    pub fn distrust_only(&self) -> TrustStore {
+        TrustStore { is_distrust_only: true, ..self.clone() }
+    }
+
+    /// What could not be read and may take trust away, the first of it. All else is here, and gives no trust: who knows of several
+    /// places should take [`TrustStore::distrust_only`] of the others too.
+    pub fn fault(&self) -> Option<&LoadError> {
+        self.fault.as_deref()
+    }
+
+    /// The same as it is now that something could not be read.
+    pub(crate) fn with_fault(&self, fault: LoadError) -> TrustStore {
+        TrustStore { fault: Some(Arc::new(fault)), ..self.distrust_only() }
+    }
+
+    /// Whether what is said to be trusted here is not told.
+    pub(super) fn is_distrust_only(&self) -> bool {
+        self.is_distrust_only
+    }
+
+    /// What a source says. `fault`: what of it could not be read and may take trust away.
+    pub(crate) fn of_sayings(said: Sayings, fault: Option<LoadError>) -> Result<TrustStore, Unsupported> {
+        let content = Content::Sayings(Arc::new(Indexed::new(said)?));
+        Ok(TrustStore { content, is_distrust_only: fault.is_some(), fault: fault.map(Arc::new) })
     }
 
     /// The number of certificates.
@@ -154,33 +150,31 @@ impl TrustStore {
     /// One statement. First come those that the source makes itself, then for each certificate what follows from its
     /// description; none of those that are told with another.
     ///
-    /// Who asks by issuer and serial number takes the first that it finds. So if several have the same, and one of them takes
-    /// trust away, one tells all that they take away, and the others are not told.
+    /// Who asks by issuer and serial number takes the first that it finds, and of two with p11-kit either may be that. So if
+    /// several have the same, one tells all that they take away and gives no trust, and the others are not told.
     pub fn statement(&self, number: usize) -> Option<Statement<'_>> {
         let mut statement = self.single_statement(number)?;
-        let rivals = self.rivals_of(number, &statement);
-        let is_distrust = || rivals.iter().map(|(_, rival)| rival).chain([&statement]).any(Statement::is_distrust);
-        if !rivals.is_empty() && is_distrust() {
-            if rivals.iter().any(|(other, _)| *other < number) {
+        let (Some(issuer), Some(serial)) = (statement.issuer(), statement.serial()) else { return Some(statement) };
+        let explicit = self.explicit_by_issuer_and_serial(issuer, serial);
+        let described = self.by_issuer_and_serial(issuer, serial).into_iter().map(|n| n + self.explicit_len());
+        for other in explicit.into_iter().chain(described).filter(|other| *other != number) {
+            let Some(rival) = self.single_statement(other) else { continue };
+            if other < number {
                 return None;
             }
-            statement.rivals = rivals.into_iter().map(|(_, rival)| rival).collect();
+            statement.rivals.push(rival);
         }
         Some(statement)
     }
 
-    /// Other statements of the same issuer and serial number.
-    fn rivals_of(&self, number: usize, statement: &Statement<'_>) -> Vec<(usize, Statement<'_>)> {
-        let Content::Sayings(all) = &self.content else { return Vec::new() };
-        let (Some(issuer), Some(serial)) = (statement.issuer(), statement.serial()) else { return Vec::new() };
-        let explicit = numbers(all.explicit.find(&(issuer, serial), |n| explicit_key(&all.said, n)));
-        let described = self.by_issuer_and_serial(issuer, serial).into_iter().map(|n| n + self.explicit_len());
-        let others = explicit.into_iter().chain(described).filter(|other| *other != number);
-        others.filter_map(|other| Some((other, self.single_statement(other)?))).collect()
-    }
-
     /// What one description or one statement of the source says.
     fn single_statement(&self, number: usize) -> Option<Statement<'_>> {
+        let mut statement = self.said_alone(number)?;
+        statement.is_muted |= self.is_distrust_only;
+        Some(statement)
+    }
+
+    fn said_alone(&self, number: usize) -> Option<Statement<'_>> {
         match (&self.content, number.checked_sub(self.explicit_len())) {
             (Content::Anchors(anchors), Some(certificate)) => {
                 let anchor = anchor(anchors, certificate)?;
@@ -223,16 +217,20 @@ impl TrustStore {
     }
 
     fn statements_about(&self, issuer: &[u8], serial: &[u8]) -> Vec<usize> {
-        let mut found = match &self.content {
-            Content::Anchors(_) => Vec::new(),
-            Content::Sayings(all) => numbers(all.explicit.find(&(issuer, serial), |n| explicit_key(&all.said, n))),
-        };
+        let mut found = self.explicit_by_issuer_and_serial(issuer, serial);
         let certificates = self.by_issuer_and_serial(issuer, serial).into_iter();
         found.extend(certificates.map(|n| n + self.explicit_len()));
         let is_about_one = |number: usize| self.statement(number).map(|statement| statement.sha1().is_some());
         let mut ordered: Vec<_> = found.into_iter().filter_map(|n| Some((is_about_one(n)?, n))).collect();
         ordered.sort_unstable();
         ordered.into_iter().map(|(_, number)| number).collect()
+    }
+
+    fn explicit_by_issuer_and_serial(&self, issuer: &[u8], serial: &[u8]) -> Vec<usize> {
+        match &self.content {
+            Content::Anchors(_) => Vec::new(),
+            Content::Sayings(all) => numbers(all.explicit.find(&(issuer, serial), |n| explicit_key(&all.said, n))),
+        }
     }
 
     /// The extensions of this type that are stapled to a key, each with whether the source had said it before it came to
@@ -260,40 +258,8 @@ impl TrustStore {
     }
 }
 
-impl Indexed {
-    /// What the source states about a certificate that it also describes, and which does not count instead of that.
-    fn stated_about(&self, number: usize) -> Vec<&Explicit> {
-        let Some(description) = self.said.certificates.get(number) else { return Vec::new() };
-        let Some(key) = issuer_and_serial(description) else { return Vec::new() };
-        let found = self.explicit.find(&key, |n| explicit_key(&self.said, n));
-        let stated = found.iter().filter_map(|n| self.said.explicit.get(*n as usize));
-        stated.filter(|explicit| !explicit.authoritative && speaks_of(explicit, description)).collect()
-    }
-}
-
 fn anchor(anchors: &RootStore, number: usize) -> Option<TrustAnchor<'_>> {
     (number < anchors.len()).then(|| anchors.anchor(AnchorIndex(number as u32)))
-}
-
-fn subject_of(said: &Sayings, number: u32) -> Option<&[u8]> {
-    let certificate = said.certificates.get(number as usize)?;
-    match &certificate.subject {
-        Some(subject) => Some(subject),
-        None => Some(Parts::read(certificate.der.as_deref()?).ok()?.subject),
-    }
-}
-
-fn issuer_and_serial_of(said: &Sayings, number: u32) -> Option<(&[u8], &[u8])> {
-    issuer_and_serial(said.certificates.get(number as usize)?)
-}
-
-fn explicit_key(said: &Sayings, number: u32) -> Option<(&[u8], &[u8])> {
-    let explicit = said.explicit.get(number as usize)?;
-    Some((&explicit.issuer, &explicit.serial))
-}
-
-fn stapled_key(said: &Sayings, number: u32) -> Option<&[u8]> {
-    Some(&said.extensions.get(number as usize)?.spki)
 }
 
 fn numbers(records: &[u32]) -> Vec<usize> {

@@ -126,9 +126,12 @@ pub(crate) fn purposes(der: &[u8]) -> Option<Vec<&[u8]>> {
 /// The first eight bits of a KeyUsage. None if it is none.
 pub(crate) fn key_uses(der: &[u8]) -> Option<u8> {
     let mut outer = Reader::new(der);
-    match outer.content_of(BIT_STRING).ok()? {
+    let bits = outer.content_of(BIT_STRING).ok()?;
+    outer.end().ok()?;
+    // p11-kit has room for two bytes (`p11_x509_parse_key_usage`).
+    match bits {
         [0..=7] => Some(0),
-        [0..=7, first, ..] => Some(*first),
+        [0..=7, first] | [0..=7, first, _] => Some(*first),
         _ => None,
     }
 }

@@ -6,10 +6,11 @@ use std::cell::OnceCell;
 use sha1::{Digest, Sha1};
 
 use super::description::{Description, DistrustAfter};
+use super::standing::{Key, issuer_and_serial};
 use super::store::TrustStore;
 use super::verdict::{KeyUse, Purpose, Verdict, for_key_use, for_purpose, purposes};
 use super::{Parts, label};
-use crate::der::{BOOLEAN, GENERALIZED_TIME, OCTET_STRING, Reader, SEQUENCE, UTC_TIME};
+use crate::der::{BOOLEAN, GENERALIZED_TIME, INTEGER, OCTET_STRING, Reader, SEQUENCE, UTC_TIME};
 
 /// 2.5.29.14, .15, .19, .37
 const SUBJECT_KEY_IDENTIFIER: &[u8] = b"\x55\x1D\x0E";
@@ -71,6 +72,14 @@ impl<'a> TrustCertificate<'a> {
         self.said(|said| said.serial.as_deref()).or_else(|| Some(self.parts()?.serial))
     }
 
+    /// Issuer and serial number, by which statements about it are found.
+    pub(super) fn key(&self) -> Option<Key<'a>> {
+        match self.said {
+            Some(said) => issuer_and_serial(said),
+            None => self.parts().map(|parts| (parts.issuer, parts.serial)),
+        }
+    }
+
     /// The SubjectPublicKeyInfo, DER.
     pub fn spki(&self) -> Option<&'a [u8]> {
         self.said(|said| said.spki.as_deref()).or_else(|| Some(self.parts()?.spki))
@@ -108,7 +117,7 @@ impl<'a> TrustCertificate<'a> {
 
     /// Whether it is an anchor.
     pub fn is_trusted(&self) -> bool {
-        self.said.is_none_or(|said| said.trusted)
+        self.said.is_none_or(|said| said.trusted) && !self.store.is_distrust_only()
     }
 
     /// Whether it must not be trusted.
@@ -134,8 +143,17 @@ impl<'a> TrustCertificate<'a> {
     /// Whether it is a CA's: as p11-kit's `calc_certificate_category` finds it. Where sources say different things, p11-kit
     /// takes the last or the first, and its releases read files in different orders; here it is a CA's if all say so.
     pub fn category(&self) -> Category {
-        let stapled = self.stapled(BASIC_CONSTRAINTS).into_iter().map(|(value, _)| by_constraints(value));
-        let found = stapled.reduce(|one, other| if one == Category::Authority { other } else { one });
+        let by_key = self.stapled(BASIC_CONSTRAINTS).into_iter().map(|stapled| {
+            let found = stapled.into_iter().map(|(value, _)| by_constraints(value));
+            found.reduce(|one, other| if one == Category::Authority { other } else { one })
+        });
+        let is_stapled = |found: &Option<Category>| found.is_some();
+        let by_key: Vec<Option<Category>> = by_key.collect();
+        let found = by_key.iter().any(is_stapled).then(|| {
+            let each = by_key.into_iter().map(|found| found.unwrap_or_else(|| self.own_category()));
+            each.reduce(|one, other| if one == Category::Authority { other } else { one })
+        });
+        let found = found.flatten();
         match (self.said.and_then(|said| said.category), found) {
             (Some(2), Some(found)) => found,
             (Some(1), _) => Category::TokenUser,
@@ -168,19 +186,29 @@ impl<'a> TrustCertificate<'a> {
     /// read, which is no value of any extension. All of several count: p11-kit takes the first, and 0.24 reads the files of
     /// a directory in no order.
     fn extensions(&self, oid: &[u8]) -> Vec<&'a [u8]> {
-        let stapled = self.stapled(oid);
-        if stapled.is_empty() {
-            return self.parts().and_then(|parts| parts.extension(oid)).into_iter().collect();
+        let own = || self.parts().and_then(|parts| parts.extension(oid));
+        let mut all = Vec::new();
+        for stapled in self.stapled(oid) {
+            match stapled.is_empty() {
+                true => all.extend(own()),
+                false => all.extend(stapled.into_iter().map(|(value, _)| value)),
+            }
         }
-        stapled.into_iter().map(|(value, _)| value).collect()
+        all
     }
 
-    /// The values of the extensions that are stapled to the key, each with whether it was said in an earlier file.
-    fn stapled(&self, oid: &[u8]) -> Vec<(&'a [u8], bool)> {
-        let Some(spki) = self.spki() else { return Vec::new() };
+    /// The values of the extensions that are stapled to the key, each with whether it was said in an earlier file. If the key is
+    /// said to be another than the certificate's, for both: p11-kit looks for some by the one and for some by the other.
+    fn stapled(&self, oid: &[u8]) -> Vec<Vec<(&'a [u8], bool)>> {
+        let own = self.parts().map(|parts| parts.spki);
+        let said = self.said(|said| said.spki.as_deref()).filter(|said| Some(*said) != own);
         let value = |der: &'a [u8]| super::certificate::extension(der).map_or(&[][..], |(_, value)| value);
-        let stapled = self.store.stapled_to(spki, oid, self.number).into_iter();
-        stapled.map(|(stapled, is_earlier)| (value(&stapled.der), is_earlier)).collect()
+        let keys = own.into_iter().chain(said);
+        let by_key = keys.map(|key| {
+            let stapled = self.store.stapled_to(key, oid, self.number).into_iter();
+            stapled.map(|(stapled, is_earlier)| (value(&stapled.der), is_earlier)).collect()
+        });
+        by_key.collect()
     }
 
     /// What it is trusted for if nothing limits that.
@@ -199,7 +227,7 @@ impl<'a> TrustCertificate<'a> {
     /// p11-kit makes NSS's trust objects with the constraints that it knows by then, and does not look again when others are
     /// stapled to the key.
     fn is_authority_for_nss(&self) -> bool {
-        let is_known = self.stapled(BASIC_CONSTRAINTS).iter().all(|(_, is_earlier)| *is_earlier);
+        let is_known = self.stapled(BASIC_CONSTRAINTS).iter().flatten().all(|(_, is_earlier)| *is_earlier);
         let is_said = self.said.is_some_and(|said| said.category.is_some());
         is_known || is_said || self.own_category() == Category::Authority
     }
@@ -249,14 +277,19 @@ fn is_ca(der: &[u8]) -> Option<bool> {
     let mut outer = Reader::new(der);
     let mut constraints = outer.enter(SEQUENCE).ok()?;
     outer.end().ok()?;
-    if constraints.peek() != Some(BOOLEAN) {
-        return Some(false);
+    let is_ca = match constraints.peek() {
+        Some(BOOLEAN) => match constraints.content_of(BOOLEAN).ok()? {
+            [0] => false,
+            [_] => true,
+            _ => return None,
+        },
+        _ => false,
+    };
+    if constraints.peek() == Some(INTEGER) {
+        constraints.content_of(INTEGER).ok()?;
     }
-    match constraints.content_of(BOOLEAN).ok()? {
-        [0] => Some(false),
-        [_] => Some(true),
-        _ => None,
-    }
+    constraints.end().ok()?;
+    Some(is_ca)
 }
 
 /// The day of a Time, with the century of a UTCTime as RFC 5280 (4.1.2.5.1) has it.

@@ -15,15 +15,14 @@ const EXT_KEY_USAGE: &[u8] = b"\x55\x1D\x25";
 type Subject = (Box<[u8]>, Box<[u8]>, Option<[u8; 20]>);
 
 /// Describes each certificate. Of several statements about one NSS finds any, so they must say the same; Mozilla's file has one
-/// about each.
+/// about each. Where they don't, all is described, and then refused.
 pub(super) fn describe(all: &mut Sayings) -> Result<(), Unsupported> {
+    let mut do_agree = true;
     let mut stated: HashMap<Subject, usize> = HashMap::new();
     for (number, explicit) in all.explicit.iter().enumerate() {
         let subject = (explicit.issuer.clone(), explicit.serial.clone(), explicit.sha1);
         let earlier = stated.insert(subject, number).and_then(|earlier| all.explicit.get(earlier));
-        if earlier.is_some_and(|earlier| !say_the_same(earlier, explicit)) {
-            return Err(Unsupported::Distrust);
-        }
+        do_agree &= earlier.is_none_or(|earlier| say_the_same(earlier, explicit));
     }
     let mut is_used = vec![false; all.explicit.len()];
     for certificate in &mut all.certificates {
@@ -37,14 +36,15 @@ pub(super) fn describe(all: &mut Sayings) -> Result<(), Unsupported> {
             }
         }
         let statement = |number: Option<usize>| all.explicit.get(number?);
-        let said = match (statement(by_hash), statement(by_name)) {
-            (Some(one), Some(other)) if !say_the_same(one, other) => return Err(Unsupported::Distrust),
-            (Some(one), _) | (None, Some(one)) => one,
+        let (said, besides) = match (statement(by_hash), statement(by_name)) {
+            (Some(one), other) => (one, other.filter(|other| !say_the_same(one, other))),
+            (None, Some(one)) => (one, None),
             (None, None) => continue,
         };
+        do_agree &= besides.is_none();
         let trusted: Vec<[u8; 8]> = trusted_for(said).map(Purpose::oid).collect();
         certificate.trusted = !trusted.is_empty();
-        certificate.distrusted = is_distrust(said);
+        certificate.distrusted = is_distrust(said) || besides.is_some_and(is_distrust);
         let earlier = |own: &mut Option<DistrustAfter>, said: &Option<DistrustAfter>| {
             *own = DistrustAfter::earlier(own.take(), said.clone());
         };
@@ -72,7 +72,7 @@ pub(super) fn describe(all: &mut Sayings) -> Result<(), Unsupported> {
             });
         }
     }
-    Ok(())
+    if do_agree { Ok(()) } else { Err(Unsupported::Distrust) }
 }
 
 fn say_the_same(one: &Explicit, other: &Explicit) -> bool {

@@ -1,56 +1,56 @@
 //! One file, in whichever format it is: p11-kit's own, DER, or PEM. As p11-kit does, the next format is tried when a file is
 //! not in the one before, also when it only looked like it.
 
-use super::persist::{self, Fault};
-use super::{Standing, object, pem, text, trusted_certificate};
+use super::{Standing, object, pem, persist, text, trusted_certificate};
 use crate::error::Unsupported;
 use crate::trust::{Description, Sayings, is_certificate};
 
-/// Adds what the file says. Nothing if it is in none of the formats.
-pub(super) fn read(bytes: &[u8], standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
+/// Adds what the file says. Nothing if it is in none of the formats. What can't be read and may take trust away is marked
+/// ([`Sayings::refuse`]), and all else is added nevertheless: some of it may be distrust.
+pub(super) fn read(bytes: &[u8], standing: Standing, all: &mut Sayings) {
     if persist::is_persist(bytes) {
-        match persist::read(bytes) {
-            Ok(objects) => return object::add_all(&objects, standing, all),
-            // As PEM it would lose what it says beside the certificates.
-            Err(Fault::Unknown) => return Err(Unsupported::Distrust),
-            Err(Fault::OtherFormat) => {}
+        let (objects, is_understood) = persist::read(bytes);
+        if !is_understood {
+            all.refuse(Unsupported::Distrust);
+        }
+        if let Some(objects) = objects {
+            object::add_all(&objects, is_understood, standing, all);
+            return;
         }
     }
     if is_certificate(bytes) {
         add(Description { der: Some(bytes.into()), ..Description::default() }, standing, all);
-        return Ok(());
+        return;
     }
     if may_be_a_certificate(bytes) {
         // An anchor more or less: p11-kit may read it. It may also read what follows, if that looks like PEM.
-        return match standing {
-            Standing::Anchor | Standing::AsSaid if pem::blocks(bytes).is_empty() => {
-                all.has_unread = true;
-                Ok(())
-            }
-            _ => Err(Unsupported::Distrust),
-        };
+        match standing {
+            Standing::Anchor | Standing::AsSaid if pem::blocks(bytes).is_empty() => all.has_unread = true,
+            _ => all.refuse(Unsupported::Distrust),
+        }
     }
-    pem::blocks(text(bytes)).into_iter().try_for_each(|block| add_block(&block, standing, all))
+    for block in pem::blocks(text(bytes)) {
+        add_block(&block, standing, all);
+    }
 }
 
-fn add_block(block: &pem::Block<'_>, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
+fn add_block(block: &pem::Block<'_>, standing: Standing, all: &mut Sayings) {
     let content = block.content.as_slice();
     match block.kind {
         b"CERTIFICATE" if is_certificate(content) => {
             add(Description { der: Some(content.into()), ..Description::default() }, standing, all);
         }
         b"CERTIFICATE" if may_be_a_certificate(content) => match standing {
-            Standing::Blocked => return Err(Unsupported::Distrust),
+            Standing::Blocked => all.refuse(Unsupported::Distrust),
             Standing::Anchor | Standing::AsSaid => all.has_unread = true,
         },
         b"TRUSTED CERTIFICATE" => match trusted_certificate::read(content, all) {
             Some(description) => add(description, standing, all),
-            None if outer_length(content).is_some() => return Err(Unsupported::Distrust),
+            None if outer_length(content).is_some() => all.refuse(Unsupported::Distrust),
             None => {}
         },
         _ => {}
     }
-    Ok(())
 }
 
 /// Adds a certificate with what lying in this place means for it (`populate_trust`, trust/parser.c).

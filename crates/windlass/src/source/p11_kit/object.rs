@@ -60,22 +60,30 @@ const OF_NSS_TRUST: &[Field] = &[
 /// Set by p11-kit itself. It would take them from a file too.
 const OWN: &[Field] = &[names::X_GENERATED, names::X_ORIGIN];
 
-/// Adds the objects of one file. p11-kit stops at the first that it does not take (`p11_index_replace_all`, trust/index.c).
-pub(super) fn add_all(objects: &[Fields], standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
+/// Adds the objects of one file. p11-kit stops at the first that it does not take (`p11_index_replace_all`, trust/index.c); if not
+/// all of the file is understood, what it takes is not known either.
+pub(super) fn add_all(objects: &[Fields], is_understood: bool, standing: Standing, all: &mut Sayings) {
     for fields in objects {
-        let Some(kind) = Kind::of(fields) else { break };
-        // It could pass for one that p11-kit has made, and may replace.
-        if OWN.iter().any(|own| fields.get(*own).is_some()) {
-            return Err(Unsupported::Distrust);
+        match Kind::of(fields) {
+            Some(kind) => add(kind, fields, standing, all).unwrap_or_else(|what| all.refuse(what)),
+            None if is_understood => break,
+            None => {}
         }
-        match kind {
-            Kind::Certificate => certificate(fields, standing, all)?,
-            Kind::Extension => all.extensions.push(extension(fields).ok_or(Unsupported::Distrust)?),
-            Kind::NssTrust => all.explicit.push(statement(fields).ok_or(Unsupported::Distrust)?),
-            // Nothing here serves these. Those that p11-kit makes itself follow from the rest, one that says more is lost.
-            Kind::Assertion if !is_positive(fields) => return Err(Unsupported::Distrust),
-            Kind::Assertion | Kind::Other => {}
-        }
+    }
+}
+
+fn add(kind: Kind, fields: &Fields, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
+    // It could pass for one that p11-kit has made, and may replace.
+    if OWN.iter().any(|own| fields.get(*own).is_some()) {
+        return Err(Unsupported::Distrust);
+    }
+    match kind {
+        Kind::Certificate => certificate(fields, standing, all)?,
+        Kind::Extension => all.extensions.push(extension(fields).ok_or(Unsupported::Distrust)?),
+        Kind::NssTrust => all.explicit.push(statement(fields).ok_or(Unsupported::Distrust)?),
+        // Nothing here serves these. Those that p11-kit makes itself follow from the rest, one that says more is lost.
+        Kind::Assertion if !is_positive(fields) => return Err(Unsupported::Distrust),
+        Kind::Assertion | Kind::Other => {}
     }
     Ok(())
 }
@@ -128,19 +136,20 @@ fn said_by_trust() -> Vec<Field> {
 fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
     let distrusted = truth(fields, names::X_DISTRUSTED)?.unwrap_or(false);
     let takes_away = distrusted || standing == Standing::Blocked;
-    let der = fields.get(names::VALUE).filter(|der| !der.is_empty());
+    let mut der = fields.get(names::VALUE).filter(|der| !der.is_empty());
     if der.is_some_and(|der| !is_certificate(der)) {
         // p11-kit knows it by what else is said of it, and what can't be read may be BER.
-        if takes_away {
-            return Err(Unsupported::Distrust);
+        if !takes_away {
+            all.has_unread = true;
+            return Ok(());
         }
-        all.has_unread = true;
-        return Ok(());
+        all.refuse(Unsupported::Distrust);
+        der = None;
     }
     // Half of a name finds nothing here.
     let is_named = |field| fields.get(field).is_some_and(|value| !value.is_empty());
     if takes_away && der.is_none() && is_named(names::ISSUER) != is_named(names::SERIAL_NUMBER) {
-        return Err(Unsupported::Distrust);
+        all.refuse(Unsupported::Distrust);
     }
     let category = fields.number(names::CERTIFICATE_CATEGORY);
     if category.is_none() && fields.get(names::CERTIFICATE_CATEGORY).is_some() {

@@ -19,16 +19,17 @@ const MANY: usize = 64;
 /// Attributes that hold attributes. p11-kit passes over them, in some versions.
 const TEMPLATES: [Field; 3] = [0x4000_0211, 0x4000_0212, 0x4000_0213];
 
-/// Why a file is not read as one of this format.
+/// The file is not of this format.
+struct OtherFormat;
+
+/// Why a line is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// For p11-kit it is not of this format either, and it goes on to the next.
+enum Fault {
+    /// For p11-kit the file is not of this format either.
     OtherFormat,
     /// p11-kit may read it, in this version or in another.
     Unknown,
 }
-
-use Fault::{OtherFormat, Unknown};
 
 /// What one section says: each attribute once.
 #[derive(Debug, Default)]
@@ -82,12 +83,17 @@ pub(crate) fn is_persist(bytes: &[u8]) -> bool {
     memchr::memmem::find(text(bytes), MAGIC).is_some()
 }
 
-/// All sections.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Fields>, Fault> {
-    // To some functions of p11-kit the text ends there, to others it does not.
-    if text(bytes).len() < bytes.len() {
-        return Err(Unknown);
-    }
+/// All sections, None if for p11-kit the file is not of this format and it goes on to the next; and whether all was understood:
+/// if not, p11-kit may read more, in this version or in another.
+pub(super) fn read(bytes: &[u8]) -> (Option<Vec<Fields>>, bool) {
+    // To some functions of p11-kit the text ends at a NUL, to others it does not.
+    let text = text(bytes);
+    let mut is_understood = text.len() == bytes.len();
+    (sections(text, &mut is_understood).ok(), is_understood)
+}
+
+/// All sections, without the attributes that are not understood.
+fn sections(bytes: &[u8], is_understood: &mut bool) -> Result<Vec<Fields>, OtherFormat> {
     let mut objects: Vec<Fields> = Vec::new();
     // In a section of another kind nothing is looked at.
     let mut skip = false;
@@ -119,7 +125,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Fields>, Fault> {
                     let (name, value) = line.split_at_checked(colon).ok_or(OtherFormat)?;
                     let value = value.get(1..).unwrap_or(&[]);
                     let object = objects.last_mut().ok_or(OtherFormat)?;
-                    object.set(field(trim(name))?, parse(trim(value))?);
+                    match (field(trim(name)), parse(trim(value))) {
+                        (Ok(field), Ok(value)) => object.set(field, value),
+                        (Err(Fault::OtherFormat), _) | (Ok(_), Err(Fault::OtherFormat)) => return Err(OtherFormat),
+                        (Err(Fault::Unknown), _) | (_, Err(Fault::Unknown)) => *is_understood = false,
+                    }
                 }
             }
         }
@@ -134,7 +144,7 @@ fn split_block(text: &[u8]) -> Option<(&[u8], &[u8])> {
     text.split_at_checked(len)
 }
 
-fn pem_block(block: &[u8], fields: &mut Fields) -> Result<(), Fault> {
+fn pem_block(block: &[u8], fields: &mut Fields) -> Result<(), OtherFormat> {
     let [block] = <[pem::Block<'_>; 1]>::try_from(pem::blocks(block)).map_err(|_| OtherFormat)?;
     match block.kind {
         b"CERTIFICATE" => {
@@ -152,12 +162,12 @@ fn pem_block(block: &[u8], fields: &mut Fields) -> Result<(), Fault> {
 fn field(name: &[u8]) -> Result<Field, Fault> {
     let known = match number(name) {
         // Its name for "none".
-        Some(u64::MAX) => return Err(Unknown),
+        Some(u64::MAX) => return Err(Fault::Unknown),
         Some(number) => Some(number),
         None => std::str::from_utf8(name).ok().and_then(attributes::field),
     };
     match known {
-        Some(field) if TEMPLATES.contains(&field) => Err(Unknown),
+        Some(field) if TEMPLATES.contains(&field) => Err(Fault::Unknown),
         Some(field) => Ok(field),
         None => Err(unknown_word(name)),
     }
@@ -166,7 +176,7 @@ fn field(name: &[u8]) -> Result<Field, Fault> {
 /// A constant, a string in quotes with %-escapes, true or false, a number, or an object identifier (`parse_value`).
 fn parse(value: &[u8]) -> Result<Vec<u8>, Fault> {
     if let [b'"', quoted @ .., b'"'] = value {
-        return unescape(quoted).ok_or(OtherFormat);
+        return unescape(quoted).ok_or(Fault::OtherFormat);
     }
     let word = std::str::from_utf8(value).unwrap_or_default();
     if let Some(number) = attributes::constant(word).or_else(|| number(value)) {
@@ -183,7 +193,7 @@ fn parse(value: &[u8]) -> Result<Vec<u8>, Fault> {
 fn unknown_word(text: &[u8]) -> Fault {
     let is_name = text.first().is_some_and(u8::is_ascii_lowercase)
         && text.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'));
-    if is_name { Unknown } else { OtherFormat }
+    if is_name { Fault::Unknown } else { Fault::OtherFormat }
 }
 
 /// A whole string as `strtoul` reads it. There need not be a digit.
@@ -221,7 +231,7 @@ fn object_identifier(text: &str) -> Option<Result<Vec<u8>, Fault>> {
         return None;
     }
     let oid = oid_of(text).filter(|_| !text.contains('8'));
-    Some(oid.map(|oid| element(OBJECT_IDENTIFIER, &oid)).ok_or(Unknown))
+    Some(oid.map(|oid| element(OBJECT_IDENTIFIER, &oid)).ok_or(Fault::Unknown))
 }
 
 fn unescape(mut text: &[u8]) -> Option<Vec<u8>> {
@@ -273,10 +283,10 @@ mod tests {
             assert_eq!(parse(text), Ok(value), "{}", text.escape_ascii());
         }
         for none in [&b"\""[..], b"\"%2\"", b"\"%gg\"", b"Nonsense", b"a b", b"-", b"+", b"1.2", b"0.2.3", b"1.2..3"] {
-            assert_eq!(parse(none), Err(OtherFormat), "{}", none.escape_ascii());
+            assert_eq!(parse(none), Err(Fault::OtherFormat), "{}", none.escape_ascii());
         }
         for maybe in [&b"aes-ecb"[..], b"nonsense", b"2.5.29.38", b"3.1.1", b"1.2.99999999999999999999"] {
-            assert_eq!(parse(maybe), Err(Unknown), "{}", maybe.escape_ascii());
+            assert_eq!(parse(maybe), Err(Fault::Unknown), "{}", maybe.escape_ascii());
         }
     }
 
@@ -286,16 +296,18 @@ mod tests {
         assert_eq!((field(b"134"), field(b""), field(b"-0")), (Ok(attributes::TRUSTED), Ok(0), Ok(0)));
         assert_eq!(
             (field(b"-1"), field(b"x-distrust"), field(b"1073742353")),
-            (Err(Unknown), Err(Unknown), Err(Unknown))
+            (Err(Fault::Unknown), Err(Fault::Unknown), Err(Fault::Unknown))
         );
-        assert_eq!((field(b"Subject"), field(b"a b")), (Err(OtherFormat), Err(OtherFormat)));
+        assert_eq!((field(b"Subject"), field(b"a b")), (Err(Fault::OtherFormat), Err(Fault::OtherFormat)));
     }
 
     #[test]
     fn sections_with_fields_comments_and_blocks() {
         let text = b"# c\n[p11-kit-object-v1]\nlabel: \"a b\"\n trusted : true \n\n[p11-kit-object-v1]\nclass: data\n\
             -----BEGIN PUBLIC KEY-----\nYWJj\n-----END PUBLIC KEY-----\n[other]\nwhat: ever\n-----BEGIN X-----\n\n-----END X-----\n";
-        let objects = read(text).unwrap();
+        let (objects, is_understood) = read(text);
+        let objects = objects.unwrap();
+        assert!(is_understood);
         assert_eq!(objects.len(), 2);
         assert_eq!(objects[0].get(attributes::LABEL), Some(&b"a b"[..]));
         assert_eq!(objects[0].truth(attributes::TRUSTED), Some(true));
@@ -306,7 +318,7 @@ mod tests {
     #[test]
     fn damage_anywhere_spoils_the_file() {
         let good = "[p11-kit-object-v1]\ntrusted: true\n";
-        assert!(read(good.as_bytes()).is_ok());
+        assert!(read(good.as_bytes()).0.is_some());
         for bad in [
             "trusted: true\n[p11-kit-object-v1]\n",
             "[p11-kit-object-v1]\nno colon\n",
@@ -316,10 +328,14 @@ mod tests {
             "[p11-kit-object-v1]\n-----BEGIN CERTIFICATE-----\n",
             "[p11-kit-object-v1]\n-----BEGIN X-----\nYWJj\n-----END X-----\n",
         ] {
-            assert_eq!(read(bad.as_bytes()).err(), Some(OtherFormat), "{bad}");
+            assert!(read(bad.as_bytes()).0.is_none(), "{bad}");
         }
-        for unknown in ["[p11-kit-object-v1]\nnonsense: true\n", "[p11-kit-object-v1]\nlabel: \"\0\"\n"] {
-            assert_eq!(read(unknown.as_bytes()).err(), Some(Unknown), "{unknown}");
+        for unknown in
+            ["[p11-kit-object-v1]\nnonsense: true\ntrusted: true\n", "[p11-kit-object-v1]\ntrusted: true\n\0\n"]
+        {
+            let (objects, is_understood) = read(unknown.as_bytes());
+            assert!(!is_understood, "{unknown}");
+            assert_eq!(objects.unwrap()[0].truth(attributes::TRUSTED), Some(true), "what is understood is kept");
         }
     }
 
@@ -327,7 +343,7 @@ mod tests {
     fn many_attributes_of_one_object() {
         let mut text = String::from("[p11-kit-object-v1]\n");
         (0..100_000).for_each(|number| text += &format!("{number}:\n"));
-        let objects = read(text.as_bytes()).unwrap();
+        let objects = read(text.as_bytes()).0.unwrap();
         let all: Vec<Field> = (0..100_000).collect();
         assert!(objects[0].values.len() == MANY && !objects[0].are_among(&[&all]));
     }

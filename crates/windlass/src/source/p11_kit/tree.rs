@@ -1,34 +1,31 @@
 //! The files of a place, found and read while they stood still.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Dir, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::listing::{Found, OLD_BLOCKLIST, directory, identity_of, list, look, readable};
 use super::{Standing, file, persist};
 use crate::error::{LoadError, Unsupported};
-use crate::identity::{Identity, is_directory};
+use crate::identity::Identity;
 use crate::source::system::{System, may_be_an_image};
-use crate::source::{cafile, certdata, failed};
+use crate::source::{cafile, certdata};
 use crate::trust::Sayings;
 
 /// How often a place may change under the reader.
 const ATTEMPTS: usize = 5;
 
-/// Below the place itself, in the order in which p11-kit reads them.
-const PLACES: [(&str, Standing); 3] =
-    [("anchors", Standing::Anchor), ("blocklist", Standing::Blocked), ("blacklist", Standing::Blocked)];
+/// Files that are larger are looked at before they are read.
+const LARGE: u64 = 1 << 20;
 
 /// What must be unchanged for what was read to be believed unchanged.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TreeState {
     /// The place and the directories below it; None if there is none.
-    directories: Vec<(PathBuf, Option<Identity>)>,
+    pub(super) directories: Vec<(PathBuf, Option<Identity>)>,
     /// Each file in reading order; None if it can't be read.
-    files: Vec<(PathBuf, Standing, Option<Identity>)>,
+    pub(super) files: Vec<(PathBuf, Standing, Option<Identity>)>,
 }
 
 /// What was read.
@@ -36,6 +33,8 @@ pub(crate) struct Tree {
     pub state: TreeState,
     /// Whether equality with the state will mean that nothing changed.
     pub believed: bool,
+    /// What could not be read though p11-kit may read it, or nobody knows what is there; the first of it.
+    pub fault: Option<LoadError>,
     /// The bytes of the files that could be read.
     contents: Vec<(PathBuf, Standing, Vec<u8>)>,
 }
@@ -69,23 +68,30 @@ impl Tree {
         hasher.digest128()
     }
 
-    /// What the files say.
-    pub fn sayings(&self) -> Result<Sayings, LoadError> {
+    /// What the files say, and what is not read here and may take trust away, the first of it.
+    pub fn sayings(&self) -> (Sayings, Option<LoadError>) {
         let mut all = Sayings::default();
+        let mut fault = self.fault.clone();
         for (path, standing, bytes) in &self.contents {
-            let unsupported = |what| LoadError::Unsupported { path: path.clone(), what };
+            let stapled = all.extensions.len();
             if self.is_one_file() && certdata::is_certdata(bytes) {
-                certdata::read(bytes, &mut all).map_err(unsupported)?;
+                certdata::read(bytes, &mut all);
             } else {
-                file::read(bytes, *standing, &mut all).map_err(unsupported)?;
+                file::read(bytes, *standing, &mut all);
             }
-            all.end_file();
+            if is_of_old_blocklist(path) {
+                // Nobody else reads it, and an extension could allow what the certificate's own does not.
+                all.extensions.truncate(stapled);
+            }
+            if let Some(what) = all.end_file() {
+                fault.get_or_insert(LoadError::Unsupported { path: path.clone(), what });
+            }
         }
         // What is stapled to the key of one of those could take away trust that another source gives it.
-        match all.has_unread && !all.extensions.is_empty() {
-            true => Err(LoadError::Unsupported { path: self.path().to_owned(), what: Unsupported::Distrust }),
-            false => Ok(all),
+        if all.has_unread && !all.extensions.is_empty() {
+            fault.get_or_insert(LoadError::Unsupported { path: self.path().to_owned(), what: Unsupported::Distrust });
         }
+        (all, fault)
     }
 
     /// The place itself.
@@ -102,161 +108,91 @@ impl Tree {
 
 /// Whether everything is as it was: one `stat` for each directory and file, one `faccessat` for each file. The names in a
 /// directory are the same as long as its own state is.
-pub(crate) fn is_unchanged(state: &TreeState) -> Result<bool, LoadError> {
-    for (path, identity) in &state.directories {
-        let now = match directory(path)? {
-            Found::Directory(now) => Some(now),
-            Found::Nothing => None,
-            Found::Other => return Ok(false),
-        };
-        if now != *identity {
-            return Ok(false);
-        }
-    }
-    for (path, _, identity) in &state.files {
-        if look(path)? != *identity {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+pub(crate) fn is_unchanged(state: &TreeState) -> bool {
+    let is_same = |(path, identity): &(PathBuf, Option<Identity>)| match directory(path) {
+        Ok(Found::Directory(now)) => *identity == Some(now),
+        Ok(Found::Nothing) => identity.is_none(),
+        Ok(Found::Other) | Err(_) => false,
+    };
+    state.directories.iter().all(is_same)
+        && state.files.iter().all(|(path, _, identity)| look(path).is_ok_and(|now| now == *identity))
 }
 
-/// Looks at the place without opening a file.
-fn observe(path: &Path) -> Result<TreeState, LoadError> {
-    let mut state = list(path)?;
-    for (path, _, identity) in &mut state.files {
-        *identity = look(path)?;
-    }
-    Ok(state)
-}
-
-pub(crate) fn read(path: &Path, system: &dyn System) -> Result<Tree, LoadError> {
-    for _ in 0..ATTEMPTS {
-        let now_ns = system.real_ns();
-        let mut state = list(path)?;
-        let mut believed = true;
-        for (path, identity) in &state.directories {
-            believed &= identity.is_none_or(|identity| !identity.is_racy(now_ns));
-            believed &= keeps_timestamps(path, *identity, system);
-        }
-        let mut contents = Vec::new();
-        for (path, standing, identity) in &mut state.files {
-            let bytes = match readable(cafile::observe(path)) {
-                // p11-kit can't map what has no size. Files of the kernel (/proc) have none, and no end for us to find.
-                Ok(Some(empty)) if empty.size == 0 => {
-                    *identity = Some(empty);
-                    believed &= !empty.is_racy(now_ns) && keeps_timestamps(path, *identity, system);
-                    Vec::new()
-                }
-                Ok(Some(_)) => {
-                    let Some(file) = readable(cafile::read(path, system))? else { continue };
-                    *identity = Some(file.identity);
-                    believed &= file.believed;
-                    file.bytes
-                }
-                Ok(None) => continue,
-                // Text ends at a NUL, and no certificate begins with one: nothing is there, as long as it is so.
-                Err(LoadError::TooLarge { .. }) if begins_with_nul(path) => {
-                    believed = false;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            contents.push((path.clone(), *standing, bytes));
-        }
+/// Reads a place, if need be several times until it stood still meanwhile; and if it never does, as it was read last: p11-kit
+/// does not look.
+pub(crate) fn read(path: &Path, system: &dyn System) -> Tree {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let mut tree = read_once(path, system);
         // A file that was read early may have changed while the others were read.
-        if observe(path)? == state {
-            return Ok(Tree { state, believed, contents });
+        let stood_still = tree.fault.is_none() && is_unchanged(&tree.state) && lists_the_same(path, &tree.state);
+        if stood_still || tree.fault.is_some() || attempt == ATTEMPTS {
+            tree.believed &= stood_still;
+            return tree;
         }
     }
-    Err(LoadError::ChangedWhileReading { path: path.to_owned() })
 }
 
-/// The files that there are, with no look at them yet.
-fn list(place: &Path) -> Result<TreeState, LoadError> {
-    let mut state = TreeState { directories: Vec::new(), files: Vec::new() };
-    match directory(place)? {
-        Found::Directory(identity) => {
-            state.directories.push((place.to_owned(), Some(identity)));
-            let is_place = |path: &Path| PLACES.iter().any(|(name, _)| path.ends_with(name));
-            let own = files(place, Standing::AsSaid)?.into_iter();
-            state.files.extend(own.filter(|(path, ..)| !is_place(path)));
-            for (name, standing) in PLACES {
-                let path = place.join(name);
-                match directory(&path)? {
-                    Found::Directory(identity) => {
-                        state.files.extend(files(&path, standing)?);
-                        state.directories.push((path, Some(identity)));
-                    }
-                    // p11-kit reads a file of this name as it reads a directory of one.
-                    Found::Other => state.files.push((path, standing, None)),
-                    Found::Nothing => state.directories.push((path, None)),
-                }
+fn read_once(path: &Path, system: &dyn System) -> Tree {
+    let now_ns = system.real_ns();
+    let (state, fault) = list(path);
+    let mut tree = Tree { state, believed: true, fault, contents: Vec::new() };
+    for (path, identity) in &tree.state.directories {
+        tree.believed &= identity.is_none_or(|identity| !identity.is_racy(now_ns));
+        tree.believed &= keeps_timestamps(path, *identity, system);
+    }
+    for (path, standing, identity) in &mut tree.state.files {
+        match read_file(path, now_ns, system) {
+            Ok(Some(file)) => {
+                *identity = Some(file.identity);
+                tree.believed &= file.believed;
+                tree.contents.push((path.clone(), *standing, file.bytes));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tree.fault.get_or_insert(error);
             }
         }
-        Found::Other => state.files.push((place.to_owned(), Standing::Anchor, None)),
-        Found::Nothing => state.directories.push((place.to_owned(), None)),
     }
-    Ok(state)
+    tree
 }
 
-enum Found {
-    Directory(Identity),
-    Other,
-    Nothing,
-}
-
-fn directory(path: &Path) -> Result<Found, LoadError> {
-    match rustix::fs::stat(path) {
-        Ok(stat) if is_directory(&stat) => Ok(Found::Directory(Identity::of(&stat))),
-        Ok(_) => Ok(Found::Other),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(Found::Nothing),
-        Err(errno) => Err(failed(path, "stat", errno)),
-    }
-}
-
-/// All entries of a directory that are no directories themselves, in the order of their names' bytes.
-fn files(directory: &Path, standing: Standing) -> Result<Vec<(PathBuf, Standing, Option<Identity>)>, LoadError> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
-    let fd = match rustix::fs::open(directory, flags, Mode::empty()) {
-        Ok(fd) => fd,
-        Err(Errno::ACCESS) => return Ok(Vec::new()),
-        Err(errno) => return Err(failed(directory, "open", errno)),
+/// None for a file that is passed over.
+fn read_file(path: &Path, now_ns: i128, system: &dyn System) -> Result<Option<File>, LoadError> {
+    let Some(identity) = readable(cafile::observe(path)).or_else(|error| match error {
+        // Looked at below, and read if it is none after all.
+        LoadError::TooLarge { .. } => identity_of(path).map(Some),
+        error => Err(error),
+    })?
+    else {
+        return Ok(None);
     };
-    let mut names = Vec::new();
-    for entry in Dir::new(fd).map_err(|errno| failed(directory, "read", errno))? {
-        let entry = entry.map_err(|errno| failed(directory, "read", errno))?;
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            names.push(name.to_vec());
-        }
+    // p11-kit can't map what has no size: files of the kernel (/proc) have none, and no end for us to find. And text ends at a NUL,
+    // and no certificate begins with one.
+    if identity.size == 0 || identity.size > LARGE && begins_with_nul(path) {
+        let believed = !identity.is_racy(now_ns) && keeps_timestamps(path, Some(identity), system);
+        return Ok(Some(File { identity, believed, bytes: Vec::new() }));
     }
-    names.sort_unstable();
-    let paths = names.into_iter().map(|name| directory.join(OsString::from_vec(name)));
-    Ok(paths.map(|path| (path, standing, None)).collect())
+    let file = readable(cafile::read(path, system))?;
+    Ok(file.map(|file| File { identity: file.identity, believed: file.believed, bytes: file.bytes }))
 }
 
-/// A file as it is now. None if it is passed over; one that is too large is, if it is not an error to begin with.
-fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
-    match readable(cafile::observe(path)) {
-        Err(LoadError::TooLarge { .. }) => Ok(None),
-        other => other,
-    }
+/// A file, as it was read.
+struct File {
+    identity: Identity,
+    believed: bool,
+    bytes: Vec<u8>,
 }
 
-/// A file that is not there, not a file or that can't be opened is passed over, as by p11-kit; that it is so is part of the
-/// state. Not one that can't be opened because this process has no descriptor or memory left, or that can't be read further.
-fn readable<T>(result: Result<T, LoadError>) -> Result<Option<T>, LoadError> {
-    const NOT_TO_BE_OPENED: [Errno; 6] =
-        [Errno::ACCESS, Errno::PERM, Errno::LOOP, Errno::NXIO, Errno::NODEV, Errno::STALE];
-    let is = |errno: i32, wanted: &Errno| errno == wanted.raw_os_error();
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(LoadError::Missing { .. } | LoadError::NotAFile { .. }) => Ok(None),
-        Err(LoadError::Io { errno, .. }) if NOT_TO_BE_OPENED.iter().any(|passed| is(errno, passed)) => Ok(None),
-        Err(LoadError::Io { action: "stat" | "open", errno, .. }) if is(errno, &Errno::IO) => Ok(None),
-        Err(error) => Err(error),
-    }
+/// Whether there are the same files in the same directories still.
+fn lists_the_same(place: &Path, state: &TreeState) -> bool {
+    let (now, fault) = list(place);
+    fault.is_none() && now.directories == state.directories && now.has_same_names(state)
+}
+
+fn is_of_old_blocklist(path: &Path) -> bool {
+    [Some(path), path.parent()].into_iter().flatten().any(|path| path.ends_with(OLD_BLOCKLIST))
 }
 
 /// Whether a file has a NUL at its very beginning.
@@ -280,8 +216,8 @@ mod tests {
     use crate::source::system::Real;
 
     fn contents(place: &Path) -> Vec<(String, Vec<u8>)> {
-        let tree = read(place, &Real).unwrap();
-        assert!(is_unchanged(&tree.state).unwrap());
+        let tree = read(place, &Real);
+        assert!(tree.fault.is_none() && is_unchanged(&tree.state));
         let name = |path: &PathBuf| path.strip_prefix(place).unwrap().to_str().unwrap().to_owned();
         tree.contents.iter().map(|(path, _, bytes)| (name(path), bytes.clone())).collect()
     }
@@ -300,15 +236,17 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_too_large_is_an_error_unless_it_begins_with_nothing() {
+    fn a_file_that_is_too_large_is_a_fault_unless_it_begins_with_nothing() {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("blocklist")).unwrap();
         let large = place.path().join("blocklist/large");
         std::fs::File::create(&large).unwrap().set_len((1 << 30) + 1).unwrap();
-        assert_eq!(contents(place.path()), []);
+        assert_eq!(contents(place.path()), [("blocklist/large".to_owned(), Vec::new())]);
         std::os::unix::fs::FileExt::write_at(&std::fs::File::options().write(true).open(&large).unwrap(), b"x", 0)
             .unwrap();
-        let error = read(place.path(), &Real).err();
-        assert_eq!(error.map(|error| error.label()), Some("too-large"));
+        std::fs::write(place.path().join("small"), "text").unwrap();
+        let tree = read(place.path(), &Real);
+        assert_eq!(tree.fault.map(|error| error.label()), Some("too-large"));
+        assert_eq!(tree.contents.len(), 1, "all else is read");
     }
 }

@@ -1,0 +1,137 @@
+//! What is in a place, without opening a file.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Standing;
+use super::tree::TreeState;
+use crate::error::LoadError;
+use crate::identity::{Identity, is_directory};
+use crate::source::{cafile, failed};
+
+/// Below the place itself, in the order in which p11-kit reads them.
+const PLACES: [(&str, Standing); 3] =
+    [("anchors", Standing::Anchor), ("blocklist", Standing::Blocked), (OLD_BLOCKLIST, Standing::Blocked)];
+
+/// p11-kit does not read it since 0.23.21.
+pub(super) const OLD_BLOCKLIST: &str = "blacklist";
+
+/// The files that there are, with no look at them yet; and what could not be looked at, the first of it.
+pub(super) fn list(place: &Path) -> (TreeState, Option<LoadError>) {
+    let mut state = TreeState { directories: Vec::new(), files: Vec::new() };
+    let mut fault = None;
+    let mut or_nothing = |found: Result<Found, LoadError>| {
+        found.unwrap_or_else(|error| {
+            fault.get_or_insert(error);
+            Found::Nothing
+        })
+    };
+    match or_nothing(directory(place)) {
+        Found::Directory(identity) => {
+            state.directories.push((place.to_owned(), Some(identity)));
+            let below = PLACES.map(|(name, standing)| {
+                let path = place.join(name);
+                let found = or_nothing(directory(&path));
+                (path, standing, found)
+            });
+            let mut add = |directory: &Path, standing: Standing| {
+                files(directory)
+                    .unwrap_or_else(|error| {
+                        fault.get_or_insert(error);
+                        Vec::new()
+                    })
+                    .into_iter()
+                    .map(move |path| (path, standing, None))
+                    .collect::<Vec<_>>()
+            };
+            // p11-kit reads a file of one of these names in its turn, as it reads a directory of that name.
+            for (path, standing, _) in add(place, Standing::AsSaid) {
+                match below.iter().find(|(other, ..)| *other == path) {
+                    Some((_, standing, Found::Other)) => state.files.push((path, *standing, None)),
+                    Some(_) => {}
+                    None => state.files.push((path, standing, None)),
+                }
+            }
+            for (path, standing, found) in below {
+                match found {
+                    Found::Directory(identity) => {
+                        state.files.extend(add(&path, standing));
+                        state.directories.push((path, Some(identity)));
+                    }
+                    Found::Other => {}
+                    Found::Nothing => state.directories.push((path, None)),
+                }
+            }
+        }
+        Found::Other => state.files.push((place.to_owned(), Standing::Anchor, None)),
+        Found::Nothing => state.directories.push((place.to_owned(), None)),
+    }
+    (state, fault)
+}
+
+/// What is at a path.
+pub(super) enum Found {
+    Directory(Identity),
+    Other,
+    Nothing,
+}
+
+pub(super) fn directory(path: &Path) -> Result<Found, LoadError> {
+    match rustix::fs::stat(path) {
+        Ok(stat) if is_directory(&stat) => Ok(Found::Directory(Identity::of(&stat))),
+        Ok(_) => Ok(Found::Other),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(Found::Nothing),
+        Err(errno) => Err(failed(path, "stat", errno)),
+    }
+}
+
+/// All entries of a directory, in the order of their names' bytes.
+fn files(directory: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
+    let fd = match rustix::fs::open(directory, flags, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(Errno::ACCESS) => return Ok(Vec::new()),
+        Err(errno) => return Err(failed(directory, "open", errno)),
+    };
+    let mut names = Vec::new();
+    for entry in Dir::new(fd).map_err(|errno| failed(directory, "read", errno))? {
+        let entry = entry.map_err(|errno| failed(directory, "read", errno))?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(name.to_vec());
+        }
+    }
+    names.sort_unstable();
+    Ok(names.into_iter().map(|name| directory.join(OsString::from_vec(name))).collect())
+}
+
+/// A file as it is now. None if it is passed over.
+pub(super) fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
+    match readable(cafile::observe(path)) {
+        Err(LoadError::TooLarge { .. }) => identity_of(path).map(Some),
+        other => other,
+    }
+}
+
+/// A file that is not there, not a file or that can't be opened is passed over, as by p11-kit; that it is so is part of the
+/// state. Not one that can't be opened because this process has no descriptor or memory left, or that can't be read further.
+pub(super) fn readable<T>(result: Result<T, LoadError>) -> Result<Option<T>, LoadError> {
+    const NOT_TO_BE_OPENED: [Errno; 6] =
+        [Errno::ACCESS, Errno::PERM, Errno::LOOP, Errno::NXIO, Errno::NODEV, Errno::STALE];
+    let is = |errno: i32, wanted: &Errno| errno == wanted.raw_os_error();
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(LoadError::Missing { .. } | LoadError::NotAFile { .. }) => Ok(None),
+        Err(LoadError::Io { errno, .. }) if NOT_TO_BE_OPENED.iter().any(|passed| is(errno, passed)) => Ok(None),
+        Err(LoadError::Io { action: "stat" | "open", errno, .. }) if is(errno, &Errno::IO) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) fn identity_of(path: &Path) -> Result<Identity, LoadError> {
+    rustix::fs::stat(path).map(|stat| Identity::of(&stat)).map_err(|errno| failed(path, "stat", errno))
+}
