@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A lock whose word holds the process id of its holder.
+use crate::address_space;
+
+/// A lock whose word holds the number of its holder's address space.
 ///
-/// `fork` copies the word into the child, but not the thread that would release it. The child sees the parent's id there
+/// `fork` copies the word into the child, but not the thread that would release it. The child sees the parent's number there
 /// and takes the lock over. What the lock protects must therefore be consistent at every instruction (a pointer that
 /// is published with one store); nothing may be kept under it that is half-written for a while.
 pub struct ForkLock(AtomicU32);
@@ -21,7 +23,7 @@ impl ForkLock {
 
     /// Waits for the lock; takes it over from a holder that did not survive a fork.
     pub fn lock(&self) -> ForkGuard<'_> {
-        let me = std::process::id();
+        let me = address_space::id();
         let mut spins = 0u32;
         let mut expected = 0;
         loop {
@@ -55,9 +57,9 @@ mod tests {
 
     #[test]
     fn a_holder_that_did_not_survive_a_fork_is_replaced() {
-        let lock = ForkLock(AtomicU32::new(std::process::id() + 1));
+        let lock = ForkLock(AtomicU32::new(address_space::id() + 1));
         let guard = lock.lock();
-        assert_eq!(lock.0.load(Ordering::Relaxed), std::process::id());
+        assert_eq!(lock.0.load(Ordering::Relaxed), address_space::id());
         drop(guard);
         assert_eq!(lock.0.load(Ordering::Relaxed), 0);
     }

@@ -1,7 +1,9 @@
 //! What a loaded object says of itself in its dynamic section (System V gABI; symbol versions as in the LSB).
 
 use std::ffi::{CStr, c_char};
+use std::ptr;
 
+use crate::definitions::Definitions;
 use crate::object::{Dyn, Object};
 
 /// The dynamic section of a loaded object.
@@ -145,6 +147,14 @@ impl Image {
         versions
     }
 
+    /// What the object defines, to be asked by name; `None` if it has no GNU hash table.
+    pub fn definitions(&self) -> Option<Definitions> {
+        let table = self.address(DT_GNU_HASH)? as *const u32;
+        let symbols = self.address(DT_SYMTAB)? as *const Sym;
+        let versions = self.address(DT_VERSYM).map_or(ptr::null(), |at| at as *const u16);
+        Some(Definitions { table, symbols, versions, strings: self.strings, base: self.base })
+    }
+
     fn string(&self, offset: usize) -> *const c_char {
         self.strings.wrapping_add(offset) as *const c_char
     }
@@ -183,6 +193,8 @@ const DT_RELASZ: isize = 8;
 const DT_SONAME: isize = 14;
 const DT_JMPREL: isize = 23;
 
+const DT_GNU_HASH: isize = 0x6fff_fef5;
+const DT_VERSYM: isize = 0x6fff_fff0;
 const DT_VERDEF: isize = 0x6fff_fffc;
 const DT_VERDEFNUM: isize = 0x6fff_fffd;
 const DT_VERNEED: isize = 0x6fff_fffe;
@@ -190,12 +202,12 @@ const DT_VERNEEDNUM: isize = 0x6fff_ffff;
 
 /// `Elf64_Sym`.
 #[repr(C)]
-struct Sym {
-    name: u32,
-    info: u8,
+pub(crate) struct Sym {
+    pub(crate) name: u32,
+    pub(crate) info: u8,
     other: u8,
-    section: u16,
-    value: u64,
+    pub(crate) section: u16,
+    pub(crate) value: u64,
     size: u64,
 }
 

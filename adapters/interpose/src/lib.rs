@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `hook` | how a function is stood in front of: one macro, one guard |
 //! | `foreign` | tables of a foreign library's functions |
-//! | `object`, `image`, `callers` | which loaded object calls, how it would have resolved a name, and whose library it means |
-//! | `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
+//! | `object`, `image`, `definitions`, `callers` | which loaded object calls, how it would have resolved a name, and whose library it means |
+//! | `address_space`, `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
 
 // What is made here lies in statics, where `Default` can't be called.
 #![allow(clippy::new_without_default)]
@@ -14,8 +14,10 @@
 pub mod foreign;
 #[macro_use]
 pub mod hook;
+pub mod address_space;
 pub mod append_list;
 pub mod callers;
+pub mod definitions;
 pub mod fork_lock;
 pub mod image;
 pub mod object;

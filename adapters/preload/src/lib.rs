@@ -12,7 +12,7 @@ unsafe extern "C" {}
 #[macro_use]
 extern crate windlass_interpose;
 
-use windlass_interpose::{append_list, callers, fork_lock, image, object, ptr_table};
+use windlass_interpose::{address_space, append_list, callers, fork_lock, image, object, ptr_table};
 
 mod added;
 mod arranged;

@@ -12,6 +12,7 @@ use windlass::compiled::Directories;
 use windlass::stats::Stats;
 use windlass::{Config, MaxAge, RootStore, TrustCache};
 
+use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
 use crate::openssl::library::Libcrypto;
 use crate::openssl::snapshot::Snapshot;
@@ -19,6 +20,8 @@ use crate::openssl::snapshot::Snapshot;
 /// The state that a process works with. A forked child gets its own, so that it never waits for a thread that only
 /// exists in its parent.
 pub struct Process {
+    /// The one that this state was made in: see [`address_space::id`].
+    address_space: u32,
     /// Root stores by source.
     pub cache: TrustCache,
     snapshots: Mutex<HashMap<(usize, usize), Arc<Snapshot>>>,
@@ -59,7 +62,7 @@ pub fn current() -> &'static Process {
     // SAFETY: only pointers from Box::into_raw are stored, and none that was stored is ever freed.
     let known = unsafe { seen.as_ref() };
     let fresh = match known {
-        Some(process) if process.cache.process_id() == std::process::id() => return process,
+        Some(process) if process.address_space == address_space::id() => return process,
         Some(parent) => Process::adopt(parent),
         None => Process::new(),
     };
@@ -85,7 +88,7 @@ impl Process {
             environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
         let stores = Directories::from_environment(|name| Some(environment(&CString::new(name).ok()?)?.to_owned()));
         count(Event::ProcessAttached, 1);
-        Process { cache: TrustCache::new(Config { max_age, stores }, Some(stats())), snapshots: Mutex::default() }
+        Process::of(TrustCache::new(Config { max_age, stores }, Some(stats())), HashMap::new())
     }
 
     fn adopt(parent: &Process) -> Process {
@@ -94,7 +97,11 @@ impl Process {
             Ok(snapshots) => snapshots.clone(),
             Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => HashMap::new(),
         };
-        Process { cache: TrustCache::adopt(&parent.cache), snapshots: Mutex::new(snapshots) }
+        Process::of(TrustCache::adopt(&parent.cache), snapshots)
+    }
+
+    fn of(cache: TrustCache, snapshots: HashMap<(usize, usize), Arc<Snapshot>>) -> Process {
+        Process { address_space: address_space::id(), cache, snapshots: Mutex::new(snapshots) }
     }
 
     /// The parsed certificates of one root store for one libcrypto: the same for all that ask.

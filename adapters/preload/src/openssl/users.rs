@@ -7,6 +7,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use crate::address_space;
 use crate::image::Image;
 use crate::object::Object;
 
@@ -35,7 +36,7 @@ const CHANGING: [&CStr; 10] = [
 
 static LINKED: AtomicBool = AtomicBool::new(false);
 static CHANGES: AtomicBool = AtomicBool::new(false);
-/// The process that has looked; 0: none.
+/// The address space in which all were looked at; 0: none.
 static SURVEYED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// What is known. The first call looks at all loaded objects.
@@ -52,7 +53,7 @@ pub fn survey() -> Survey {
 /// reset dl_load_write_lock). The child looks at the new object alone, and takes it for granted that whatever came with it
 /// can change certificates.
 pub fn meet(object: &Object) {
-    let me = std::process::id();
+    let me = address_space::id();
     match SURVEYED_BY.load(Ordering::Acquire) {
         0 => {}
         by if by == me => look_at_all(),
@@ -69,7 +70,7 @@ pub fn meet(object: &Object) {
 fn look_at_all() {
     // SAFETY: the callback keeps nothing.
     unsafe { libc::dl_iterate_phdr(Some(look), std::ptr::null_mut()) };
-    SURVEYED_BY.store(std::process::id(), Ordering::Release);
+    SURVEYED_BY.store(address_space::id(), Ordering::Release);
 }
 
 unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {

@@ -1,0 +1,115 @@
+//! Which address space this is, told apart from those that it was copied from, without a system call.
+//!
+//! A word in a page that the kernel clears in each copy (`MADV_WIPEONFORK`, Linux 4.14) holds a number; who finds the word
+//! cleared takes the next one. Whatever makes the copy, `fork` or the bare system call, it can't be missed, and what runs
+//! in the same memory (threads, a child of `vfork`) has the same number.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// The number of this address space: never 0, and none that one of its ancestors had.
+///
+/// Where the kernel can't clear pages it is the process id, which one of a process' ancestors may have had before.
+pub fn id() -> u32 {
+    match page().map(|word| word.load(Ordering::Relaxed)) {
+        Some(0) => renew(),
+        Some(id) => id,
+        None => std::process::id(),
+    }
+}
+
+/// Stands for a page that can't be had.
+static NO_PAGE: AtomicU32 = AtomicU32::new(0);
+
+/// The word that a fork clears.
+fn page() -> Option<&'static AtomicU32> {
+    static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+    let mut page = PAGE.load(Ordering::Acquire);
+    if page.is_null() {
+        let fresh = map().unwrap_or(ptr::from_ref(&NO_PAGE).cast_mut());
+        page = match PAGE.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh,
+            Err(winner) => {
+                unmap(fresh);
+                winner
+            }
+        };
+    }
+    // SAFETY: NO_PAGE, or a published page, which is never unmapped and which every copy of this memory has at the same place.
+    (!ptr::eq(page, &NO_PAGE)).then(|| unsafe { &*page })
+}
+
+/// A number that no ancestor has: the copies of the counter go on from where their ancestors' were.
+fn renew() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let Some(word) = page() else { return std::process::id() };
+    let next = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
+    match word.compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => next,
+        Err(winner) => winner,
+    }
+}
+
+fn map() -> Option<*mut AtomicU32> {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping, which the kernel places where nothing is. What is asked of it does not change other memory.
+    unsafe {
+        let page = libc::mmap(ptr::null_mut(), LEN, access, kind, -1, 0);
+        if page == libc::MAP_FAILED {
+            return None;
+        }
+        if libc::madvise(page, LEN, libc::MADV_WIPEONFORK) == 0 {
+            return Some(page.cast());
+        }
+        libc::munmap(page, LEN);
+        None
+    }
+}
+
+fn unmap(page: *mut AtomicU32) {
+    if !ptr::eq(page, &NO_PAGE) {
+        // SAFETY: from map(), and never published.
+        unsafe { libc::munmap(page.cast(), LEN) };
+    }
+}
+
+/// The kernel makes whole pages of it.
+const LEN: usize = size_of::<AtomicU32>();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `look` tells in a forked child.
+    fn in_child(look: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the child does nothing but look and leave.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::_exit(i32::from(look()));
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &mut status, 0), child);
+            assert!(libc::WIFEXITED(status));
+            libc::WEXITSTATUS(status) == 1
+        }
+    }
+
+    #[test]
+    fn a_copy_has_another_number_than_all_before_it() {
+        let parent = id();
+        assert_ne!(parent, 0);
+        assert_eq!(id(), parent);
+        assert!(in_child(|| {
+            let child = id();
+            child != parent && child == id() && in_child(|| ![0, child, parent].contains(&id()))
+        }));
+        assert_eq!(id(), parent);
+    }
+
+    #[test]
+    fn a_thread_has_the_same_number() {
+        let here = id();
+        assert_eq!(std::thread::spawn(id).join().unwrap(), here);
+    }
+}

@@ -1,0 +1,116 @@
+//! What a loaded object defines, by its own tables (`DT_GNU_HASH`).
+
+use std::ffi::{CStr, c_char};
+
+use crate::image::Sym;
+
+/// What an object defines, found without the dynamic linker: that may have to wait for its lock, whose holder may be waiting for
+/// the thread that asks. As an image, it must not outlive the object.
+pub struct Definitions {
+    pub(crate) table: *const u32,
+    pub(crate) symbols: *const Sym,
+    pub(crate) versions: *const u16,
+    pub(crate) strings: usize,
+    pub(crate) base: usize,
+}
+
+/// A name with its hash.
+#[derive(Clone, Copy)]
+pub struct Name<'a> {
+    text: &'a CStr,
+    hash: u32,
+}
+
+impl<'a> Name<'a> {
+    /// Hashes a name as `DT_GNU_HASH` has it.
+    pub const fn new(text: &'a CStr) -> Name<'a> {
+        let bytes = text.to_bytes();
+        let (mut hash, mut at) = (5381u32, 0);
+        while at < bytes.len() {
+            hash = hash.wrapping_mul(33).wrapping_add(bytes[at] as u32);
+            at += 1;
+        }
+        Name { text, hash }
+    }
+
+    /// The name.
+    pub const fn text(&self) -> &'a CStr {
+        self.text
+    }
+}
+
+impl Definitions {
+    /// Where a function or variable of this name is. Not what only the linker can tell (`STT_GNU_IFUNC`, thread-local storage), nor a version
+    /// that is kept for old programs.
+    pub fn find(&self, name: Name) -> Option<usize> {
+        const BITS: u32 = 64;
+        // SAFETY: the table of a loaded object: four numbers, the words of a Bloom filter, the buckets, and for each symbol from `first` on
+        // the hash, whose lowest bit ends a chain. The symbols that it names exist.
+        unsafe {
+            let [buckets, first, words, shift] = *self.table.cast::<[u32; 4]>();
+            if buckets == 0 || words == 0 || shift >= BITS {
+                return None;
+            }
+            let bloom = self.table.add(4).cast::<u64>();
+            let word = bloom.add((name.hash / BITS % words) as usize).read_unaligned();
+            let second = name.hash.checked_shr(shift).unwrap_or(0) % BITS;
+            if (word >> (name.hash % BITS)) & (word >> second) & 1 == 0 {
+                return None;
+            }
+            let heads = bloom.add(words as usize).cast::<u32>();
+            let hashes = heads.add(buckets as usize);
+            let mut at = *heads.add((name.hash % buckets) as usize);
+            if at < first {
+                return None;
+            }
+            loop {
+                let hash = *hashes.add((at - first) as usize);
+                if (hash ^ name.hash) >> 1 == 0 && self.is(at as usize, name.text) {
+                    return Some(self.base.wrapping_add((*self.symbols.add(at as usize)).value as usize));
+                }
+                if hash & 1 == 1 {
+                    return None;
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// Whether a symbol of the table is the definition of a name.
+    ///
+    /// # Safety
+    /// The table has this symbol.
+    unsafe fn is(&self, at: usize, name: &CStr) -> bool {
+        const UNDEFINED: u16 = 0;
+        const HIDDEN: u16 = 0x8000;
+        const STT_FUNC: u8 = 2;
+        // SAFETY: as the caller states; there is a version for each symbol.
+        unsafe {
+            let symbol = &*self.symbols.add(at);
+            let current = self.versions.is_null() || *self.versions.add(at) & HIDDEN == 0;
+            current
+                && symbol.section != UNDEFINED
+                && symbol.info & 0xf <= STT_FUNC
+                && CStr::from_ptr(self.strings.wrapping_add(symbol.name as usize) as *const c_char) == name
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Name;
+    use crate::image::Image;
+    use crate::object::Object;
+
+    #[test]
+    fn finds_what_the_c_library_defines_and_nothing_else() {
+        let known = libc::getpid as unsafe extern "C" fn() -> libc::pid_t as usize;
+        let object = Object::of(known).expect("the C library");
+        // SAFETY: the C library stays.
+        let definitions =
+            unsafe { Image::of_object(&object) }.and_then(|image| image.definitions()).expect("its table");
+        assert_eq!(definitions.find(Name::new(c"getpid")), Some(known));
+        assert_eq!(definitions.find(Name::new(c"windlass_nothing_of_this_name")), None);
+        assert!(definitions.find(Name::new(c"dl_iterate_phdr")).is_some_and(|found| object.contains(found)));
+    }
+}
