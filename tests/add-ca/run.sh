@@ -8,7 +8,10 @@
 # CARGO_TARGET_DIR, WINDLASS and WINDLASS_PRELOAD_LIBRARY name other builds than target/release.
 set -eu
 cd "$(dirname "$0")/../.."
+tests/add-ca/build.sh
+# The program itself: rustup's stand-in looks for it below HOME.
+cargo=$(rustc --print sysroot)/bin/cargo
 exec env -i HOME="${HOME:-/}" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin LC_ALL=C.UTF-8 \
-    CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-}" WINDLASS="${WINDLASS:-}" \
+    CARGO="$cargo" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-}" WINDLASS="${WINDLASS:-}" \
     WINDLASS_PRELOAD_LIBRARY="${WINDLASS_PRELOAD_LIBRARY:-}" TMPDIR="${TMPDIR:-/tmp}" \
     unshare --mount --propagation private /usr/bin/python3 -B tests/add-ca/harness/main.py "$@"
