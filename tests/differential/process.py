@@ -83,6 +83,18 @@ def stress(results, options, pki, mode, rounds):
         shutil.rmtree(folder)
 
 
+def cancelled(results, options, pki):
+    """A thread that is cancelled inside a hooked function ends as without the library, which may also be switched off."""
+    for build in options.builds:
+        program = builds.compile_c([HERE / "process" / "cancelled.c"], builds.WORK / "bin" / f"cancelled-{build}", build)
+        folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
+        write_files(folder, {"root.pem": pki.pem("r0")})
+        os.mkfifo(folder / "fifo")
+        for how, env in (("", {}), (", switched off", {"WINDLASS_DISABLE": "1"})):
+            same_in_both(results, f"cancelled on OpenSSL {build}{how}", [program, "fifo", "root.pem"], folder, options.library, env=env)
+        shutil.rmtree(folder)
+
+
 SCRIPT = """bag 0 all.pem
 ctx 0
 ctx_locations 0 roots.pem dir
@@ -195,7 +207,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,cancelled,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -207,6 +219,8 @@ def main():
     for mode, rounds in (("threads", 25), ("fork", 60), ("pinned", 2)):
         if mode in chosen:
             stress(results, options, pki, mode, rounds * options.rounds)
+    if "cancelled" in chosen:
+        cancelled(results, options, pki)
     if "libraries" in chosen:
         several_libraries(results, options, pki)
     if "secure" in chosen:

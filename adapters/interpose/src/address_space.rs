@@ -39,11 +39,15 @@ fn page() -> Option<&'static AtomicU32> {
     (!ptr::eq(page, &NO_PAGE)).then(|| unsafe { &*page })
 }
 
-/// A number that no ancestor has: the copies of the counter go on from where their ancestors' were.
+/// A number that no ancestor has: the process id, which the parent had not, and a count that goes on in each copy, as an earlier
+/// ancestor may have had the process id. (A copy may be made while another thread is here.)
 fn renew() -> u32 {
-    static LAST: AtomicU32 = AtomicU32::new(0);
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    /// Linux has at most 2^22 process ids.
+    const COUNT_BITS: u32 = 10;
     let Some(word) = page() else { return std::process::id() };
-    let next = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed) & ((1 << COUNT_BITS) - 1);
+    let next = std::process::id() << COUNT_BITS | count;
     match word.compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => next,
         Err(winner) => winner,
@@ -58,11 +62,22 @@ fn map() -> Option<*mut AtomicU32> {
         if page == libc::MAP_FAILED {
             return None;
         }
-        if libc::madvise(page, LEN, libc::MADV_WIPEONFORK) == 0 {
+        // Some emulators say yes to any advice.
+        let is_honest = libc::madvise(page, LEN, NO_ADVICE) != 0;
+        if is_honest && libc::madvise(page, LEN, libc::MADV_WIPEONFORK) == 0 {
+            // A process that was frozen and restored (CRIU) may have lost the advice.
+            libc::pthread_atfork(None, None, Some(forget));
             return Some(page.cast());
         }
         libc::munmap(page, LEN);
         None
+    }
+}
+
+/// In a child of `fork`.
+unsafe extern "C" fn forget() {
+    if let Some(word) = page() {
+        word.store(0, Ordering::Relaxed);
     }
 }
 
@@ -72,6 +87,8 @@ fn unmap(page: *mut AtomicU32) {
         unsafe { libc::munmap(page.cast(), LEN) };
     }
 }
+
+const NO_ADVICE: libc::c_int = -1;
 
 /// The kernel makes whole pages of it.
 const LEN: usize = size_of::<AtomicU32>();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::object;
+use crate::{object, unwinding};
 
 /// The return address of a hooked call: it lies in the object that called, which tells whose function was meant.
 #[repr(transparent)]
@@ -239,6 +239,8 @@ unsafe extern "C" {
 
 /// Notes which original is being called, until the value is dropped.
 pub fn calling(original: usize) -> Calling {
+    // Whatever it calls may unwind through the hook.
+    unwinding::prepare();
     Calling { outer: CALLEE.replace(original) }
 }
 

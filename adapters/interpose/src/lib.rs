@@ -3,6 +3,7 @@
 //! | module | concern |
 //! | --- | --- |
 //! | `hook` | how a function is stood in front of: one macro, one guard |
+//! | `unwinding` | cancelled threads and exceptions that pass through hooked functions |
 //! | `foreign` | tables of a foreign library's functions |
 //! | `object`, `image`, `definitions`, `callers` | which loaded object calls, how it would have resolved a name, and whose library it means |
 //! | `address_space`, `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
@@ -22,3 +23,4 @@ pub mod fork_lock;
 pub mod image;
 pub mod object;
 pub mod ptr_table;
+pub mod unwinding;

@@ -1,13 +1,13 @@
 //! What comes with C_Initialize: `x-init-reserved` of a p11-kit module configuration, the parameters of an NSS module.
 
 /// The `paths` in `paths=/a:/b verbose='no'`: words with blanks between them, quotes and backslashes as in p11-kit's
-/// `p11_argv_parse`. The last counts; one without a value is none.
+/// `p11_argv_parse`. The last counts; the bare word is none.
 pub fn paths(arguments: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     for word in words(arguments) {
         let split = word.iter().position(|byte| matches!(byte, b'=' | b':')).unwrap_or(word.len());
         if word.get(..split) == Some(b"paths") {
-            found = word.get(split + 1..).filter(|value| !value.is_empty()).map(<[u8]>::to_vec);
+            found = word.get(split + 1..).map(<[u8]>::to_vec);
         }
     }
     found
@@ -59,9 +59,8 @@ mod tests {
         assert_eq!(paths(br"paths='/a\b' x=\'"), Some(br"/a\b".to_vec()));
         assert_eq!(paths(br"paths=/a\ b"), Some(br"/a\ b".to_vec()));
         assert_eq!(paths(br"paths='/a\'b'"), Some(b"/a'b".to_vec()));
-        // The usual ones again.
-        assert_eq!(paths(b"paths=/a paths="), None);
-        assert_eq!(paths(b"paths=/a paths"), None);
+        assert_eq!(paths(b"paths=/a paths="), Some(Vec::new()));
+        assert_eq!(paths(b"paths=/a paths"), None, "the usual ones again");
         assert_eq!(paths(b"verbose=no xpaths=/a"), None);
         assert_eq!(paths(b""), None);
     }

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cryptoki_sys::{CK_RV, CK_ULONG, CKR_ARGUMENTS_BAD, CKR_GENERAL_ERROR, CKR_OK};
+use windlass_interpose::hook::uncancelled;
 
 /// Why a call was refused: one of PKCS#11's return values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub type Answer<T = ()> = Result<T, Refusal>;
 
 /// Runs the inner function of a call.
 pub fn answer(call: impl FnOnce() -> Answer) -> CK_RV {
+    // A thread that is to be cancelled ends in its next call of something else: that can't pass what catches panics.
+    let _uncancelled = uncancelled();
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => CKR_OK,
         Ok(Err(Refusal(value))) => value,

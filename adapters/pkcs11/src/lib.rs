@@ -5,11 +5,6 @@
 //! token can't do is in `absent`. Each is one C function of two lines around one that can fail; `call` is the border.
 //! Loading the library sets up little (`process`), and nothing is read before somebody searches for objects.
 
-// The unwinder is linked in: to load libgcc_s.so.1 would cost more than all else that this library does.
-#[cfg(target_env = "gnu")]
-#[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
-unsafe extern "C" {}
-
 mod absent;
 mod arguments;
 mod call;

@@ -4,11 +4,6 @@
 //! Nothing runs when the library is loaded. The first hooked call of a process sets up what is needed; every hook
 //! falls back to the function that it stands in front of, so a program never sees more than a difference in cost.
 
-// The unwinder is linked in: to load libgcc_s.so.1 would cost every process more than all else that this library does.
-#[cfg(target_env = "gnu")]
-#[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
-unsafe extern "C" {}
-
 #[macro_use]
 extern crate windlass_interpose;
 

@@ -91,11 +91,7 @@ fn what_a_file_of_p11_kit_s_own_format_takes_away() {
     {
         let file = format!("{HEADER}{line}{block}{HEADER}x-distrusted: true\n{block}");
         assert_eq!(read("anchors/x", &file), None, "{line}");
-        assert_eq!(
-            told("anchors/x", &file).0.last(),
-            Some(&DISTRUSTED),
-            "what can be read still takes trust away: {line}"
-        );
+        assert!(told("anchors/x", &file).0.contains(&DISTRUSTED), "what can be read still takes trust away: {line}");
     }
     // Damage that p11-kit finds as well makes it PEM.
     for line in ["no colon\n", "id: \"%gg\"\n", "[x\n"] {
@@ -270,4 +266,52 @@ fn a_file_by_the_name_of_a_directory_is_read_in_its_turn() {
     };
     assert_eq!(told(&[("anchors", pem(&der)), ("z.pem", pem(&der))]), [true, false]);
     assert_eq!(told(&[("anchors/z.pem", pem(&der)), ("a.pem", pem(&der))]), [false, true]);
+}
+
+#[test]
+fn the_same_bytes_in_another_place_are_something_else() {
+    let (der, place) = (der(), tempfile::tempdir().unwrap());
+    let path = |name: &str| place.path().join(name);
+    for (name, target) in [("anchors", "here"), ("blocklist", "there")] {
+        fs::create_dir(path(name)).unwrap();
+        std::os::unix::fs::symlink(path(target), path(name).join("c.pem")).unwrap();
+    }
+    fs::write(path("here"), pem(&der)).unwrap();
+    let (location, cache) = (TrustLocation::new(place.path().to_owned()), TrustCache::new(Config::default(), None));
+    assert_eq!(for_nss(&location.load(&cache), &der), Some(Verdict::Anchor));
+    // Nothing of the three directories' names changes but one file outside of them; that file lies in the place itself.
+    fs::rename(path("here"), path("there")).unwrap();
+    assert_eq!(for_nss(&location.load(&cache), &der), Some(Verdict::Distrusted));
+}
+
+#[test]
+fn what_lies_beside_a_malformed_field_still_takes_trust_away() {
+    let block = text(&der());
+    for line in ["certificate-category: \"abc\"\n", "trusted: \"abc\"\n", "nss-mozilla-ca-policy: \"%02\"\n"] {
+        let (all, is_whole) = told("blocklist/x", format!("{HEADER}{line}{block}"));
+        assert_eq!((all, is_whole), (vec![DISTRUSTED], false), "{line}");
+    }
+    let (all, is_whole) = told("x", format!("{HEADER}x-distrusted: \"%02\"\n{block}"));
+    assert_eq!((all, is_whole), (vec![DISTRUSTED], false));
+    let aux =
+        text(&[&der()[..], b"\x30\x81\0"].concat()).replace("BEGIN ", "BEGIN TRUSTED ").replace("END ", "END TRUSTED ");
+    for name in ["x", "blocklist/x"] {
+        assert_eq!(told(name, &aux), (vec![DISTRUSTED], false), "{name}");
+    }
+    // p11-kit may take it for PEM.
+    let (all, is_whole) = told("blocklist/x", format!("{HEADER}foo-bar: x-509\nserial-number: \"\"\n{block}"));
+    assert!(!is_whole && all.iter().all(|one| *one == DISTRUSTED) && all.len() == 2);
+}
+
+#[test]
+fn only_the_directory_blacklist_is_the_old_blocklist() {
+    let der = der();
+    let key = quoted(store(&[("a.pem", pem(&der))]).certificate(0).unwrap().spki().unwrap());
+    let email = quoted(b"\x30\x13\x06\x03\x55\x1d\x25\x04\x0c\x30\x0a\x06\x08\x2b\x06\x01\x05\x05\x07\x03\x04");
+    let limit =
+        format!("{HEADER}class: x-certificate-extension\nvalue: {email}\npublic-key-info: {key}\n").into_bytes();
+    for name in ["blacklist", "anchors/blacklist"] {
+        let store = store(&[("anchors/a.pem", pem(&der)), (name, limit.clone())]);
+        assert_eq!(for_nss(&store, &der), Some(Verdict::Unknown), "{name}");
+    }
 }

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::io::Errno;
-
 use crate::cache::TrustCache;
 use crate::error::LoadError;
 use crate::source::p11_kit::{self, Tree, TreeState};
@@ -62,9 +60,9 @@ impl TrustLocation {
             attempt += 1;
             let is_last_attempt = attempt == ATTEMPTS;
             let tree = p11_kit::read(&self.path, system);
-            // What was distrusted still is, if this process is short of descriptors or memory now.
+            // What was distrusted still is, if it can't be read just now.
             if let (Some(fault), Some(seen)) = (&tree.fault, last.as_ref())
-                && is_shortage(fault)
+                && tree.is_passing
             {
                 return Arc::new(seen.store.with_fault(fault.clone()));
             }
@@ -74,7 +72,17 @@ impl TrustLocation {
             };
             let known = last.as_ref().filter(is_known).map(|seen| Arc::clone(&seen.store));
             let is_known = known.is_some();
-            let store = known.unwrap_or_else(|| Arc::new(self.index(&tree, (!is_last_attempt).then_some(cache))));
+            let store = match known {
+                Some(store) => store,
+                None => match self.index(&tree, (!is_last_attempt).then_some(cache)) {
+                    Ok(store) => Arc::new(store),
+                    // No memory. The next call tries again.
+                    Err(fault) => {
+                        let before = last.as_ref().map(|seen| seen.store.with_fault(fault.clone()));
+                        return Arc::new(before.unwrap_or_else(|| TrustStore::unread(fault)));
+                    }
+                },
+            };
             // A bundle was looked at twice: by us, and by the cache.
             let is_settled = is_known || p11_kit::is_unchanged(&tree.state);
             if is_settled || is_last_attempt {
@@ -86,22 +94,15 @@ impl TrustLocation {
         }
     }
 
-    fn index(&self, tree: &Tree, cache: Option<&TrustCache>) -> TrustStore {
+    fn index(&self, tree: &Tree, cache: Option<&TrustCache>) -> Result<TrustStore, LoadError> {
         // p11-kit reads more than every OpenSSL does, and passes over what it can't read; and OpenSSL reads what p11-kit can't.
         if let Some(cache) = cache.filter(|_| tree.may_be_a_bundle())
             && let Ok(anchors) = cache.load_cafile(&self.path)
             && anchors.anchors().all(|anchor| is_certificate(anchor.der()))
         {
-            return TrustStore::of_anchors(anchors);
+            return Ok(TrustStore::of_anchors(anchors));
         }
         let (said, fault) = tree.sayings();
-        let too_large = |what| TrustStore::unread(LoadError::Unsupported { path: self.path.clone(), what });
-        TrustStore::of_sayings(said, fault).unwrap_or_else(too_large)
+        TrustStore::of_sayings(said, fault).map_err(|what| LoadError::Unsupported { path: self.path.clone(), what })
     }
-}
-
-/// Whether it is not the place that is at fault, but this process.
-fn is_shortage(fault: &LoadError) -> bool {
-    let is = |errno: i32| [Errno::MFILE, Errno::NFILE, Errno::NOMEM].iter().any(|it| it.raw_os_error() == errno);
-    matches!(fault, LoadError::Io { errno, .. } if is(*errno))
 }

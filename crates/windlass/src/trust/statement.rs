@@ -111,11 +111,14 @@ impl<'a> Statement<'a> {
     pub fn key_use(&self, key_use: KeyUse) -> Option<Verdict> {
         let said = |explicit: &Explicit| explicit.key_uses.get(key_use as usize).copied().flatten();
         let own = match (self.explicit, &self.certificate) {
-            (Some(explicit), _) => granted(explicit, said(explicit)?),
-            (None, Some(certificate)) => lowered(certificate.key_use(key_use), self.stated.iter().map(|it| said(it))),
-            (None, None) => return None,
+            (Some(explicit), _) => said(explicit).map(|said| granted(explicit, said)),
+            (None, Some(certificate)) => {
+                Some(lowered(certificate.key_use(key_use), self.stated.iter().map(|it| said(it))))
+            }
+            (None, None) => None,
         };
-        Some(self.lowered_by_rivals(own, |rival| rival.key_use(key_use)))
+        let told = self.lowered_by_rivals(own.unwrap_or_default(), |rival| rival.key_use(key_use));
+        (own.is_some() || told == Verdict::Distrusted).then_some(told)
     }
 
     fn lowered_by_rivals(&self, own: Verdict, of: impl Fn(&Statement<'_>) -> Option<Verdict>) -> Verdict {

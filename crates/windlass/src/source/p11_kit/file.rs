@@ -2,6 +2,7 @@
 //! not in the one before, also when it only looked like it.
 
 use super::{Standing, object, pem, persist, text, trusted_certificate};
+use crate::der::{Reader, SEQUENCE};
 use crate::error::Unsupported;
 use crate::trust::{Description, Sayings, is_certificate};
 
@@ -15,7 +16,9 @@ pub(super) fn read(bytes: &[u8], standing: Standing, all: &mut Sayings) {
         }
         if let Some(objects) = objects {
             object::add_all(&objects, is_understood, standing, all);
-            return;
+            if is_understood {
+                return;
+            }
         }
     }
     if is_certificate(bytes) {
@@ -46,7 +49,16 @@ fn add_block(block: &pem::Block<'_>, standing: Standing, all: &mut Sayings) {
         },
         b"TRUSTED CERTIFICATE" => match trusted_certificate::read(content, all) {
             Some(description) => add(description, standing, all),
-            None if outer_length(content).is_some() => all.refuse(Unsupported::Distrust),
+            None if outer_length(content).is_some() => {
+                all.refuse(Unsupported::Distrust);
+                // What is said of it can't be read, and may be that it is trusted for nothing.
+                let mut reader = Reader::new(content);
+                let der = reader.element_of(SEQUENCE).ok().map(|(whole, _)| reader.bytes(whole));
+                if let Some(der) = der.filter(|der| is_certificate(der)) {
+                    let distrusted = Description { der: Some(der.into()), distrusted: true, ..Description::default() };
+                    add(distrusted, standing, all);
+                }
+            }
             None => {}
         },
         _ => {}

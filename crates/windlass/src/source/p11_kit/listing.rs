@@ -20,13 +20,13 @@ const PLACES: [(&str, Standing); 3] =
 /// p11-kit does not read it since 0.23.21.
 pub(super) const OLD_BLOCKLIST: &str = "blacklist";
 
-/// The files that there are, with no look at them yet; and what could not be looked at, the first of it.
-pub(super) fn list(place: &Path) -> (TreeState, Option<LoadError>) {
+/// The files that there are, with no look at them yet; and what could not be looked at.
+pub(super) fn list(place: &Path) -> (TreeState, Vec<LoadError>) {
     let mut state = TreeState { directories: Vec::new(), files: Vec::new() };
-    let mut fault = None;
+    let mut faults = Vec::new();
     let mut or_nothing = |found: Result<Found, LoadError>| {
         found.unwrap_or_else(|error| {
-            fault.get_or_insert(error);
+            faults.push(error);
             Found::Nothing
         })
     };
@@ -41,7 +41,7 @@ pub(super) fn list(place: &Path) -> (TreeState, Option<LoadError>) {
             let mut add = |directory: &Path, standing: Standing| {
                 files(directory)
                     .unwrap_or_else(|error| {
-                        fault.get_or_insert(error);
+                        faults.push(error);
                         Vec::new()
                     })
                     .into_iter()
@@ -70,7 +70,7 @@ pub(super) fn list(place: &Path) -> (TreeState, Option<LoadError>) {
         Found::Other => state.files.push((place.to_owned(), Standing::Anchor, None)),
         Found::Nothing => state.directories.push((place.to_owned(), None)),
     }
-    (state, fault)
+    (state, faults)
 }
 
 /// What is at a path.

@@ -78,7 +78,7 @@ fn add(kind: Kind, fields: &Fields, standing: Standing, all: &mut Sayings) -> Re
         return Err(Unsupported::Distrust);
     }
     match kind {
-        Kind::Certificate => certificate(fields, standing, all)?,
+        Kind::Certificate => certificate(fields, standing, all),
         Kind::Extension => all.extensions.push(extension(fields).ok_or(Unsupported::Distrust)?),
         Kind::NssTrust => all.explicit.push(statement(fields).ok_or(Unsupported::Distrust)?),
         // Nothing here serves these. Those that p11-kit makes itself follow from the rest, one that says more is lost.
@@ -133,15 +133,24 @@ fn said_by_trust() -> Vec<Field> {
     purposes.chain(KeyUse::ALL.map(names::of_key_use)).collect()
 }
 
-fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
-    let distrusted = truth(fields, names::X_DISTRUSTED)?.unwrap_or(false);
+fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) {
+    // What can't be read is refused, and all else of it kept: it may be distrusted.
+    let mut or = |field, otherwise: Option<bool>| {
+        truth(fields, field).unwrap_or_else(|what| {
+            all.refuse(what);
+            otherwise
+        })
+    };
+    let distrusted = or(names::X_DISTRUSTED, Some(true)).unwrap_or(false);
+    let trusted = or(names::TRUSTED, None).unwrap_or(false);
+    let is_mozilla_policy = or(names::NSS_MOZILLA_CA_POLICY, None);
     let takes_away = distrusted || standing == Standing::Blocked;
     let mut der = fields.get(names::VALUE).filter(|der| !der.is_empty());
     if der.is_some_and(|der| !is_certificate(der)) {
         // p11-kit knows it by what else is said of it, and what can't be read may be BER.
         if !takes_away {
             all.has_unread = true;
-            return Ok(());
+            return;
         }
         all.refuse(Unsupported::Distrust);
         der = None;
@@ -153,7 +162,7 @@ fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) -> Result
     }
     let category = fields.number(names::CERTIFICATE_CATEGORY);
     if category.is_none() && fields.get(names::CERTIFICATE_CATEGORY).is_some() {
-        return Err(Unsupported::Distrust);
+        all.refuse(Unsupported::Distrust);
     }
     let bytes = |field| fields.get(field).map(Box::from);
     let time = |field| {
@@ -171,14 +180,13 @@ fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) -> Result
         serial: bytes(names::SERIAL_NUMBER),
         spki: bytes(names::PUBLIC_KEY_INFO),
         category,
-        trusted: truth(fields, names::TRUSTED)?.unwrap_or(false),
+        trusted,
         distrusted,
-        is_mozilla_policy: truth(fields, names::NSS_MOZILLA_CA_POLICY)?,
+        is_mozilla_policy,
         server_distrust_after: time(names::NSS_SERVER_DISTRUST_AFTER),
         email_distrust_after: time(names::NSS_EMAIL_DISTRUST_AFTER),
     };
     file::add(description, standing, all);
-    Ok(())
 }
 
 /// None if it can't be read: p11-kit may read it, and it limits what certificates of the key are trusted for.

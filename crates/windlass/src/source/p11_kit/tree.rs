@@ -1,8 +1,10 @@
 //! The files of a place, found and read while they stood still.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::listing::{Found, OLD_BLOCKLIST, directory, identity_of, list, look, readable};
@@ -35,6 +37,9 @@ pub(crate) struct Tree {
     pub believed: bool,
     /// What could not be read though p11-kit may read it, or nobody knows what is there; the first of it.
     pub fault: Option<LoadError>,
+    /// Whether that, or anything after it, may be read another time: it is this process that is short of something, or a file
+    /// was being written.
+    pub is_passing: bool,
     /// The bytes of the files that could be read.
     contents: Vec<(PathBuf, Standing, Vec<u8>)>,
 }
@@ -58,12 +63,14 @@ impl Tree {
         }
     }
 
-    /// Of all bytes that were read.
+    /// Of all that was read: which files, what lying there means, and their bytes.
     pub fn checksum(&self) -> u128 {
         let mut hasher = Xxh3::new();
-        for (_, _, bytes) in &self.contents {
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
+        for (path, standing, bytes) in &self.contents {
+            for part in [path.as_os_str().as_bytes(), &[*standing as u8], bytes] {
+                hasher.update(&(part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
         }
         hasher.digest128()
     }
@@ -79,7 +86,7 @@ impl Tree {
             } else {
                 file::read(bytes, *standing, &mut all);
             }
-            if is_of_old_blocklist(path) {
+            if path.parent().is_some_and(|directory| Some(directory) == self.old_blocklist()) {
                 // Nobody else reads it, and an extension could allow what the certificate's own does not.
                 all.extensions.truncate(stapled);
             }
@@ -92,6 +99,12 @@ impl Tree {
             fault.get_or_insert(LoadError::Unsupported { path: self.path().to_owned(), what: Unsupported::Distrust });
         }
         (all, fault)
+    }
+
+    /// The directory `blacklist` of the place, if there is one. A file or a place of that name is like any other.
+    fn old_blocklist(&self) -> Option<&Path> {
+        let below = self.state.directories.iter().skip(1).filter(|(_, identity)| identity.is_some());
+        below.map(|(path, _)| path.as_path()).find(|path| path.ends_with(OLD_BLOCKLIST))
     }
 
     /// The place itself.
@@ -136,8 +149,14 @@ pub(crate) fn read(path: &Path, system: &dyn System) -> Tree {
 
 fn read_once(path: &Path, system: &dyn System) -> Tree {
     let now_ns = system.real_ns();
-    let (state, fault) = list(path);
-    let mut tree = Tree { state, believed: true, fault, contents: Vec::new() };
+    let (state, faults) = list(path);
+    let mut tree = Tree {
+        state,
+        believed: true,
+        is_passing: faults.iter().any(is_passing),
+        fault: faults.into_iter().next(),
+        contents: Vec::new(),
+    };
     for (path, identity) in &tree.state.directories {
         tree.believed &= identity.is_none_or(|identity| !identity.is_racy(now_ns));
         tree.believed &= keeps_timestamps(path, *identity, system);
@@ -151,6 +170,7 @@ fn read_once(path: &Path, system: &dyn System) -> Tree {
             }
             Ok(None) => {}
             Err(error) => {
+                tree.is_passing |= is_passing(&error);
                 tree.fault.get_or_insert(error);
             }
         }
@@ -187,12 +207,18 @@ struct File {
 
 /// Whether there are the same files in the same directories still.
 fn lists_the_same(place: &Path, state: &TreeState) -> bool {
-    let (now, fault) = list(place);
-    fault.is_none() && now.directories == state.directories && now.has_same_names(state)
+    let (now, faults) = list(place);
+    faults.is_empty() && now.directories == state.directories && now.has_same_names(state)
 }
 
-fn is_of_old_blocklist(path: &Path) -> bool {
-    [Some(path), path.parent()].into_iter().flatten().any(|path| path.ends_with(OLD_BLOCKLIST))
+/// Whether it is not the place that is at fault, but this process or the moment.
+fn is_passing(fault: &LoadError) -> bool {
+    let is_short = |errno: i32| [Errno::MFILE, Errno::NFILE, Errno::NOMEM].iter().any(|it| it.raw_os_error() == errno);
+    match fault {
+        LoadError::Io { errno, .. } => is_short(*errno),
+        LoadError::Unsupported { what: Unsupported::OutOfMemory, .. } | LoadError::ChangedWhileReading { .. } => true,
+        _ => false,
+    }
 }
 
 /// Whether a file has a NUL at its very beginning.

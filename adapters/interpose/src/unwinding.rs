@@ -1,0 +1,31 @@
+//! Unwinding through our frames: a cancelled thread, an exception of a program's callback.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Makes our copy of the compiler's unwinder ready. Cancelling a thread unwinds with the copy in libgcc_s.so, which calls Rust's
+/// personality here; that sets registers by a table that our copy fills when it begins to unwind by itself, and aborts the
+/// process if it never has. Costs something once.
+pub fn prepare() {
+    static PREPARED: AtomicBool = AtomicBool::new(false);
+    if PREPARED.load(Ordering::Relaxed) {
+        return;
+    }
+    unsafe extern "C" fn stop(_context: *mut c_void, _data: *mut c_void) -> c_int {
+        URC_NORMAL_STOP
+    }
+    // SAFETY: the callback ends the walk in this very frame.
+    unsafe { _Unwind_Backtrace(stop, ptr::null_mut()) };
+    PREPARED.store(true, Ordering::Relaxed);
+}
+
+const URC_NORMAL_STOP: c_int = 4;
+
+// The unwinder is linked in: to load libgcc_s.so.1 would cost every process more than all else that a preloaded library does.
+#[cfg_attr(target_env = "gnu", link(name = "gcc_eh", kind = "static", modifiers = "-bundle"))]
+unsafe extern "C" {
+    // Itanium C++ ABI, "Exception Handling".
+    fn _Unwind_Backtrace(callback: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int, data: *mut c_void)
+    -> c_int;
+}
