@@ -15,6 +15,7 @@ import traceback
 import library_counts
 import library_differential
 import library_guest
+import library_strange
 from library_world import World
 
 
@@ -29,7 +30,7 @@ def main():
     wanted = options.only.split(",")
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="windlass-trace-") as folder, World(pathlib.Path(folder), options.library.resolve()) as world:
-        cases = [*library_counts.cases(world), *library_guest.cases(world)]
+        cases = [*library_counts.cases(world), *library_guest.cases(world), *library_strange.cases(world)]
         for name, case in cases:
             if not any(word in name for word in wanted):
                 continue

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// ns of a clock; 0 if it can't be read, which no kernel since 2.6.12 does with these clocks.
 fn read(clock: libc::clockid_t) -> u64 {
@@ -17,9 +18,17 @@ pub fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// `CLOCK_PROCESS_CPUTIME_ID`.
-pub fn process_cpu() -> u64 {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+/// What all threads have spent here, those of the ancestors that this process was forked from among them.
+static SPENT_BY_ALL: AtomicU64 = AtomicU64::new(0);
+
+/// CPU time that this library has used, of this process and its memory's earlier owners.
+pub fn own_cpu() -> u64 {
+    SPENT_BY_ALL.load(Ordering::Relaxed)
+}
+
+/// `CLOCK_PROCESS_CPUTIME_ID`, without what this library has used since `own_cpu` was `before`.
+pub fn process_cpu(before: u64) -> u64 {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID).saturating_sub(own_cpu().saturating_sub(before))
 }
 
 /// `CLOCK_MONOTONIC` and `CLOCK_THREAD_CPUTIME_ID`.
@@ -62,10 +71,9 @@ impl Overhead {
 
     fn end_at(&self, end: Moment) {
         let spent = SPENT.get();
-        SPENT.set(Moment {
-            wall: spent.wall + end.wall.saturating_sub(self.0.wall),
-            cpu: spent.cpu + end.cpu.saturating_sub(self.0.cpu),
-        });
+        let cpu = end.cpu.saturating_sub(self.0.cpu);
+        SPENT.set(Moment { wall: spent.wall + end.wall.saturating_sub(self.0.wall), cpu: spent.cpu + cpu });
+        SPENT_BY_ALL.fetch_add(cpu, Ordering::Relaxed);
     }
 }
 
@@ -128,5 +136,6 @@ mod tests {
         let whole = now() - outer.began.wall;
         assert!(spent.wall - outer.spent.wall >= 2_000_000);
         assert!(took.wall <= whole - 2_000_000);
+        assert!(own_cpu() > 0 && process_cpu(0) < read(libc::CLOCK_PROCESS_CPUTIME_ID));
     }
 }

@@ -1,12 +1,17 @@
-//! Certificates that a program adds to a store one by one: one event for all of them.
+//! Certificates that a program adds to a store one by one: few events for all of them.
+
+use std::mem;
+use std::ptr;
+use std::sync::Arc;
 
 use windlass_interpose::hook;
 use windlass_interpose::ptr_table::PtrTable;
 
 use crate::clock::{Overhead, Stopwatch, Took};
 use crate::json::Line;
-use crate::span::Subject;
-use crate::{clock, process, script, sink, stack, stores};
+use crate::process::{self, Process};
+use crate::span::{self, Source, Subject};
+use crate::{clock, script, sink, stack, stores};
 
 static GATHERED: PtrTable<Pending> = PtrTable::new();
 
@@ -14,16 +19,24 @@ static GATHERED: PtrTable<Pending> = PtrTable::new();
 struct Pending(*mut Additions);
 
 struct Additions {
-    store: usize,
-    /// A forked child leaves to its parent what the parent has gathered.
-    process: u32,
-    thread: i64,
-    t: u64,
+    head: Arc<Head>,
+    /// All calls, and those that no event has told of yet.
+    all: i64,
+    calls: i64,
     wall: u64,
     cpu: u64,
-    calls: i64,
     result: i64,
     held: Option<i64>,
+}
+
+/// What all events of one store's additions have in common.
+struct Head {
+    store: usize,
+    /// A forked child leaves to its parent what the parent has gathered.
+    process: &'static Process,
+    kind: &'static str,
+    thread: i64,
+    t: u64,
     library: String,
     stack: String,
     script: String,
@@ -36,53 +49,118 @@ pub struct Addition {
 }
 
 impl Addition {
-    /// Before the original.
-    pub fn begin<S: Subject>(store: usize, subject: impl FnOnce() -> Option<S>) -> Addition {
+    /// Before the original. `kind`: where the certificate comes from.
+    pub fn begin<S: Subject>(store: usize, kind: &'static str, subject: impl FnOnce() -> Option<S>) -> Addition {
         let overhead = Overhead::begin();
         let known = hook::shielded(|| {
-            let id = process::current().id;
+            let process = process::current();
             // SAFETY: entries are freed after they were removed, which waits for the end of `with`.
-            let of = GATHERED.with(store, |Pending(additions)| unsafe { (*additions).process });
-            if of == Some(id) {
+            let of = GATHERED.with(store, |Pending(additions)| unsafe {
+                let Additions { head, .. } = &*additions;
+                (ptr::eq(head.process, process), head.kind)
+            });
+            if of == Some((true, kind)) {
                 return Some(());
             }
             let subject = subject()?;
-            let additions = Additions {
+            let held = subject.held();
+            flush(store, || held);
+            let script = script::frames();
+            let head = Head {
                 store,
-                process: id,
+                process,
+                kind,
                 thread: process::thread(),
                 t: clock::now(),
-                wall: 0,
-                cpu: 0,
-                calls: 0,
-                result: 0,
-                held: subject.held(),
                 library: subject.library().to_owned(),
-                stack: stack::native(),
-                script: script::frames(),
+                stack: stack::native(script.interpreter),
+                script: script.list,
             };
-            // What was there is the parent's, and shared with it only by its address. It stays allocated.
+            let additions = Additions { head: Arc::new(head), all: 0, calls: 0, wall: 0, cpu: 0, result: 0, held };
             GATHERED.insert(store, Pending(Box::into_raw(Box::new(additions))));
             Some(())
         });
         Addition { watch: known.map(|()| Stopwatch::start(overhead)), store }
     }
 
-    /// After it.
-    pub fn end(self, result: i64) {
+    /// After it. `held`: what the store holds now.
+    pub fn end(self, result: i64, held: impl FnOnce() -> Option<i64>) {
         let Some(watch) = self.watch else { return };
         let (Took { wall, cpu, .. }, overhead) = watch.stop();
         hook::shielded(|| {
-            GATHERED.with(self.store, |Pending(additions)| {
+            let all = GATHERED.with(self.store, |Pending(additions)| {
                 // SAFETY: as in `begin`; the table's lock is held, so no other thread changes it.
                 let additions = unsafe { &mut *additions };
                 additions.wall += wall;
                 additions.cpu += cpu;
                 additions.calls += 1;
+                additions.all += 1;
                 additions.result = result;
-            })
+                additions.all
+            })?;
+            if TOLD_AT.contains(&all) {
+                let held = held();
+                // SAFETY: as above.
+                let due = GATHERED.with(self.store, |Pending(additions)| unsafe { (*additions).take(held) });
+                if let Some((due, head)) = due {
+                    due.write(&head);
+                }
+            }
+            Some(())
         });
         drop(overhead);
+    }
+}
+
+/// The process may end without a word: what was added until then is told of at the first addition, and again after so many.
+const TOLD_AT: [i64; 5] = [1, 16, 256, 4096, 65536];
+
+/// What one event tells of.
+struct Due {
+    is_first: bool,
+    calls: i64,
+    wall: u64,
+    cpu: u64,
+    result: i64,
+    certificates: Option<i64>,
+}
+
+impl Additions {
+    /// What is to be told of now. `held`: what the store holds now, if it may be asked.
+    fn take(&mut self, held: Option<i64>) -> (Due, Arc<Head>) {
+        let due = Due {
+            is_first: self.calls == self.all,
+            calls: mem::take(&mut self.calls),
+            wall: mem::take(&mut self.wall),
+            cpu: mem::take(&mut self.cpu),
+            result: self.result,
+            certificates: self.held.zip(held).map(|(before, now)| now - before),
+        };
+        self.held = held;
+        (due, self.head.clone())
+    }
+}
+
+impl Due {
+    fn write(&self, head: &Head) {
+        if self.calls == 0 || !ptr::eq(head.process, process::current()) {
+            return;
+        }
+        let mut line = Line::of("load", head.process);
+        line.number("tid", head.thread);
+        line.number("t", head.t).number("wall", self.wall).number("cpu", self.cpu);
+        line.number("process_cpu", head.process.cpu());
+        line.text("entry", b"X509_STORE_add_cert").number("depth", 0).number("calls", self.calls);
+        if !self.is_first {
+            line.raw("more", "true");
+        }
+        let source = Source { kind: head.kind, path: None };
+        line.path("library", head.library.as_bytes()).raw("sources", &span::listed(&[source]));
+        line.number("result", self.result).known("certificates", self.certificates);
+        line.number("parsed", self.calls).raw("memory", "null").address("store", Some(head.store));
+        line.raw("stack", &head.stack).raw("script", &head.script);
+        stores::loaded(head.store);
+        sink::append(head.process, &line.finish());
     }
 }
 
@@ -90,29 +168,18 @@ impl Addition {
 pub fn flush(store: usize, held: impl FnOnce() -> Option<i64>) {
     let Some(Pending(additions)) = GATHERED.remove(store) else { return };
     // SAFETY: made by Box::into_raw in `begin`, and no longer in the table.
-    let additions = unsafe { Box::from_raw(additions) };
-    if additions.process != process::current().id || additions.calls == 0 {
-        return;
+    let mut additions = unsafe { Box::from_raw(additions) };
+    if additions.calls > 0 {
+        let (due, head) = additions.take(held());
+        due.write(&head);
     }
-    let mut line = Line::new("load");
-    line.number("pid", additions.process).number("tid", additions.thread);
-    line.number("t", additions.t).number("wall", additions.wall).number("cpu", additions.cpu);
-    line.number("process_cpu", clock::process_cpu());
-    line.text("entry", b"X509_STORE_add_cert").number("depth", 0).number("calls", additions.calls);
-    line.path("library", additions.library.as_bytes()).raw("sources", "[{\"kind\":\"memory\",\"path\":null}]");
-    line.number("result", additions.result);
-    line.known("certificates", additions.held.zip(held()).map(|(before, now)| now - before));
-    line.number("parsed", additions.calls).raw("memory", "null").address("store", Some(store));
-    line.raw("stack", &additions.stack).raw("script", &additions.script);
-    stores::loaded(store);
-    sink::append(&line.finish());
 }
 
 /// Writes all that was gathered. The stores may be gone, so they are not asked.
 pub fn flush_all() {
     let mut stores = Vec::new();
     // SAFETY: as in `Addition::begin`.
-    GATHERED.for_each(|Pending(additions)| stores.push(unsafe { (*additions).store }));
+    GATHERED.for_each(|Pending(additions)| stores.push(unsafe { &*additions }.head.store));
     for store in stores {
         flush(store, || None);
     }

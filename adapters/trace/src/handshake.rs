@@ -68,10 +68,11 @@ impl Step {
                 SESSIONS.insert(self.session, progress);
             }
             if succeeded {
-                let mut line = Line::new("connection");
-                line.number("pid", process::current().id).number("tid", process::thread());
+                let process = process::current();
+                let mut line = Line::of("connection", process);
+                line.number("tid", process::thread());
                 line.number("t", progress.t).number("wall", progress.wall).number("cpu", progress.cpu);
-                sink::append(&line.finish());
+                sink::append(process, &line.finish());
             }
             Some(())
         });

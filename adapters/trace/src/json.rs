@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::process::Process;
+
 /// Longest path that is written, in bytes.
 pub const LONGEST_PATH: usize = 4096;
 /// Longest other string.
@@ -12,11 +14,21 @@ pub struct Line(String);
 
 impl Line {
     /// Begins an event of this kind.
-    pub fn new(kind: &str) -> Line {
+    fn new(kind: &str) -> Line {
         let mut line = Line(String::with_capacity(256));
         line.0.push_str("{\"e\":\"");
         line.0.push_str(kind);
         line.0.push('"');
+        line
+    }
+
+    /// Begins an event of a process.
+    pub fn of(kind: &str, process: &Process) -> Line {
+        let mut line = Line::new(kind);
+        line.number("pid", process.id);
+        if let Some(namespace) = process.namespace {
+            line.number("ns", namespace);
+        }
         line
     }
 
@@ -83,7 +95,15 @@ impl Line {
 /// Appends a string literal: at most `longest` bytes, U+FFFD for what is not UTF-8.
 pub fn string(out: &mut String, value: &[u8], longest: usize) {
     out.push('"');
-    for character in String::from_utf8_lossy(&value[..value.len().min(longest)]).chars() {
+    let value = &value[..value.len().min(longest)];
+    let is_plain = value.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
+    if let (true, Ok(plain)) = (is_plain, std::str::from_utf8(value)) {
+        // Most paths and names.
+        out.push_str(plain);
+        out.push('"');
+        return;
+    }
+    for character in String::from_utf8_lossy(value).chars() {
         match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),

@@ -6,34 +6,47 @@
 //! | module | concern |
 //! | --- | --- |
 //! | `settings`, `sink`, `json` | whether anything is recorded, and how a line gets into the file |
-//! | `process`, `modules` | what is said once for each process and each loaded object |
+//! | `process`, `modules`, `segments` | what is said once for each process and each loaded object |
 //! | `clock`, `memory` | what is measured |
 //! | `span` | one load, and the loads inside it |
 //! | `gathered`, `stores` | certificates that a program adds by itself, and when a store ends |
 //! | `handshake`, `verification` | connections and verifications |
 //! | `stack`, `script` | who called |
-//! | `registry` | which copy of a foreign library a caller means |
+//! | `registry`, `interposers`, `loaded` | which copy of a foreign library a caller means, what stands before it; both without the linker's lock |
 //! | `openssl`, `gnutls` | the hooks; each `mod.rs` has the list |
-
-// The unwinder is linked in, as in the preload library: a program gets no further library loaded.
-#[cfg(target_env = "gnu")]
-#[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
-unsafe extern "C" {}
 
 #[macro_use]
 extern crate windlass_interpose;
+
+/// [`hook!`], and the names of what is hooked.
+macro_rules! hooks {
+    ($($count:tt $name:ident => $handler:path;)*) => {
+        hook! { $($count $name => $handler;)* }
+
+        /// The names of the hooked functions.
+        pub const HOOKED: &[windlass_interpose::definitions::Name<'static>] = &[$(
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => windlass_interpose::definitions::Name::new(name),
+                Err(_) => panic!("a function name holds no NUL"),
+            }
+        ),*];
+    };
+}
 
 mod clock;
 mod gathered;
 mod gnutls;
 mod handshake;
+mod interposers;
 mod json;
+mod loaded;
 mod memory;
 mod modules;
 mod openssl;
 mod process;
 mod registry;
 mod script;
+mod segments;
 mod settings;
 mod sink;
 mod span;

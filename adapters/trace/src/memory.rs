@@ -6,11 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use windlass_interpose::image::Image;
 use windlass_interpose::object::Object;
 
+use crate::clock;
+
 /// `struct mallinfo2` of <malloc.h>, glibc 2.33.
 #[repr(C)]
 struct Info {
     arena: usize,
-    ordinary_blocks: usize,
+    /// `ordblks`: free blocks.
+    free_blocks: usize,
     fast_blocks: usize,
     mapped_blocks: usize,
     /// `hblkhd`: bytes in blocks of their own mapping.
@@ -25,28 +28,36 @@ struct Info {
 
 type Mallinfo2 = unsafe extern "C" fn() -> Info;
 
-/// Bytes in use, by `mallinfo2`; `None` with another allocator, which that function knows nothing of, and before glibc 2.33.
+/// `mallinfo2`, or 0.
+static FUNCTION: AtomicUsize = AtomicUsize::new(0);
+
+/// The function visits each free block, and all who allocate wait meanwhile: it is not called again after it took this long (ns).
+const LONGEST: u64 = 500_000;
+/// With fewer, it was the scheduler that took the time.
+const FEW_BLOCKS: usize = 10_000;
+
+/// Bytes in use, by `mallinfo2`; `None` with another allocator, which that function knows nothing of, before glibc 2.33, and in a heap of so
+/// many free blocks that asking takes too long.
 pub fn in_use() -> Option<i64> {
-    const UNKNOWN: usize = 0;
-    const ABSENT: usize = 1;
-    static FUNCTION: AtomicUsize = AtomicUsize::new(UNKNOWN);
-    let address = match FUNCTION.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            let found = find().unwrap_or(ABSENT);
-            FUNCTION.store(found, Ordering::Relaxed);
-            found
-        }
-        known => known,
-    };
-    if address == ABSENT {
+    let address = FUNCTION.load(Ordering::Relaxed);
+    if address == 0 {
         return None;
     }
+    let begun = clock::now();
     // SAFETY: glibc documents this signature for the symbol of this name.
     let info = unsafe { std::mem::transmute::<usize, Mallinfo2>(address)() };
+    if clock::now().saturating_sub(begun) > LONGEST && info.free_blocks > FEW_BLOCKS {
+        FUNCTION.store(0, Ordering::Relaxed);
+    }
     i64::try_from(info.used.checked_add(info.mapped)?).ok()
 }
 
-fn find() -> Option<usize> {
+/// Looks for the function. Once, at the start: it needs the dynamic linker's lock.
+pub fn find() {
+    FUNCTION.store(search().unwrap_or(0), Ordering::Relaxed);
+}
+
+fn search() -> Option<usize> {
     let symbol = |scope, name: &CStr| {
         // SAFETY: a search in a global scope by a NUL-terminated name.
         let found = unsafe { libc::dlsym(scope, name.as_ptr()) } as usize;

@@ -1,6 +1,6 @@
 //! The loaded objects that stacks refer to, each described once.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::CStr;
 use std::os::unix::ffi::OsStrExt;
 
 use windlass_interpose::append_list::AppendList;
@@ -8,6 +8,8 @@ use windlass_interpose::fork_lock::ForkLock;
 use windlass_interpose::object::{LinkMap, Object};
 
 use crate::json::Line;
+use crate::process::Process;
+use crate::segments::Segments;
 use crate::sink;
 
 /// The objects that were met in one process.
@@ -31,26 +33,28 @@ impl Modules {
 
     /// The number of the module that holds an address, and the address in that module's file. A module that is new is described
     /// in an event of its own before this returns.
-    pub fn locate(&self, process: u32, address: usize) -> Option<(usize, usize)> {
+    pub fn locate(&self, process: &Process, address: usize) -> Option<(usize, usize)> {
         let object = Object::of(address)?;
         let module = Module::of(&object);
-        let number = self.number(&module).unwrap_or_else(|| {
-            // Described before anything is locked: `dl_iterate_phdr` waits for the dynamic linker's lock.
-            let (path, build_id) = (path_of(&object), build_id(address));
+        let number = self.number(&module).or_else(|| {
+            let (path, build_id) = (path_of(&object), build_id(&object));
             let _guard = self.meeting.lock();
-            self.number(&module).unwrap_or_else(|| {
+            self.number(&module).or_else(|| {
                 let number = self.known.len();
-                let mut line = Line::new("module");
-                line.number("pid", process).number("id", number as i64).path("path", &path);
+                let mut line = Line::of("module", process);
+                line.number("id", number as i64).path("path", &path);
                 match build_id {
                     Some(id) => line.text("build_id", id.as_bytes()),
                     None => line.raw("build_id", "null"),
                 };
-                sink::append(&line.finish());
+                // A module that nobody was told of can't be referred to.
+                if !sink::put(&line.finish()) {
+                    return None;
+                }
                 self.known.push(Module { ..module });
-                number
+                Some(number)
             })
-        });
+        })?;
         Some((number, address.wrapping_sub(module.base)))
     }
 
@@ -79,46 +83,11 @@ fn path_of(object: &Object) -> Vec<u8> {
     std::fs::read_link("/proc/self/exe").map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default()
 }
 
-struct Search {
-    address: usize,
-    found: Option<String>,
-}
-
-/// The GNU build id of the object that holds an address, in hexadecimal.
-fn build_id(address: usize) -> Option<String> {
-    let mut search = Search { address, found: None };
-    // SAFETY: the callback keeps nothing and gets `search` back, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
-    search.found
-}
-
-unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-    // SAFETY: dl_iterate_phdr passes a valid record, and our own `Search`.
-    let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-    if info.dlpi_phdr.is_null() {
-        return 0;
-    }
-    // SAFETY: the program headers of a loaded object.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    let base = info.dlpi_addr as usize;
-    let within = |header: &libc::Elf64_Phdr, address: usize, size: usize| {
-        let start = base.wrapping_add(header.p_vaddr as usize);
-        header.p_type == libc::PT_LOAD
-            && address >= start
-            && (address - start).checked_add(size).is_some_and(|end| end <= header.p_memsz as usize)
-    };
-    if !headers.iter().any(|header| within(header, search.address, 1)) {
-        return 0;
-    }
-    search.found = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|header| {
-        let (at, size) = (base.wrapping_add(header.p_vaddr as usize), header.p_memsz as usize);
-        if !headers.iter().any(|loaded| within(loaded, at, size)) {
-            return None;
-        }
-        // SAFETY: inside a segment of the loaded object, as was just checked.
-        gnu_build_id(unsafe { std::slice::from_raw_parts(at as *const u8, size) })
-    });
-    1
+/// The GNU build id of an object, in hexadecimal.
+fn build_id(object: &Object) -> Option<String> {
+    // SAFETY: code of the object is on this thread's stack, so it stays loaded.
+    let segments = unsafe { Segments::of(object)? };
+    segments.of_kind(libc::PT_NOTE).find_map(|note| gnu_build_id(segments.content(note)?))
 }
 
 /// From the content of a note segment (System V gABI, "Note Section"): words of 4 bytes, name and descriptor padded to 4.

@@ -3,16 +3,17 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use windlass_interpose::fork_lock::ForkLock;
-use windlass_interpose::hook;
+use windlass_interpose::{address_space, hook};
 
+use crate::clock::Overhead;
 use crate::json::{self, Line};
 use crate::modules::Modules;
-use crate::{clock, gathered, settings, sink};
+use crate::{clock, gathered, interposers, memory, settings, sink};
 
 const MOST_ARGUMENTS: usize = 64;
 const LONGEST_COMMAND: u64 = 64 * 1024;
@@ -21,55 +22,87 @@ const LONGEST_COMMAND: u64 = 64 * 1024;
 pub struct Process {
     /// Process id.
     pub id: u32,
+    /// Inode of its namespace of process ids, in which alone `id` is unique.
+    pub namespace: Option<u64>,
     /// The objects that stacks have referred to.
     pub modules: Modules,
+    /// Its number, which no ancestor has; not so with ids, in a namespace of its own.
+    space: u32,
+    /// CPU time that this library had used before.
+    own_cpu: u64,
+    /// Its event has been written.
+    introduced: AtomicBool,
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 
-/// This process; its `process` event has been written.
+impl Process {
+    /// CPU time of the program's own.
+    pub fn cpu(&self) -> u64 {
+        clock::process_cpu(self.own_cpu)
+    }
+}
+
+/// This process; its `process` event has been written, if the file could be.
 pub fn current() -> &'static Process {
     static BEGINNING: ForkLock = ForkLock::new();
-    let id = std::process::id();
-    if let Some(process) = known(id) {
+    let space = address_space::id();
+    if let Some(process) = known(space).filter(|process| process.introduced.load(Ordering::Acquire)) {
         return process;
     }
     let _guard = BEGINNING.lock();
-    if let Some(process) = known(id) {
-        return process;
+    let process = known(space).unwrap_or_else(|| {
+        sink::forget_lost();
+        let fresh: &'static Process = Box::leak(Box::new(Process {
+            id: std::process::id(),
+            namespace: namespace(),
+            modules: Modules::new(),
+            space,
+            own_cpu: clock::own_cpu(),
+            introduced: AtomicBool::new(false),
+        }));
+        CURRENT.store(ptr::from_ref(fresh).cast_mut(), Ordering::Release);
+        fresh
+    });
+    if !process.introduced.load(Ordering::Acquire) && introduce(process) {
+        process.introduced.store(true, Ordering::Release);
     }
-    let fresh: &'static Process = Box::leak(Box::new(Process { id, modules: Modules::new() }));
-    introduce(id);
-    CURRENT.store(ptr::from_ref(fresh).cast_mut(), Ordering::Release);
-    fresh
+    process
 }
 
-fn known(id: u32) -> Option<&'static Process> {
+fn known(space: u32) -> Option<&'static Process> {
     // SAFETY: only pointers from Box::leak are stored.
-    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }.filter(|process| process.id == id)
+    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }.filter(|process| process.space == space)
 }
 
 /// The library has been loaded.
 pub extern "C" fn begin() {
+    windlass_interpose::unwinding::prepare();
     if settings::enabled() {
+        let overhead = Overhead::begin();
         hook::shielded(|| {
+            // What needs the dynamic linker's lock, now that nobody else does.
+            memory::find();
+            interposers::look();
             current();
             Some(())
         });
+        drop(overhead);
     }
 }
 
 /// The process ends by `exit`.
 pub extern "C" fn end() {
-    let id = std::process::id();
     // A forked child that did nothing that is recorded says nothing of its end either.
-    if settings::enabled() && known(id).is_some() {
+    if settings::enabled()
+        && let Some(process) = known(address_space::id())
+    {
         hook::shielded(|| {
             gathered::flush_all();
-            let mut line = Line::new("exit");
-            line.number("pid", id).number("t", clock::now()).number("cpu", clock::process_cpu());
+            let mut line = Line::of("exit", process);
+            line.number("t", clock::now()).number("cpu", process.cpu());
             line.known("max_rss", max_rss());
-            sink::append(&line.finish());
+            sink::append(process, &line.finish());
             Some(())
         });
     }
@@ -81,15 +114,20 @@ pub fn thread() -> i64 {
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
-fn introduce(id: u32) {
-    let mut line = Line::new("process");
-    line.number("pid", id).number("ppid", std::os::unix::process::parent_id()).number("t", clock::now());
+fn introduce(process: &Process) -> bool {
+    let mut line = Line::of("process", process);
+    line.number("ppid", std::os::unix::process::parent_id()).number("t", clock::now());
     match std::fs::read_link("/proc/self/exe") {
         Ok(exe) => line.path("exe", exe.as_os_str().as_bytes()),
         Err(_) => line.raw("exe", "null"),
     };
     line.raw("args", &arguments());
-    sink::append(&line.finish());
+    sink::put(&line.finish())
+}
+
+/// The working directory.
+pub fn directory() -> Option<Vec<u8>> {
+    std::env::current_dir().ok().map(|path| path.into_os_string().into_vec())
 }
 
 fn arguments() -> String {
@@ -109,6 +147,14 @@ fn arguments() -> String {
     }
     list.push(']');
     list
+}
+
+fn namespace() -> Option<u64> {
+    // SAFETY: stat is plain data that stat fills.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: NUL-terminated path, and room for the answer.
+    let found = unsafe { libc::stat(c"/proc/self/ns/pid".as_ptr(), &mut status) };
+    (found == 0).then_some(status.st_ino)
 }
 
 fn max_rss() -> Option<i64> {

@@ -9,12 +9,20 @@ const ON: u8 = 1;
 const OFF: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-static FILE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+static FILE: AtomicPtr<File> = AtomicPtr::new(ptr::null_mut());
+
+/// Where to write.
+pub struct File {
+    /// Its path.
+    pub path: CString,
+    /// Device and inode, if those were told: a file of the same name that somebody made when the first was gone is not the one.
+    pub identity: Option<(u64, u64)>,
+}
 
 /// The file to write to, if there is anything to write.
 ///
 /// Found out once: a program may change its environment later, and other threads may read that at the same time.
-pub fn file() -> Option<&'static CStr> {
+pub fn file() -> Option<&'static File> {
     match STATE.load(Ordering::Acquire) {
         OFF => None,
         ON => known(),
@@ -31,13 +39,13 @@ pub fn enabled() -> bool {
     file().is_some()
 }
 
-fn known() -> Option<&'static CStr> {
+fn known() -> Option<&'static File> {
     let file = FILE.load(Ordering::Acquire);
-    // SAFETY: only strings from CString::into_raw are stored, and none is ever freed.
-    (!file.is_null()).then(|| unsafe { CStr::from_ptr(file) })
+    // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
+    unsafe { file.as_ref() }
 }
 
-fn from_environment() -> Option<&'static CStr> {
+fn from_environment() -> Option<&'static File> {
     // Not under secure execution: the variable may be that of a less privileged user. (`secure_getenv` knows more cases than AT_SECURE.)
     // SAFETY: getauxval has no preconditions.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
@@ -55,12 +63,26 @@ fn from_environment() -> Option<&'static CStr> {
     }
     // A panic message would go to the program's standard error. This hook belongs to our own copy of std.
     std::panic::set_hook(Box::new(|_| {}));
-    let copy = CString::from(value).into_raw();
-    if FILE.compare_exchange(ptr::null_mut(), copy, Ordering::AcqRel, Ordering::Acquire).is_err() {
+    // SAFETY: as above.
+    let told = unsafe { secure_getenv(c"WINDLASS_TRACE_FILE".as_ptr()) };
+    let identity = if told.is_null() {
+        None
+    } else {
+        // SAFETY: as above.
+        Some(identity(unsafe { CStr::from_ptr(told) }.to_str().ok()?)?)
+    };
+    let file = Box::into_raw(Box::new(File { path: CString::from(value), identity }));
+    if FILE.compare_exchange(ptr::null_mut(), file, Ordering::AcqRel, Ordering::Acquire).is_err() {
         // SAFETY: made above and not published.
-        drop(unsafe { CString::from_raw(copy) });
+        drop(unsafe { Box::from_raw(file) });
     }
     known()
+}
+
+/// "DEVICE:INODE".
+fn identity(text: &str) -> Option<(u64, u64)> {
+    let (device, inode) = text.split_once(':')?;
+    Some((device.parse().ok()?, inode.parse().ok()?))
 }
 
 unsafe extern "C" {

@@ -3,64 +3,98 @@
 use std::ffi::{CStr, c_int};
 use std::mem;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::settings;
+use crate::json::Line;
+use crate::process::Process;
+use crate::settings::{self, File};
 
-/// Appends whole lines. What goes wrong is nobody's to know.
-pub fn append(lines: &str) {
-    if let Some(file) = settings::file()
-        && let Some(descriptor) = open(file)
-    {
-        write(descriptor, lines);
-        // SAFETY: opened above.
-        unsafe { libc::close(descriptor) };
+/// Lines that could not be written, and that nobody was told of yet.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// Appends whole lines. Those that can't be written are counted, and the number goes before the next ones.
+pub fn append(process: &Process, lines: &str) -> bool {
+    let lost = LOST.swap(0, Ordering::Relaxed);
+    let written = if lost == 0 {
+        put(lines)
+    } else {
+        let mut line = Line::of("lost", process);
+        line.number("events", lost);
+        put(&(line.finish() + lines))
+    };
+    if !written {
+        LOST.fetch_add(lost + lines.matches('\n').count() as u64, Ordering::Relaxed);
     }
+    written
 }
 
-fn open(file: &CStr) -> Option<c_int> {
+/// The number is that of another process: a forked child begins anew.
+pub fn forget_lost() {
+    LOST.store(0, Ordering::Relaxed);
+}
+
+/// Appends whole lines, which the reader can do without.
+pub fn put(lines: &str) -> bool {
+    let Some(file) = settings::file() else { return false };
+    let Some(descriptor) = open(&file.path).and_then(above_streams) else { return false };
+    let written = write(file, descriptor, lines);
+    // SAFETY: opened above.
+    unsafe { libc::close(descriptor) };
+    written
+}
+
+fn open(path: &CStr) -> Option<c_int> {
     let flags =
         libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     // SAFETY: NUL-terminated path. O_NONBLOCK: never waits for the reader of a FIFO.
-    let descriptor = unsafe { libc::open(file.as_ptr(), flags) };
-    match descriptor {
-        ..0 => None,
-        // The program has closed its standard streams; another thread of it may be writing to them.
-        0..3 => {
-            // SAFETY: makes a second descriptor and closes the one from above.
-            let other = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) };
-            // SAFETY: as above.
-            unsafe { libc::close(descriptor) };
-            (other >= 0).then_some(other)
-        }
-        _ => Some(descriptor),
-    }
+    let descriptor = unsafe { libc::open(path.as_ptr(), flags) };
+    (descriptor >= 0).then_some(descriptor)
 }
 
-fn write(descriptor: c_int, lines: &str) {
+/// A descriptor of ours under a number that is no standard stream's: the program may have closed those, and another thread of
+/// it may be writing to them.
+pub fn above_streams(descriptor: c_int) -> Option<c_int> {
+    if descriptor >= 3 {
+        return Some(descriptor);
+    }
+    // SAFETY: makes a second descriptor and closes the first one, which is ours.
+    let other = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) };
+    // SAFETY: as above.
+    unsafe { libc::close(descriptor) };
+    (other >= 0).then_some(other)
+}
+
+fn write(file: &File, descriptor: c_int, lines: &str) -> bool {
     // SAFETY: stat is plain data that fstat fills.
     let mut status: libc::stat = unsafe { mem::zeroed() };
     // SAFETY: a descriptor of ours, and room for the answer.
     let found = unsafe { libc::fstat(descriptor, &mut status) };
-    if found != 0 || status.st_mode & libc::S_IFMT != libc::S_IFREG {
-        return;
+    let is_it = file.identity.is_none_or(|identity| identity == (status.st_dev, status.st_ino));
+    if found != 0 || status.st_mode & libc::S_IFMT != libc::S_IFREG || !is_it {
+        return false;
     }
-    // Beyond RLIMIT_FSIZE a write raises SIGXFSZ, which would end the program.
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: room for the answer.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
-    let _held = (limit.rlim_cur != libc::RLIM_INFINITY).then(Held::new);
+    let _held = Held::if_limited();
     // SAFETY: the bytes of a string. A part that was written, or none, is all that can be had.
-    unsafe { libc::write(descriptor, lines.as_ptr().cast(), lines.len()) };
+    let written = unsafe { libc::write(descriptor, lines.as_ptr().cast(), lines.len()) };
+    usize::try_from(written) == Ok(lines.len())
 }
 
 /// Keeps SIGXFSZ from this thread, and takes back one that a write of ours has caused.
-struct Held {
+pub struct Held {
     previous: libc::sigset_t,
     ours: libc::sigset_t,
     was_pending: bool,
 }
 
 impl Held {
+    /// Beyond RLIMIT_FSIZE a write raises SIGXFSZ, which would end the program.
+    pub fn if_limited() -> Option<Held> {
+        let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: room for the answer.
+        unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
+        (limit.rlim_cur != libc::RLIM_INFINITY).then(Held::new)
+    }
+
     fn new() -> Held {
         // SAFETY: signal sets are plain data; all calls fill or read sets of this frame, and change this thread's mask only.
         unsafe {

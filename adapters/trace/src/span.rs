@@ -7,7 +7,7 @@ use windlass_interpose::hook;
 
 use crate::clock::{Overhead, Stopwatch, Took};
 use crate::json::{self, Line};
-use crate::{clock, gathered, memory, process, script, settings, sink, stack, stores};
+use crate::{gathered, memory, process, script, settings, sink, stack, stores};
 
 /// Room for the lines of nested loads, taken before the memory in use is looked at.
 const ROOM: usize = 4096;
@@ -22,6 +22,14 @@ pub struct Source {
     pub path: Option<Vec<u8>>,
 }
 
+impl Source {
+    /// It is a file that is named from the working directory.
+    fn is_relative(&self) -> bool {
+        let is_file = !matches!(self.kind, "uri" | "memory" | "system" | "default-store");
+        is_file && self.path.as_ref().is_some_and(|path| path.first() != Some(&b'/'))
+    }
+}
+
 /// What is loaded into.
 pub trait Subject {
     /// The library: name, version and path.
@@ -32,6 +40,10 @@ pub trait Subject {
     fn held(&self) -> Option<i64>;
     /// How many certificates came in: from what was held before and now, or from the result.
     fn certificates(&self, before: Option<i64>, result: i64) -> Option<i64>;
+    /// Whether it stands for a token from now on, for all that is known of these sources.
+    fn may_be_on_token(&self, _sources: &[Source]) -> bool {
+        false
+    }
     /// How many were parsed, given the number of additions seen.
     fn parsed(&self, seen: i64, result: i64) -> Option<i64>;
 }
@@ -55,6 +67,19 @@ struct Open {
     file: Option<Vec<u8>>,
     /// Lines of the loads inside, at the outermost one.
     nested: String,
+    /// The working directory, at the outermost one, once it was asked for.
+    directory: Option<Option<Vec<u8>>>,
+}
+
+impl Open {
+    fn outermost(&mut self) -> &mut Open {
+        let mut outermost = self;
+        // SAFETY: the loads around this one, all going on, none of them borrowed otherwise.
+        while let Some(outer) = unsafe { outermost.outer.as_mut() } {
+            outermost = outer;
+        }
+        outermost
+    }
 }
 
 thread_local! {
@@ -114,8 +139,18 @@ impl<S: Subject> Span<S> {
         }
         let held = self.subject.as_ref().and_then(S::held);
         let nested = String::with_capacity(if depth == 0 { ROOM } else { 0 });
-        let open =
-            Box::new(Open { outer, at, depth, watch: None, memory: None, held, additions: 0, file: None, nested });
+        let open = Box::new(Open {
+            outer,
+            at,
+            depth,
+            watch: None,
+            memory: None,
+            held,
+            additions: 0,
+            file: None,
+            nested,
+            directory: None,
+        });
         self.open = Box::into_raw(open);
         INNERMOST.set(self.open);
         if depth == 0 {
@@ -166,33 +201,44 @@ impl<S: Subject> Span<S> {
             }
         }
         let outermost = open.outer.is_null();
-        let process = process::current().id;
-        let mut line = Line::new("load");
-        line.number("pid", process).number("tid", process::thread());
+        let process = process::current();
+        let mut line = Line::of("load", process);
+        line.number("tid", process::thread());
         line.number("t", took.t).number("wall", took.wall).number("cpu", took.cpu);
-        line.number("process_cpu", clock::process_cpu());
+        line.number("process_cpu", process.cpu());
         line.text("entry", entry.as_bytes()).number("depth", open.depth).number("calls", 1);
         match subject {
             Some(subject) => line.path("library", subject.library().as_bytes()),
             None => line.raw("library", "null"),
         };
         line.raw("sources", &listed(&sources)).number("result", result);
+        if sources.iter().any(Source::is_relative) {
+            // Asked once for a load and those inside it.
+            let directory = &mut open.outermost().directory;
+            if let Some(directory) = directory.get_or_insert_with(process::directory) {
+                line.path("cwd", directory);
+            }
+        }
         line.known("certificates", subject.and_then(|subject| subject.certificates(open.held, result)));
         line.known("parsed", subject.and_then(|subject| subject.parsed(open.additions, result)));
         line.known("memory", memory.filter(|_| outermost));
         line.address("store", store);
         if outermost {
-            line.raw("stack", &stack::native()).raw("script", &script::frames());
+            let script = script::frames();
+            line.raw("stack", &stack::native(script.interpreter)).raw("script", &script.list);
         } else {
             line.raw("stack", "null").raw("script", "null");
         }
         let line = line.finish();
         if let Some(store) = store {
             stores::loaded(store);
+            if subject.is_some_and(|subject| subject.may_be_on_token(&sources)) {
+                stores::put_on_token(store);
+            }
         }
         if outermost {
             open.nested.push_str(&line);
-            sink::append(&open.nested);
+            sink::append(process, &open.nested);
             open.nested.clear();
         } else {
             keep(open, &line);
@@ -206,19 +252,12 @@ impl<S: Subject> Span<S> {
 }
 
 /// Keeps a line until the outermost load ends.
-fn keep(open: &Open, line: &str) {
-    let mut outermost = open.outer;
-    // SAFETY: the loads around this one, all going on, none of them borrowed.
-    unsafe {
-        while !(*outermost).outer.is_null() {
-            outermost = (*outermost).outer;
-        }
-        let nested = &mut (*outermost).nested;
-        nested.push_str(line);
-        if nested.len() > MOST_KEPT {
-            sink::append(nested);
-            nested.clear();
-        }
+fn keep(open: &mut Open, line: &str) {
+    let nested = &mut open.outermost().nested;
+    nested.push_str(line);
+    if nested.len() > MOST_KEPT {
+        sink::append(process::current(), nested);
+        nested.clear();
     }
 }
 

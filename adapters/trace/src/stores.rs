@@ -17,11 +17,23 @@ struct State {
     /// References beyond the first that were taken before our eyes.
     extra: AtomicU32,
     loaded: AtomicBool,
+    on_token: AtomicBool,
 }
 
 /// Trust anchors were loaded into it.
 pub fn loaded(store: usize) {
     with(store, |state| state.loaded.store(true, Ordering::Relaxed));
+}
+
+/// It stands, or may stand, for what is on a PKCS#11 token.
+pub fn is_on_token(store: usize) -> bool {
+    // SAFETY: as in `is_last`.
+    STORES.with(store, |Known(state)| unsafe { (*state).on_token.load(Ordering::Relaxed) }).unwrap_or(false)
+}
+
+/// See [`is_on_token`].
+pub fn put_on_token(store: usize) {
+    with(store, |state| state.on_token.store(true, Ordering::Relaxed));
 }
 
 /// Another reference was taken.
@@ -55,16 +67,18 @@ pub fn released(store: usize) {
     // SAFETY: made by Box::into_raw in `with`, and no longer in the table.
     let state = unsafe { Box::from_raw(state) };
     if state.loaded.load(Ordering::Relaxed) {
-        let mut line = Line::new("release");
-        line.number("pid", process::current().id).number("t", clock::now()).address("store", Some(store));
-        sink::append(&line.finish());
+        let process = process::current();
+        let mut line = Line::of("release", process);
+        line.number("t", clock::now()).address("store", Some(store));
+        sink::append(process, &line.finish());
     }
 }
 
 fn with<R>(store: usize, change: impl Fn(&State) -> R) {
     // SAFETY: as in `is_last`.
     if STORES.with(store, |Known(state)| unsafe { change(&*state) }).is_none() {
-        let state = State { extra: AtomicU32::new(0), loaded: AtomicBool::new(false) };
+        let state =
+            State { extra: AtomicU32::new(0), loaded: AtomicBool::new(false), on_token: AtomicBool::new(false) };
         change(&state);
         // Two threads that meet a store at the same moment: one entry is lost, and with it at most a `release`.
         STORES.insert(store, Known(Box::into_raw(Box::new(state))));

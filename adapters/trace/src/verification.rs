@@ -15,6 +15,12 @@ thread_local! {
     static VERIFYING: Cell<usize> = const { Cell::new(0) };
 }
 
+/// Whether this thread is inside a verification.
+pub fn is_verifying() -> bool {
+    let marker = 0u8;
+    VERIFYING.get() > &raw const marker as usize
+}
+
 /// A verification that is going on.
 pub struct Verification(Option<Stopwatch>);
 
@@ -51,15 +57,16 @@ impl Verification {
         let (took, overhead) = watch.stop();
         hook::shielded(|| {
             let outcome = outcome();
-            let mut line = Line::new("verify");
-            line.number("pid", process::current().id).number("tid", process::thread());
+            let process = process::current();
+            let mut line = Line::of("verify", process);
+            line.number("tid", process::thread());
             line.number("t", took.t).number("wall", took.wall).number("cpu", took.cpu);
             line.raw("ok", if outcome.ok { "true" } else { "false" }).address("store", outcome.store);
             match outcome.anchor {
                 Some(der) => line.text("anchor", fingerprint(&der).as_bytes()),
                 None => line.raw("anchor", "null"),
             };
-            sink::append(&line.finish());
+            sink::append(process, &line.finish());
             Some(())
         });
         drop(overhead);

@@ -17,6 +17,8 @@ pub struct Datum {
 
 /// `GNUTLS_E_INTERNAL_ERROR` of <gnutls/gnutls.h>.
 pub const INTERNAL_ERROR: c_int = -59;
+/// `GNUTLS_TL_GET_COPY` of <gnutls/x509.h>.
+pub const GET_COPY: c_uint = 1 << 4;
 /// `GNUTLS_X509_FMT_DER`.
 pub const FORMAT_DER: c_uint = 0;
 
@@ -29,6 +31,7 @@ functions! {
         gnutls_check_version: fn(*const c_char) -> *const c_char;
         gnutls_certificate_get_trust_list: fn(*mut Credentials, *mut *mut List);
         gnutls_x509_trust_list_get_issuer: fn(*mut List, *mut Certificate, *mut *mut Certificate, c_uint) -> c_int;
+        gnutls_x509_crt_deinit: fn(*mut Certificate);
         gnutls_x509_crt_export: fn(*mut Certificate, c_uint, *mut c_void, *mut usize) -> c_int;
     } as optional
 }

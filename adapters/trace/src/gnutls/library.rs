@@ -1,20 +1,20 @@
 //! The copies of libgnutls in this process, kept apart.
 
-use std::ffi::CStr;
 use std::ptr;
 
 use windlass_interpose::hook::Caller;
-use windlass_interpose::object::{self, Object};
+use windlass_interpose::object::Object;
 
 use crate::gnutls::api::{Api, Originals};
+use crate::interposers::ANCHORS;
 use crate::openssl::library::described;
-use crate::registry::{Foreign, Registry};
+use crate::registry::{Foreign, Place, Registry, definitions};
 
-static GNUTLS: Registry<Libgnutls> = Registry::new(c"gnutls_check_version", "libgnutls.so");
+static GNUTLS: Registry<Libgnutls> = Registry::new(ANCHORS[2]);
 
 /// One loaded libgnutls.
 pub struct Libgnutls {
-    object: Object,
+    object: Place,
     /// What it can be asked.
     pub api: Api,
     originals: Originals,
@@ -22,7 +22,7 @@ pub struct Libgnutls {
     pub description: String,
 }
 
-// SAFETY: function addresses, and a link map that is only read, of an object that stays loaded.
+// SAFETY: function addresses, and a link map that is only read while its object is loaded.
 unsafe impl Send for Libgnutls {}
 // SAFETY: as above.
 unsafe impl Sync for Libgnutls {}
@@ -42,19 +42,18 @@ impl Foreign for Libgnutls {
     }
 
     fn open(object: Object) -> Option<Libgnutls> {
-        let handle = object::handle_of(&object)?;
-        let find = |name: &CStr| object::defined_by(&object, handle, name);
+        let find = definitions(&object)?;
         // SAFETY: the names are GnuTLS', and the declarations in `api` are those of its headers.
-        let (api, originals) = unsafe { (Api::load(find)?, Originals::load(find)?) };
+        let (api, originals) = unsafe { (Api::load(&find)?, Originals::load(&find)?) };
         let version = api.gnutls_check_version.map_or(ptr::null(), |function| {
             // SAFETY: with no version asked for, the function returns its own, a constant string.
             unsafe { function(ptr::null()) }
         });
         let description = described("GnuTLS", version, &object);
-        Some(Libgnutls { object, api, originals, description })
+        Some(Libgnutls { object: Place::new(object), api, originals, description })
     }
 
-    fn object(&self) -> &Object {
+    fn object(&self) -> &Place {
         &self.object
     }
 

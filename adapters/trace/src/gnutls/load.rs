@@ -53,6 +53,11 @@ impl Subject for Target {
         (result >= 0).then_some(result)
     }
 
+    fn may_be_on_token(&self, sources: &[Source]) -> bool {
+        // The system's trust without a file: that of a build that asks p11-kit, or one that does not show what it reads.
+        sources.iter().any(|source| source.kind == "uri" || (source.kind == "system" && source.path.is_none()))
+    }
+
     fn parsed(&self, _seen: i64, result: i64) -> Option<i64> {
         (result >= 0).then_some(result)
     }

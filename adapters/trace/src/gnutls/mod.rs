@@ -12,7 +12,7 @@ pub mod library;
 pub mod load;
 pub mod session;
 
-hook! {
+hooks! {
     1 gnutls_certificate_set_x509_system_trust => load::set_system_trust;
     3 gnutls_certificate_set_x509_trust_file => load::set_trust_file;
     3 gnutls_certificate_set_x509_trust_dir => load::set_trust_dir;

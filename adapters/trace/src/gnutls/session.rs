@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use windlass_interpose::hook::{self, Caller};
 
 use crate::clock::Overhead;
-use crate::gnutls::api::{Callback, Certificate, Credentials, FORMAT_DER, INTERNAL_ERROR, List, Session};
+use crate::gnutls::api::{Callback, Certificate, Credentials, FORMAT_DER, GET_COPY, INTERNAL_ERROR, List, Session};
 use crate::gnutls::library::{Libgnutls, gnutls};
 use crate::gnutls::load::list_of;
 use crate::handshake::{self, Step};
@@ -92,7 +92,9 @@ fn outcome(
 ) -> Outcome {
     // SAFETY: room for the answer, which the original has filled.
     let ok = result >= 0 && unsafe { status.as_ref() }.is_some_and(|status| *status == 0);
-    let anchor = if ok && !chain.is_null() && !logs() {
+    // A list on a token would ask that again; and without GNUTLS_TL_GET_COPY it keeps what it was asked for, unlocked and for good.
+    let is_safe = !logs() && !stores::is_on_token(list as usize);
+    let anchor = if ok && !chain.is_null() && is_safe {
         Libgnutls::of_caller(caller).and_then(|library| anchor(library, list, chain, size))
     } else {
         None
@@ -105,22 +107,27 @@ fn logs() -> bool {
     LOGS.load(Ordering::Relaxed) || settings::environment(c"GNUTLS_DEBUG_LEVEL").is_some()
 }
 
-/// DER of the trusted certificate that has issued one of the chain, which was found valid. The last one is asked first: in most
-/// chains it is the one below the trust anchor.
+/// DER of the trusted certificate that the list names as issuer of one of the chain, which was found valid. The last one is asked first: in
+/// most chains it is the one below the trust anchor.
 fn anchor(library: &Libgnutls, list: *mut List, chain: *mut *mut Certificate, size: c_uint) -> Option<Vec<u8>> {
     let api = &library.api;
     let (issuer_of, export) = (api.gnutls_x509_trust_list_get_issuer?, api.gnutls_x509_crt_export?);
+    let deinit = api.gnutls_x509_crt_deinit?;
     (0..size as usize).rev().find_map(|at| {
         let mut issuer = ptr::null_mut();
-        // SAFETY: the program's chain of `size` certificates; without GNUTLS_TL_GET_COPY the issuer is the list's own.
-        if unsafe { issuer_of(list, *chain.add(at), &mut issuer, 0) } < 0 || issuer.is_null() {
+        // SAFETY: the program's chain of `size` certificates; the issuer is a copy of ours.
+        if unsafe { issuer_of(list, *chain.add(at), &mut issuer, GET_COPY) } < 0 || issuer.is_null() {
             return None;
         }
         // A certificate in DER has at most 64 KiB here; larger ones are not named.
         let mut der = vec![0u8; 65536];
         let mut length = der.len();
-        // SAFETY: room for `length` bytes.
-        let status = unsafe { export(issuer, FORMAT_DER, der.as_mut_ptr().cast(), &mut length) };
+        // SAFETY: room for `length` bytes; the copy is not used again.
+        let status = unsafe {
+            let status = export(issuer, FORMAT_DER, der.as_mut_ptr().cast(), &mut length);
+            deinit(issuer);
+            status
+        };
         der.truncate(length);
         (status >= 0).then_some(der)
     })

@@ -4,7 +4,7 @@
 
 use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
 
-opaque! { X509 X509_STORE X509_STORE_CTX X509_LOOKUP X509_OBJECT OPENSSL_STACK OSSL_LIB_CTX SSL SSL_CTX }
+opaque! { X509 X509_STORE X509_STORE_CTX X509_LOOKUP X509_LOOKUP_METHOD X509_OBJECT OPENSSL_STACK OSSL_LIB_CTX SSL SSL_CTX }
 
 /// `X509_L_FILE_LOAD` of <openssl/x509_vfy.h>.
 pub const X509_L_FILE_LOAD: c_int = 1;
@@ -33,6 +33,9 @@ functions! {
         X509_OBJECT_free: fn(*mut X509_OBJECT);
         X509_STORE_get0_objects: fn(*const X509_STORE) -> *mut OPENSSL_STACK;
         X509_STORE_get1_objects: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;
+        X509_LOOKUP_file: fn() -> *mut X509_LOOKUP_METHOD;
+        X509_LOOKUP_hash_dir: fn() -> *mut X509_LOOKUP_METHOD;
+        X509_LOOKUP_store: fn() -> *mut X509_LOOKUP_METHOD;
         X509_LOOKUP_get_store: fn(*const X509_LOOKUP) -> *mut X509_STORE;
         X509_STORE_CTX_get0_store: fn(*const X509_STORE_CTX) -> *mut X509_STORE;
         X509_STORE_CTX_get0_chain: fn(*const X509_STORE_CTX) -> *mut OPENSSL_STACK;
@@ -59,6 +62,8 @@ functions! {
         X509_STORE_load_locations: fn(*mut X509_STORE, *const c_char, *const c_char) -> c_int;
         X509_STORE_load_locations_ex:
             fn(*mut X509_STORE, *const c_char, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_STORE_add_lookup: fn(*mut X509_STORE, *mut X509_LOOKUP_METHOD) -> *mut X509_LOOKUP;
+        X509_LOOKUP_new: fn(*mut X509_LOOKUP_METHOD) -> *mut X509_LOOKUP;
         X509_LOOKUP_ctrl: fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char) -> c_int;
         X509_LOOKUP_ctrl_ex:
             fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;

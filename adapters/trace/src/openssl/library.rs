@@ -4,17 +4,18 @@ use std::ffi::{CStr, c_char};
 
 use windlass_interpose::hook::Caller;
 use windlass_interpose::image::Image;
-use windlass_interpose::object::{self, Object};
+use windlass_interpose::object::Object;
 
+use crate::interposers::{self, ANCHORS};
 use crate::openssl::api::{CryptoApi, CryptoOriginals, SslApi, SslOriginals};
-use crate::registry::{Foreign, Registry};
+use crate::registry::{Foreign, Place, Registry, definitions};
 
-static CRYPTO: Registry<Libcrypto> = Registry::new(c"X509_STORE_CTX_new", "libcrypto");
-static SSL: Registry<Libssl> = Registry::new(c"SSL_CTX_new", "libssl");
+static CRYPTO: Registry<Libcrypto> = Registry::new(ANCHORS[0]);
+static SSL: Registry<Libssl> = Registry::new(ANCHORS[1]);
 
 /// One loaded libcrypto.
 pub struct Libcrypto {
-    object: Object,
+    object: Place,
     /// What it can be asked.
     pub api: CryptoApi,
     originals: CryptoOriginals,
@@ -28,15 +29,14 @@ pub struct Libcrypto {
 
 /// One loaded libssl.
 pub struct Libssl {
-    object: Object,
+    object: Place,
     /// What it can be asked.
     pub api: SslApi,
     originals: SslOriginals,
-    /// The libcrypto that it works with.
-    pub crypto: Option<&'static Libcrypto>,
+    crypto: Option<&'static Libcrypto>,
 }
 
-// SAFETY: function addresses, and a link map that is only read, of an object that stays loaded.
+// SAFETY: function addresses, and a link map that is only read while its object is loaded.
 unsafe impl Send for Libcrypto {}
 // SAFETY: as above.
 unsafe impl Sync for Libcrypto {}
@@ -50,12 +50,27 @@ impl Libcrypto {
     pub fn of_caller(caller: Caller) -> Option<&'static Libcrypto> {
         CRYPTO.of(caller.address())
     }
+
+    /// Whether the caller is this library.
+    pub fn contains(&self, caller: Caller) -> bool {
+        self.object.contains(caller.address())
+    }
 }
 
 impl Libssl {
     /// The libssl that a call from this place means.
     pub fn of_caller(caller: Caller) -> Option<&'static Libssl> {
         SSL.of(caller.address())
+    }
+
+    /// Whether the caller is a libssl that is known.
+    pub fn contains(caller: Caller) -> bool {
+        SSL.contains(caller.address())
+    }
+
+    /// The libcrypto that it works with.
+    pub fn crypto(&self) -> Option<&'static Libcrypto> {
+        self.crypto.filter(|library| library.object.is_there())
     }
 }
 
@@ -67,13 +82,13 @@ impl Foreign for Libcrypto {
     }
 
     fn open(object: Object) -> Option<Libcrypto> {
-        let handle = object::handle_of(&object)?;
-        let find = |name: &CStr| object::defined_by(&object, handle, name);
+        let find = definitions(&object)?;
         // SAFETY: the names are OpenSSL's, and the declarations in `api` are those of its headers.
-        let (api, originals) = unsafe { (CryptoApi::load(find)?, CryptoOriginals::load(find)?) };
-        // SAFETY: `handle` keeps the object loaded for good.
+        let (api, originals) = unsafe { (CryptoApi::load(&find)?, CryptoOriginals::load(&find)?) };
+        // SAFETY: an object whose caller is running.
         let image = unsafe { Image::of_object(&object) };
-        let shows_additions = image.is_some_and(|image| image.calls_through_plt(c"X509_STORE_add_cert"));
+        let shows_additions = !interposers::hide_additions()
+            && image.is_some_and(|image| image.calls_through_plt(c"X509_STORE_add_cert"));
         let version = api.OpenSSL_version_num.map_or(0, |function| {
             // SAFETY: no arguments, no state.
             unsafe { function() }
@@ -83,10 +98,10 @@ impl Foreign for Libcrypto {
             unsafe { function(0) }
         });
         let description = described("OpenSSL", text, &object);
-        Some(Libcrypto { object, api, originals, description, shows_additions, version })
+        Some(Libcrypto { object: Place::new(object), api, originals, description, shows_additions, version })
     }
 
-    fn object(&self) -> &Object {
+    fn object(&self) -> &Place {
         &self.object
     }
 
@@ -103,16 +118,15 @@ impl Foreign for Libssl {
     }
 
     fn open(object: Object) -> Option<Libssl> {
-        let handle = object::handle_of(&object)?;
-        let find = |name: &CStr| object::defined_by(&object, handle, name);
+        let find = definitions(&object)?;
         // SAFETY: the names are OpenSSL's, and the declarations in `api` are those of its headers.
-        let (api, originals) = unsafe { (SslApi::load(find)?, SslOriginals::load(find)?) };
+        let (api, originals) = unsafe { (SslApi::load(&find)?, SslOriginals::load(&find)?) };
         // An address in libssl itself: it calls the libcrypto that a hooked function of its own would reach.
         let inside = find(c"SSL_CTX_new") as usize;
-        Some(Libssl { object, api, originals, crypto: CRYPTO.of(inside) })
+        Some(Libssl { object: Place::new(object), api, originals, crypto: CRYPTO.of(inside) })
     }
 
-    fn object(&self) -> &Object {
+    fn object(&self) -> &Place {
         &self.object
     }
 

@@ -9,7 +9,7 @@ use crate::gathered::{self, Addition};
 use crate::openssl::api::{X509, X509_STORE};
 use crate::openssl::library::{Libcrypto, crypto};
 use crate::openssl::subject::Target;
-use crate::{settings, span, stores};
+use crate::{settings, span, stores, verification};
 
 const UNKNOWN: Option<&'static Libcrypto> = None;
 
@@ -19,9 +19,13 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
     if !recorded || span::note_addition() {
         return crypto!(UNKNOWN, caller, X509_STORE_add_cert(store, certificate), or 0);
     }
-    let addition = Addition::begin(store as usize, || Target::store(store, caller));
-    let result = crypto!(UNKNOWN, caller, X509_STORE_add_cert(store, certificate), or 0);
-    addition.end(result.into());
+    let library = Libcrypto::of_caller(caller);
+    // OpenSSL itself adds what it finds in an OSSL_STORE, when a verification asks for it.
+    let by_library = verification::is_verifying() && library.is_some_and(|library| library.contains(caller));
+    let kind = if by_library { "uri" } else { "memory" };
+    let addition = Addition::begin(store as usize, kind, || Target::store(store, caller));
+    let result = crypto!(library, caller, X509_STORE_add_cert(store, certificate), or 0);
+    addition.end(result.into(), || Target::objects(library?, store));
     result
 }
 

@@ -9,6 +9,7 @@ use crate::openssl::api::{
     X509_LOOKUP,
 };
 use crate::openssl::library::{Libcrypto, crypto};
+use crate::openssl::methods;
 use crate::openssl::subject::{Target, default_store, defaults, directory, file, uri};
 use crate::span::{Source, Span};
 
@@ -23,7 +24,7 @@ pub extern "C-unwind" fn ctrl(
     answer: *mut *mut c_char,
     caller: Caller,
 ) -> c_int {
-    if !is_load(command) {
+    if !is_load(command, lookup, caller) {
         return crypto!(UNKNOWN, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
     }
     let span = Span::begin(|| Target::lookup(lookup, caller));
@@ -44,7 +45,7 @@ pub extern "C-unwind" fn ctrl_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
-    if !is_load(command) {
+    if !is_load(command, lookup, caller) {
         return crypto!(
             UNKNOWN,
             caller,
@@ -87,9 +88,10 @@ loaders! {
     load_cert_crl_file_ex = X509_load_cert_crl_file_ex(context: *mut OSSL_LIB_CTX, properties: *const c_char);
 }
 
-/// Others are a program's own.
-fn is_load(command: c_int) -> bool {
+/// Other commands are a program's own, and so are all that it gives to a method of its own.
+fn is_load(command: c_int, lookup: *mut X509_LOOKUP, caller: Caller) -> bool {
     matches!(command, X509_L_FILE_LOAD | X509_L_ADD_DIR | X509_L_ADD_STORE | X509_L_LOAD_STORE)
+        && methods::is_own(lookup, caller)
 }
 
 /// As by_file.c, by_dir.c and by_store.c understand the arguments.

@@ -6,6 +6,7 @@
 //! | `library` | which libcrypto and which libssl a caller means |
 //! | `subject` | what is loaded into, and what it holds |
 //! | `context`, `store`, `lookup`, `names` | functions that load |
+//! | `methods` | whether a lookup is one of OpenSSL's own |
 //! | `lifetime`, `session` | what is added to a store, its end; verifications and handshakes |
 
 pub mod api;
@@ -13,12 +14,13 @@ pub mod context;
 pub mod library;
 pub mod lifetime;
 pub mod lookup;
+pub mod methods;
 pub mod names;
 pub mod session;
 pub mod store;
 pub mod subject;
 
-hook! {
+hooks! {
     1 SSL_CTX_set_default_verify_paths => context::set_default_verify_paths;
     1 SSL_CTX_set_default_verify_file => context::set_default_verify_file;
     1 SSL_CTX_set_default_verify_dir => context::set_default_verify_dir;
@@ -38,6 +40,8 @@ hook! {
     3 X509_STORE_load_locations => store::load_locations;
     5 X509_STORE_load_locations_ex => store::load_locations_ex;
 
+    2 X509_STORE_add_lookup => methods::add_lookup;
+    1 X509_LOOKUP_new => methods::new_lookup;
     5 X509_LOOKUP_ctrl => lookup::ctrl;
     7 X509_LOOKUP_ctrl_ex => lookup::ctrl_ex;
     3 X509_load_cert_file => lookup::load_cert_file;

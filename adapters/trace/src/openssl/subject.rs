@@ -48,17 +48,17 @@ impl Target {
         let libssl = Libssl::of_caller(caller)?;
         // SAFETY: the program passes a context of this libssl.
         let store = unsafe { libssl.api.SSL_CTX_get_cert_store?(context) };
-        (!store.is_null()).then_some(Target { library: libssl.crypto?, what: What::Store(store) })
+        (!store.is_null()).then_some(Target { library: libssl.crypto()?, what: What::Store(store) })
     }
 
     /// A list of names that is added to.
     pub fn names(stack: *mut OPENSSL_STACK, caller: Caller) -> Option<Target> {
-        Some(Target { library: Libssl::of_caller(caller)?.crypto?, what: What::Names(stack) })
+        Some(Target { library: Libssl::of_caller(caller)?.crypto()?, what: What::Names(stack) })
     }
 
     /// A list of names that is going to be made.
     pub fn new_names(caller: Caller) -> Option<Target> {
-        Some(Target { library: Libssl::of_caller(caller)?.crypto?, what: What::NewNames })
+        Some(Target { library: Libssl::of_caller(caller)?.crypto()?, what: What::NewNames })
     }
 
     /// The list has been made.

@@ -3,7 +3,14 @@
 mod python;
 mod ruby;
 
-use crate::json;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use windlass_interpose::definitions::Name;
+use windlass_interpose::object::Object;
+
+use crate::registry::Place;
+use crate::{json, loaded};
 
 const MOST: usize = 64;
 
@@ -14,10 +21,24 @@ struct Frame {
     function: Vec<u8>,
 }
 
-/// The frames of Python or Ruby code on this thread, innermost first, as JSON; `null` where there are none.
-pub fn frames() -> String {
-    let found = python::frames().or_else(ruby::frames).filter(|frames| !frames.is_empty());
-    let Some(frames) = found else { return "null".to_owned() };
+/// The frames of interpreted code.
+pub struct Script {
+    /// As JSON, innermost first; `null` where there are none.
+    pub list: String,
+    /// The object that runs them.
+    pub interpreter: Option<Object>,
+}
+
+/// The frames of Python or Ruby code on this thread.
+pub fn frames() -> Script {
+    type Frames = fn(&[usize]) -> Option<Vec<Frame>>;
+    let kinds = [(&PYTHON, python::frames as Frames), (&RUBY, ruby::frames)];
+    let found = kinds.into_iter().find_map(|(kind, frames)| {
+        let interpreter = kind.get()?;
+        Some((frames(&interpreter.functions)?, interpreter.place.object()))
+    });
+    let found = found.filter(|(frames, _)| !frames.is_empty());
+    let Some((frames, interpreter)) = found else { return Script { list: "null".to_owned(), interpreter: None } };
     let mut list = String::from("[");
     for frame in &frames {
         if list.len() > 1 {
@@ -30,22 +51,57 @@ pub fn frames() -> String {
         list.push('}');
     }
     list.push(']');
-    list
+    Script { list, interpreter: Some(interpreter) }
 }
 
-/// The address of a function in the global scope; looked for again until it is there, because an interpreter may be loaded later.
-fn symbol(name: &std::ffi::CStr, known: &std::sync::atomic::AtomicUsize) -> Option<usize> {
-    use std::sync::atomic::Ordering;
-    let mut address = known.load(Ordering::Relaxed);
-    if address == 0 {
-        // SAFETY: a search in the global scope by a NUL-terminated name.
-        address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
-        known.store(address, Ordering::Relaxed);
+static PYTHON: Kind = Kind::new(&python::FUNCTIONS);
+static RUBY: Kind = Kind::new(&ruby::FUNCTIONS);
+
+/// Interpreters of one language.
+struct Kind {
+    names: &'static [Name<'static>],
+    found: AtomicPtr<Interpreter>,
+}
+
+/// One that is loaded.
+struct Interpreter {
+    place: Place,
+    /// Addresses of the functions, as they are named.
+    functions: Vec<usize>,
+}
+
+impl Kind {
+    const fn new(names: &'static [Name<'static>]) -> Kind {
+        Kind { names, found: AtomicPtr::new(ptr::null_mut()) }
     }
-    if address == 0 {
-        // SAFETY: clears the message that our own failed search left for this thread.
-        unsafe { libc::dlerror() };
-        return None;
+
+    /// The interpreter that was found, if it is still there.
+    fn get(&self) -> Option<&'static Interpreter> {
+        // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
+        let found = unsafe { self.found.load(Ordering::Acquire).as_ref() };
+        found.filter(|found| found.place.is_there())
     }
-    Some(address)
+
+    fn look(&self) {
+        if self.get().is_some() {
+            return;
+        }
+        let mut found = None;
+        loaded::each(&mut |info| {
+            if let Some(definitions) = loaded::definitions(info) {
+                found = self.names.iter().map(|name| definitions.find(*name)).collect::<Option<Vec<usize>>>();
+            }
+            found.is_none()
+        });
+        let Some(functions) = found else { return };
+        let Some(object) = functions.first().and_then(|address| Object::of(*address)) else { return };
+        let interpreter = Interpreter { place: Place::new(object), functions };
+        self.found.store(Box::into_raw(Box::new(interpreter)), Ordering::Release);
+    }
+}
+
+/// Looks for interpreters: at the first call of each object, which one of them may have loaded.
+pub fn look() {
+    PYTHON.look();
+    RUBY.look();
 }

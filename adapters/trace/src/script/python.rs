@@ -5,21 +5,24 @@ use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::sync::atomic::AtomicUsize;
 
-use super::{Frame, MOST, symbol};
+use windlass_interpose::definitions::Name;
+
+use super::{Frame, MOST};
+use crate::sink;
 
 type ThisThread = unsafe extern "C" fn() -> *mut c_void;
 type Dump = unsafe extern "C" fn(c_int, *mut c_void);
 
 const LONGEST: u64 = 256 * 1024;
 
+/// What an interpreter has to have.
+pub const FUNCTIONS: [Name<'static>; 2] =
+    [Name::new(c"_Py_DumpTraceback"), Name::new(c"PyGILState_GetThisThreadState")];
+
 /// The frames of this thread; `None` if it runs no Python.
-pub fn frames() -> Option<Vec<Frame>> {
-    static DUMP: AtomicUsize = AtomicUsize::new(0);
-    static THIS_THREAD: AtomicUsize = AtomicUsize::new(0);
-    let dump = symbol(c"_Py_DumpTraceback", &DUMP)?;
-    let this_thread = symbol(c"PyGILState_GetThisThreadState", &THIS_THREAD)?;
+pub fn frames(functions: &[usize]) -> Option<Vec<Frame>> {
+    let [dump, this_thread] = *<&[usize; FUNCTIONS.len()]>::try_from(functions).ok()?;
     // SAFETY: CPython's declarations for these names.
     let (dump, this_thread) =
         unsafe { (std::mem::transmute::<usize, Dump>(dump), std::mem::transmute::<usize, ThisThread>(this_thread)) };
@@ -33,6 +36,9 @@ pub fn frames() -> Option<Vec<Frame>> {
     if descriptor < 0 {
         return None;
     }
+    let descriptor = sink::above_streams(descriptor)?;
+    // The limit on the size of files holds for this one, too.
+    let _held = sink::Held::if_limited();
     // SAFETY: just opened, and nobody else's.
     let mut file = unsafe { File::from_raw_fd(descriptor) };
     // SAFETY: the state of this very thread: nobody else changes its frames.

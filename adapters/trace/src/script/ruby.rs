@@ -1,9 +1,10 @@
 //! Ruby's frames, by the interface for profilers (debug.h: `rb_profile_frames`), on threads that hold the interpreter's lock.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::AtomicUsize;
 
-use super::{Frame, MOST, symbol};
+use windlass_interpose::definitions::Name;
+
+use super::{Frame, MOST};
 
 /// `VALUE`
 type Value = usize;
@@ -12,18 +13,18 @@ type ProfileFrames = unsafe extern "C" fn(c_int, c_int, *mut Value, *mut c_int) 
 type OfFrame = unsafe extern "C" fn(Value) -> Value;
 type StringPointer = unsafe extern "C" fn(*mut Value) -> *const c_void;
 
+/// What an interpreter has to have.
+pub const FUNCTIONS: [Name<'static>; 5] = [
+    Name::new(c"ruby_thread_has_gvl_p"),
+    Name::new(c"rb_profile_frames"),
+    Name::new(c"rb_profile_frame_path"),
+    Name::new(c"rb_profile_frame_label"),
+    Name::new(c"rb_string_value_ptr"),
+];
+
 /// The frames of this thread; `None` if it runs no Ruby.
-pub fn frames() -> Option<Vec<Frame>> {
-    static HAS_LOCK: AtomicUsize = AtomicUsize::new(0);
-    static FRAMES: AtomicUsize = AtomicUsize::new(0);
-    static PATH: AtomicUsize = AtomicUsize::new(0);
-    static LABEL: AtomicUsize = AtomicUsize::new(0);
-    static POINTER: AtomicUsize = AtomicUsize::new(0);
-    let has_lock = symbol(c"ruby_thread_has_gvl_p", &HAS_LOCK)?;
-    let frames = symbol(c"rb_profile_frames", &FRAMES)?;
-    let path = symbol(c"rb_profile_frame_path", &PATH)?;
-    let label = symbol(c"rb_profile_frame_label", &LABEL)?;
-    let pointer = symbol(c"rb_string_value_ptr", &POINTER)?;
+pub fn frames(functions: &[usize]) -> Option<Vec<Frame>> {
+    let [has_lock, frames, path, label, pointer] = *<&[usize; FUNCTIONS.len()]>::try_from(functions).ok()?;
     // SAFETY: Ruby's declarations for these names (include/ruby/debug.h, thread.h, internal/string.h).
     let (has_lock, frames, path, label, pointer) = unsafe {
         (

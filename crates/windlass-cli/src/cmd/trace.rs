@@ -2,95 +2,135 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufReader, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::process::ExitCode;
 
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::time::{ClockId, clock_gettime};
-use tempfile::TempDir;
 
 use crate::cli::trace::TraceArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inherited;
-use crate::output::{stderr, trace as output};
+use crate::output::stderr;
+use crate::output::trace::destination::Destinations;
 use crate::processes::Images;
 use crate::run::environment::Environment;
 use crate::run::library::{Library, TRACE};
-use crate::run::parent;
+use crate::run::parent::{self, Ending};
 use crate::run::program;
 use crate::run::reach::Reach;
 use crate::run::start::Image;
-use crate::trace::compare::{Comparison, compare};
-use crate::trace::measure::measured_run;
+use crate::trace::compare::{Comparison, NoComparison, compare};
+use crate::trace::measure::{Front, environment, measured_run};
 use crate::trace::model::Trace;
 use crate::trace::reach::out_of_reach;
 use crate::trace::report::{Report, Run};
-use crate::trace::{certificates, frames, reader};
+use crate::trace::scratch::Scratch;
+use crate::trace::{certificates, frames, reader, running};
 
 /// Runs a program with the tracing library, and reports what it recorded.
 pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
     if let Some(file) = &arguments.measured_run {
-        measured_run(&arguments.command, arguments.under_windlass, file)?;
+        measured_run(&arguments.command, arguments.front(), file)?;
         return Ok(Exit::Success.into());
     }
     let Some((name, rest)) = arguments.command.split_first() else {
         return Err(Failure::new(Exit::Usage, "trace", "no program was named"));
     };
-    let path = program::find(name)?;
+    let path = program::find(name).map_err(|failure| hint(failure, name, arguments))?;
     let library = Library::find_wanted(&TRACE)?;
-    // An hour later is too late to hear that it is missing, or that a report can't be written.
     if arguments.compare.is_some() {
+        // Before the program runs, as with the reports.
         Library::find()?;
     }
-    let mut reports = Reports::create(arguments)?;
+    let mut reports = Destinations::create(arguments)?;
     let scratch = Scratch::create()?;
     let reach = Reach::of(&path, &library);
-    let environment = environment(&library, &reach, &scratch.path);
+    let environment = environment(&path, Front::Tracer(&scratch.path))?;
     let traced = Traced { name, rest, path: &path };
     let (run, events) = traced.run(&environment, &reach, scratch)?;
     let ending = run.ending;
 
-    // The program's ending is passed on whatever becomes of the report: it is what the caller waits for.
-    let comparison = comparison(arguments);
-    match report(run, events) {
+    let Compared { comparison, note, has_failed, stopped } = compared(arguments, ending);
+    // What the symbols of strangers could do to their reader is not to become the program's ending.
+    let made = std::panic::catch_unwind(AssertUnwindSafe(|| report(run, events)));
+    let made = made.unwrap_or_else(|_| Err(Failure::new(Exit::Failure, "trace", "the report could not be made")));
+    let is_whole = match made {
         Ok(mut report) => {
-            report.comparison = comparison;
-            reports.write(&report);
+            if let Some(comparison) = comparison {
+                report.compare(comparison);
+            }
+            report.notes.extend(note.map(String::from));
+            reports.write(&report)
         }
-        Err(failure) => stderr::line(&failure),
-    }
-    Ok(ending.repeat())
+        Err(failure) => {
+            stderr::line(&failure);
+            false
+        }
+    };
+    Ok(match (stopped, ending) {
+        // As if it had not waited for the report.
+        (Some(signal), _) => Ending::Killed(signal as i32).repeat(),
+        (None, Ending::Exited(0)) if !is_whole || has_failed => Exit::Failure.into(),
+        // The program's ending is passed on whatever becomes of the report: it is what the caller waits for.
+        (None, ending) => ending.repeat(),
+    })
+}
+
+/// What became of `--compare`.
+#[derive(Default)]
+struct Compared {
+    comparison: Option<Comparison>,
+    note: Option<&'static str>,
+    has_failed: bool,
+    stopped: Option<Signal>,
 }
 
 /// Before the report is made: what this process takes for it would be the least peak memory that can be measured.
-fn comparison(arguments: &TraceArgs) -> Option<Comparison> {
-    let runs = arguments.compare?;
-    let compared = directory().and_then(|scratch| compare(&arguments.command, runs, scratch.path()));
-    compared.map_err(|failure| stderr::line(&failure)).ok()
+fn compared(arguments: &TraceArgs, ending: Ending) -> Compared {
+    let Some(runs) = arguments.compare else {
+        return Compared::default();
+    };
+    // Who ended a server does not want to see it start again.
+    if parent::was_told_to_end() || matches!(ending, Ending::Killed(_)) {
+        let note = "nothing was measured for --compare, since the run was ended by a signal";
+        return Compared { note: Some(note), ..Compared::default() };
+    }
+    match compare(&arguments.command, runs, ending) {
+        Ok(comparison) => Compared { comparison: Some(comparison), ..Compared::default() },
+        Err(NoComparison::Stopped(signal)) => Compared {
+            note: Some("--compare was stopped by a signal, so nothing is compared"),
+            stopped: Some(signal),
+            ..Compared::default()
+        },
+        Err(NoComparison::Failed(failure)) => {
+            stderr::line(&failure);
+            let note = Some("--compare failed, so nothing is compared");
+            Compared { note, has_failed: true, ..Compared::default() }
+        }
+    }
 }
 
-fn report(run: Run, events: File) -> Result<Report, Failure> {
+fn report(run: Run, mut events: File) -> Result<Report, Failure> {
     let mut trace = Trace::default();
-    let lines = reader::read(BufReader::new(events), |event| trace.take(event))
+    let lines = reader::read_file(&mut events, |event| trace.take(event))
         .map_err(|error| failed("cannot read the events of the trace", error))?;
     let stacks = frames::name_all(&trace);
     let certificates = certificates::read(&trace);
     Ok(Report::new(run, &trace, stacks, certificates, lines))
 }
 
-fn environment(library: &Library, reach: &Reach, events: &Path) -> Environment {
-    let mut environment = Environment::inherited();
-    // What the program does by itself is to be seen, also where the machine preloads Windlass.
-    environment.set("WINDLASS_DISABLE", "1".into());
-    environment.set("WINDLASS_TRACE", events.into());
-    if reach.may_preload() {
-        environment.preload(&library.path);
+/// `--compare 3 -- PROGRAM` looks as if it meant something else.
+fn hint(failure: Failure, name: &OsStr, arguments: &TraceArgs) -> Failure {
+    let is_number = !name.is_empty() && name.as_bytes().iter().all(u8::is_ascii_digit);
+    if arguments.compare.is_none() || !is_number {
+        return failure;
     }
-    environment
+    failure.advise(format!("a number for --compare stands behind an equals sign: --compare={}", name.to_string_lossy()))
 }
 
 struct Traced<'a> {
@@ -113,10 +153,11 @@ impl Traced<'_> {
             take_signals_again(&mask);
         }
         let ending = ending.map_err(|error| failed("cannot wait for the program", error))?;
-        let Scratch { file: events, .. } = scratch;
+        let running = running::programs();
+        let events = scratch.into_events();
         let command = [self.name].into_iter().chain(self.rest.iter().map(OsString::as_os_str));
         let command = command.map(|part| part.to_string_lossy().into_owned()).collect();
-        Ok((Run { command, ending, start, end, unreachable: self.unreachable(reach) }, events))
+        Ok((Run { command, ending, start, end, unreachable: self.unreachable(reach), running }, events))
     }
 
     fn unreachable(&self, reach: &Reach) -> Option<String> {
@@ -134,73 +175,6 @@ fn take_signals_again(mask: &SigSet) {
         while let Ok(Some(_)) = pending.read_signal() {}
     }
     let _ = mask.thread_set_mask();
-}
-
-/// Where the events go: readable for nobody else, gone at the end.
-struct Scratch {
-    _directory: TempDir,
-    path: PathBuf,
-    /// Open from the start: the program may remove what it likes.
-    file: File,
-}
-
-impl Scratch {
-    fn create() -> Result<Scratch, Failure> {
-        let directory = directory()?;
-        let path = directory.path().join("events");
-        let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
-        let file = file.map_err(|error| failed(&format!("cannot make {}", path.display()), error))?;
-        Ok(Scratch { _directory: directory, path, file })
-    }
-}
-
-fn directory() -> Result<TempDir, Failure> {
-    let made = std::path::absolute(std::env::temp_dir())
-        .and_then(|place| tempfile::Builder::new().prefix("windlass-trace-").tempdir_in(place));
-    made.map_err(|error| {
-        failed("cannot make a directory for the events of the trace", error)
-            .advise("set TMPDIR to a directory that you may write")
-    })
-}
-
-/// The files of the report, open from the start.
-struct Reports {
-    text: Option<(PathBuf, File)>,
-    json: Option<(PathBuf, File)>,
-    html: Option<(PathBuf, File)>,
-}
-
-impl Reports {
-    fn create(arguments: &TraceArgs) -> Result<Reports, Failure> {
-        let create =
-            |path: &Option<PathBuf>| {
-                let path = path.as_ref();
-                path.map(|path| match File::create(path) {
-                    Ok(file) => Ok((path.clone(), file)),
-                    Err(error) => Err(failed(&format!("cannot write {}", path.display()), error)
-                        .advise("name a file that you may write")),
-                })
-                .transpose()
-            };
-        Ok(Reports { text: create(&arguments.output)?, json: create(&arguments.json)?, html: create(&arguments.html)? })
-    }
-
-    fn write(&mut self, report: &Report) {
-        write(&mut self.json, || output::json::render(report));
-        write(&mut self.html, || output::html::render(report));
-        match &mut self.text {
-            None => stderr::text(&output::table::render(report)),
-            text => write(text, || output::table::render(report)),
-        }
-    }
-}
-
-fn write(file: &mut Option<(PathBuf, File)>, text: impl FnOnce() -> String) {
-    if let Some((path, file)) = file
-        && let Err(error) = file.write_all(text().as_bytes())
-    {
-        stderr::line(&Failure::new(Exit::Failure, format!("cannot write {}", path.display()), error));
-    }
 }
 
 fn now() -> u64 {

@@ -1,6 +1,7 @@
 //! The certificates behind the loads: the sources are read once more after the run, with the readers of the core.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use serde::Serialize;
@@ -9,10 +10,14 @@ use windlass::{Config, Source, TrustCache};
 use super::event;
 use super::model::Trace;
 use crate::anchors::name::{Name, hex};
+use crate::regular;
 
 /// Sources with more of them are not read: somebody let a program load everything there is.
 const MAX_SOURCES: usize = 1_000;
 const MAX_USED: usize = 1_000;
+/// The kinds of a source that was read once more, among those of docs/trace-events.md.
+const FILE: &str = "file";
+const DIRECTORY: &str = "directory";
 
 /// What the sources hold, and what of it was of use.
 #[derive(Debug, Default, Serialize)]
@@ -51,7 +56,7 @@ pub struct Anchor {
 pub fn read(trace: &Trace) -> Certificates {
     let mut sources = BTreeMap::new();
     for source in &trace.read {
-        if let Some((kind, path)) = kind_and_path(source) {
+        if let (Some(kind), Some(path)) = (kind(source), source.path.as_deref()) {
             sources.insert(path, kind);
         }
     }
@@ -84,12 +89,11 @@ pub fn read(trace: &Trace) -> Certificates {
     }
 }
 
-/// A kind for the reader, and an absolute path: the program's directory may have been another one.
-fn kind_and_path(source: &event::Source) -> Option<(&'static str, &str)> {
-    let path = source.path.as_deref().filter(|path| path.starts_with('/'))?;
+/// How it can be read once more.
+fn kind(source: &event::Source) -> Option<&'static str> {
     match source.kind.as_str() {
-        "file" | "default-file" | "system" => Some(("cafile", path)),
-        "directory" | "default-directory" => Some(("capath", path)),
+        "file" | "default-file" | "system" => Some(FILE),
+        "directory" | "default-directory" => Some(DIRECTORY),
         _ => None,
     }
 }
@@ -103,12 +107,24 @@ fn read_one<'a>(
     let failed =
         |problem: String| SourceRead { kind, path: path.to_owned(), certificates: None, problem: Some(problem) };
     let place = Path::new(path);
-    match place.metadata() {
-        Ok(metadata) if kind == "cafile" && !metadata.is_file() => return failed(String::from("not a file")),
-        Ok(_) => {}
-        Err(error) => return failed(error.kind().to_string()),
+    // The library makes paths absolute. Here it would be another directory that they start from.
+    if !place.is_absolute() {
+        return failed(String::from("a relative path, and the directory of the program is not known"));
     }
-    let source = if kind == "cafile" { Source::Cafile(place.into()) } else { Source::Capath(place.into()) };
+    let file = match (kind, place.metadata()) {
+        (_, Err(error)) => return failed(error.kind().to_string()),
+        (DIRECTORY, Ok(_)) => None,
+        // A stranger's path may lead to a FIFO or a device.
+        _ => match regular::open(place) {
+            Ok(file) => Some(file),
+            Err(error) if error.raw_os_error().is_some() => return failed(error.kind().to_string()),
+            Err(error) => return failed(error.to_string()),
+        },
+    };
+    let source = match &file {
+        Some(file) => Source::Cafile(format!("/proc/self/fd/{}", file.as_raw_fd()).into()),
+        None => Source::Capath(place.into()),
+    };
     match cache.load(&source) {
         Err(error) => failed(error.to_string()),
         Ok(store) => {
@@ -161,8 +177,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let found = certificates(&["/dev/zero", "/no/such/file", "relative"], "");
-        assert_eq!((found.distinct, found.sources.len()), (None, 2));
-        assert!(found.sources.iter().all(|source| source.problem.is_some()));
+        let found = certificates(&["/dev/zero", "/proc/self/mem", "/no/such/file", "relative"], "");
+        assert_eq!((found.distinct, found.sources.len()), (None, 4));
+        assert!(found.sources.iter().all(|source| source.problem.is_some() && source.kind == "file"));
     }
 }

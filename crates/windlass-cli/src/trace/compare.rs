@@ -1,13 +1,22 @@
 //! What the same run costs with Windlass: measured by running it again, some times with and some times without.
 
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use nix::sys::signal::Signal;
+use rustix::fs::FileType;
 use serde::Serialize;
 
-use super::measure::Measured;
+use super::event::Event;
+use super::interrupts::Interrupts;
+use super::measure::{Front, Measured};
+use super::{reader, scratch};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::run::environment::Environment;
+use crate::run::parent::Ending;
+use crate::run::start::Image;
 
 /// Runs without and with the preload library, in turns.
 #[derive(Debug, Serialize)]
@@ -16,8 +25,15 @@ pub struct Comparison {
     pub runs: u32,
     pub stock: Side,
     pub windlass: Side,
-    /// Not all runs ended in the same way: then the numbers may be of different work.
+    /// Not all runs, the traced one included, ended in the same way: then the numbers may be of different work.
     pub endings_differ: bool,
+    /// Of one more run, traced as the first one was, but with the standard streams of those that are measured. Null where that
+    /// is not known.
+    pub loads: Option<u64>,
+    /// These are not as many as the traced run's: then the numbers are of different work.
+    pub loads_differ: bool,
+    /// The traced run's standard input was a pipe or a file; that of the measured ones was empty.
+    pub input_differs: bool,
 }
 
 /// One side.
@@ -31,41 +47,125 @@ pub struct Side {
     pub samples: Vec<Measured>,
 }
 
-/// Measures `runs` of each side. The standard streams of these runs are /dev/null: their output was seen once.
-pub fn compare(program: &[std::ffi::OsString], runs: u32, scratch: &Path) -> Result<Comparison, Failure> {
+/// Why there is no comparison.
+#[derive(Debug)]
+pub enum NoComparison {
+    Failed(Failure),
+    /// This process was told to end.
+    Stopped(Signal),
+}
+
+impl From<Failure> for NoComparison {
+    fn from(failure: Failure) -> Self {
+        NoComparison::Failed(failure)
+    }
+}
+
+impl Comparison {
+    /// Compares with the loads of the traced run.
+    pub fn judge(&mut self, traced: u64) {
+        self.loads_differ = self.loads.is_some_and(|loads| loads != traced);
+    }
+
+    /// Whether the two sides may be set in relation to each other.
+    pub fn is_fair(&self) -> bool {
+        !self.endings_differ && !self.loads_differ
+    }
+}
+
+/// Measures `runs` of each side. The standard streams of these runs are /dev/null: their output was seen once. `traced` is
+/// how the run ended that was traced.
+pub fn compare(program: &[OsString], runs: u32, traced: Ending) -> Result<Comparison, NoComparison> {
+    let mut interrupts = Interrupts::block().map_err(failed)?;
+    let result = measure(program, runs, traced, &mut interrupts);
+    match interrupts.stopped() {
+        // Whatever became of the runs, they were cut short.
+        Some(signal) => Err(NoComparison::Stopped(signal)),
+        None => Ok(result?),
+    }
+}
+
+fn measure(
+    program: &[OsString],
+    runs: u32,
+    traced: Ending,
+    interrupts: &mut Interrupts,
+) -> Result<Comparison, Failure> {
+    let directory = scratch::directory()?;
+    let mut one = |front: Front<'_>, name: String| one(program, front, &directory.path().join(name), interrupts);
+    // First, so that those which count find warm caches, and the work that is done only once done.
+    let mut events = scratch::Scratch::create()?;
+    let control = one(Front::Tracer(&events.path), String::from("traced"))?;
+    let loads = count_loads(events.events());
+
     let (mut stock, mut windlass) = (Side::default(), Side::default());
     for number in 0..runs {
-        // Whoever comes second finds warmer caches: each side is second as often.
-        let both = [(false, &mut stock), (true, &mut windlass)];
+        // Whoever comes second finds warmer caches: each side is second as often, or once more.
+        let both = [(Front::Nothing, &mut stock), (Front::Windlass, &mut windlass)];
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut both = both.map(Some);
         for place in order {
-            if let Some((under_windlass, side)) = both[place].take() {
-                side.samples.push(one(program, under_windlass, &scratch.join(format!("{under_windlass}-{number}")))?);
+            if let Some((front, side)) = both[place].take() {
+                side.samples.push(one(front, format!("{number}-{place}"))?);
             }
         }
     }
     stock.take_medians();
     windlass.take_medians();
-    let mut endings = stock.samples.iter().chain(&windlass.samples).map(|run| (run.exit_status, run.signal));
-    let first = endings.next();
-    let endings_differ = endings.any(|ending| Some(ending) != first);
-    Ok(Comparison { runs, stock, windlass, endings_differ })
+    let first = match traced {
+        Ending::Exited(status) => (Some(status), None),
+        Ending::Killed(signal) => (None, Some(signal)),
+    };
+    let all = [&control].into_iter().chain(&stock.samples).chain(&windlass.samples);
+    let endings_differ = all.map(|run| (run.exit_status, run.signal)).any(|ending| ending != first);
+    let input_differs = has_input();
+    Ok(Comparison { runs, stock, windlass, endings_differ, loads, loads_differ: false, input_differs })
+}
+
+/// Loads that no other loading function made.
+fn count_loads(events: &mut File) -> Option<u64> {
+    let mut loads = 0;
+    let mut count = |event| match event {
+        Event::Load(load) if load.depth == 0 => loads += 1,
+        _ => {}
+    };
+    reader::read_file(events, &mut count).ok()?;
+    Some(loads)
+}
+
+/// Whether something may have come by standard input that the measured runs did not get. From a terminal, too; but who runs a
+/// program there knows what they typed.
+fn has_input() -> bool {
+    let kind = rustix::fs::fstat(rustix::stdio::stdin()).map(|status| FileType::from_raw_mode(status.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket))
 }
 
 /// A process of its own for each run: the kernel keeps the peak memory of all children of a process, not of each.
-fn one(program: &[std::ffi::OsString], under_windlass: bool, file: &Path) -> Result<Measured, Failure> {
-    let failed = |error: String| Failure::new(Exit::RunFailed, "cannot measure a run of --compare", error);
-    let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-    let mut command = Command::new(own);
-    command.arg("trace").arg("--measured-run").arg(file);
-    if under_windlass {
-        command.arg("--under-windlass");
+fn one(program: &[OsString], front: Front<'_>, file: &Path, interrupts: &mut Interrupts) -> Result<Measured, Failure> {
+    if interrupts.stopped().is_some() {
+        return Err(failed(std::io::ErrorKind::Interrupted.into()));
     }
-    command.arg("--").args(program).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let status = command.status().map_err(|error| failed(error.to_string()))?;
-    let text = std::fs::read(file).map_err(|error| failed(format!("the measuring process {status}: {error}")))?;
-    serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))
+    let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+    let words = |words: &[&OsStr]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut arguments = words(&["trace".as_ref(), "--measured-run".as_ref(), file.as_os_str()]);
+    arguments.extend(match front {
+        Front::Nothing => Vec::new(),
+        Front::Windlass => words(&["--under-windlass".as_ref()]),
+        Front::Tracer(events) => words(&["--traced-into".as_ref(), events.as_os_str()]),
+    });
+    arguments.push("--".into());
+    arguments.extend_from_slice(program);
+    let image = Image::new(&own, OsStr::new("windlass"), &arguments, &Environment::inherited()).map_err(failed)?;
+    let status = interrupts.run(&image).map_err(failed)?;
+    let text = std::fs::read(file).map_err(|error| {
+        let how = status.exit_status().map_or(String::from("was killed"), |status| format!("ended with {status}"));
+        failed(std::io::Error::other(format!("the measuring process {how}: {error}")))
+    })?;
+    serde_json::from_slice(&text).map_err(|error| failed(error.into()))
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::new(Exit::RunFailed, "cannot measure a run of --compare", error)
 }
 
 impl Side {
@@ -74,6 +174,12 @@ impl Side {
         self.cpu = median(self.samples.iter().map(|run| run.cpu)).unwrap_or(0);
         let sizes: Option<Vec<u64>> = self.samples.iter().map(|run| run.peak_rss).collect();
         self.peak_rss = sizes.and_then(|sizes| median(sizes.into_iter()));
+    }
+
+    /// The least and the most of something, where there is more than one run and all of them tell.
+    pub fn spread(&self, of: impl Fn(&Measured) -> Option<u64>) -> Option<(u64, u64)> {
+        let values: Vec<u64> = self.samples.iter().map(of).collect::<Option<_>>()?;
+        Some((*values.iter().min()?, *values.iter().max()?)).filter(|_| values.len() > 1)
     }
 }
 
@@ -102,8 +208,9 @@ mod tests {
         let mut side = Side { samples: vec![run(Some(5)), run(None)], ..Side::default() };
         side.take_medians();
         assert_eq!((side.wall, side.cpu, side.peak_rss), (3, 2, None));
+        assert_eq!((side.spread(|run| Some(run.wall)), side.spread(|run| run.peak_rss)), (Some((3, 3)), None));
         side.samples.pop();
         side.take_medians();
-        assert_eq!(side.peak_rss, Some(5));
+        assert_eq!((side.peak_rss, side.spread(|run| run.peak_rss)), (Some(5), None));
     }
 }

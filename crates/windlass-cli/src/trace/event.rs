@@ -23,15 +23,35 @@ pub enum Event {
     Release(Release),
     /// A process ended in order.
     Exit(Exit),
+    /// Events that could not be written.
+    Lost(Lost),
     /// An event of a later version.
     #[serde(other)]
     Unknown,
+}
+
+impl Event {
+    /// The process: its pid namespace, and its number there.
+    pub fn process(&mut self) -> Option<(Option<u64>, &mut u32)> {
+        Some(match self {
+            Event::Process(event) => (event.ns, &mut event.pid),
+            Event::Module(event) => (event.ns, &mut event.pid),
+            Event::Load(event) => (event.ns, &mut event.pid),
+            Event::Verify(event) => (event.ns, &mut event.pid),
+            Event::Connection(event) => (event.ns, &mut event.pid),
+            Event::Release(event) => (event.ns, &mut event.pid),
+            Event::Exit(event) => (event.ns, &mut event.pid),
+            Event::Lost(_) | Event::Unknown => return None,
+        })
+    }
 }
 
 /// First event of a process, and of each program that it becomes.
 #[derive(Debug, Deserialize)]
 pub struct Process {
     pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
     #[serde(default)]
     pub ppid: Option<u32>,
     #[serde(default)]
@@ -46,6 +66,8 @@ pub struct Process {
 #[derive(Debug, Deserialize)]
 pub struct Module {
     pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
     pub id: u32,
     pub path: String,
     #[serde(default)]
@@ -56,6 +78,8 @@ pub struct Module {
 #[derive(Debug, Deserialize)]
 pub struct Load {
     pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
     pub tid: u32,
     /// When it began.
     #[serde(default)]
@@ -75,10 +99,16 @@ pub struct Load {
     /// Calls that the event stands for; 1 if it does not say.
     #[serde(default)]
     pub calls: Option<u64>,
+    /// It goes on with a load that an earlier event began to tell of: certificates that a program adds one by one.
+    #[serde(default)]
+    pub more: bool,
     #[serde(default)]
     pub library: Option<String>,
     #[serde(default, deserialize_with = "sources")]
     pub sources: Vec<Source>,
+    /// The directory that relative paths of the sources start from.
+    #[serde(default)]
+    pub cwd: Option<String>,
     #[serde(default)]
     pub result: Option<i64>,
     /// What the store holds more than before.
@@ -108,6 +138,20 @@ impl Load {
     /// Certificates that were parsed; those that the store took, where only that is known.
     pub fn parsed(&self) -> Option<u64> {
         self.parsed.or(self.certificates).and_then(|count| u64::try_from(count).ok())
+    }
+
+    /// Whether it was only told of a directory, of which files are read later, by the verifications that need them.
+    pub fn only_notes(&self) -> bool {
+        let is_directory = |source: &Source| source.kind.ends_with("directory");
+        self.is_openssl()
+            && self.parsed() == Some(0)
+            && !self.sources.is_empty()
+            && self.sources.iter().all(is_directory)
+    }
+
+    /// Whether OpenSSL made it.
+    pub fn is_openssl(&self) -> bool {
+        self.library.as_deref().is_some_and(|library| library.starts_with("OpenSSL"))
     }
 
     /// OpenSSL's functions return 0 for failure; GnuTLS' the number of certificates, or a negative number.
@@ -141,6 +185,8 @@ pub struct ScriptFrame {
 pub struct Verify {
     pub pid: u32,
     #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default)]
     pub wall: Option<u64>,
     #[serde(default)]
     pub ok: Option<bool>,
@@ -154,6 +200,8 @@ pub struct Verify {
 pub struct Connection {
     pub pid: u32,
     #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default)]
     pub tid: Option<u32>,
     #[serde(default)]
     pub t: Option<u64>,
@@ -163,6 +211,8 @@ pub struct Connection {
 #[derive(Debug, Deserialize)]
 pub struct Release {
     pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
     #[serde(default, deserialize_with = "address")]
     pub store: Option<u64>,
 }
@@ -172,11 +222,19 @@ pub struct Release {
 pub struct Exit {
     pub pid: u32,
     #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default)]
     pub t: Option<u64>,
     #[serde(default)]
     pub cpu: Option<u64>,
     #[serde(default)]
     pub max_rss: Option<u64>,
+}
+
+/// Events that a process could not write, before one that it could.
+#[derive(Debug, Deserialize)]
+pub struct Lost {
+    pub events: u64,
 }
 
 /// `"0x55d0…"`: a number of 64 bits is more than JSON's readers promise to keep.

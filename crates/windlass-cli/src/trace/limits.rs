@@ -18,6 +18,7 @@ pub fn cut_load(load: &mut Load) -> bool {
     let sources = if load.depth == 0 { SOURCES } else { INNER_SOURCES };
     let cut = load.sources.len() > sources;
     load.sources.truncate(sources);
+    load.cwd.iter_mut().for_each(|cwd| cut_text(cwd, PATH));
     for Source { kind, path } in &mut load.sources {
         cut_text(kind, TEXT);
         path.iter_mut().for_each(|path| cut_text(path, PATH));

@@ -1,20 +1,24 @@
 //! One measured run: a process that does nothing but start the program and wait for it.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inherited;
 use crate::run::environment::Environment;
-use crate::run::library::Library;
+use crate::run::library::{Library, TRACE};
 use crate::run::parent::{self, Ending};
 use crate::run::program;
+use crate::run::reach::Reach;
 use crate::run::start::Image;
 
 /// What a run took.
@@ -30,19 +34,25 @@ pub struct Measured {
     pub signal: Option<i32>,
 }
 
-/// Runs the program, and writes what it took to `file`.
-pub fn measured_run(command: &[OsString], under_windlass: bool, file: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(Exit::RunFailed, "cannot measure a run", error);
+/// What is put in front of the program.
+#[derive(Clone, Copy, Debug)]
+pub enum Front<'a> {
+    Nothing,
+    /// The preload library.
+    Windlass,
+    /// The tracing library, which writes to this file.
+    Tracer(&'a Path),
+}
+
+/// Runs the program with nothing at its standard streams, and writes what it took to `file`.
+pub fn measured_run(command: &[OsString], front: Front<'_>, file: &Path) -> Result<(), Failure> {
     let (name, rest) =
         command.split_first().ok_or_else(|| Failure::new(Exit::Usage, "trace", "no program was named"))?;
     // Whoever waits for this process has the program end with it.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    silence().map_err(failed)?;
     let path = program::find(name)?;
-    let mut environment = Environment::inherited();
-    environment.set("WINDLASS_DISABLE", if under_windlass { "0" } else { "1" }.into());
-    if under_windlass {
-        environment.preload(&Library::find()?.path);
-    }
+    let environment = environment(&path, front)?;
     inherited::hand_on().map_err(failed)?;
     let image = Image::new(&path, name, rest, &environment).map_err(failed)?;
 
@@ -65,6 +75,41 @@ pub fn measured_run(command: &[OsString], under_windlass: bool, file: &Path) -> 
     };
     let text = serde_json::to_vec(&measured).unwrap_or_default();
     std::fs::write(file, text).map_err(failed)
+}
+
+/// The environment that the program gets. A library that can't come to it would only be complained about.
+pub fn environment(path: &Path, front: Front<'_>) -> Result<Environment, Failure> {
+    let mut environment = Environment::inherited();
+    let library = match front {
+        Front::Nothing => None,
+        Front::Windlass => Some(Library::find()?),
+        Front::Tracer(events) => {
+            environment.set("WINDLASS_TRACE", events.into());
+            // A process that outlives the trace keeps these variables: another file at that path is not this one.
+            let file = std::fs::metadata(events).map_err(failed)?;
+            environment.set("WINDLASS_TRACE_FILE", format!("{}:{}", file.dev(), file.ino()).into());
+            Some(Library::find_wanted(&TRACE)?)
+        }
+    };
+    // What the program does by itself is to be seen, also where the machine preloads Windlass.
+    environment.set("WINDLASS_DISABLE", if matches!(front, Front::Windlass) { "0" } else { "1" }.into());
+    if let Some(library) = library.filter(|library| Reach::of(path, library).may_preload()) {
+        environment.preload(&library.path);
+    }
+    Ok(environment)
+}
+
+/// /dev/null in place of the standard streams.
+fn silence() -> std::io::Result<()> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    dup2_stderr(&null)?;
+    Ok(())
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::new(Exit::RunFailed, "cannot measure a run", error)
 }
 
 fn peak(who: UsageWho) -> Option<u64> {

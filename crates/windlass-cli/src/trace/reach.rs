@@ -11,8 +11,12 @@ pub fn out_of_reach(images: &mut Images, executable: &Path) -> Option<String> {
     }
     let linked_in = open_regular(executable).map(|file| images.of(&file).image.linked_in())?;
     let names: Vec<_> = linked_in.into_iter().map(|(kind, version)| name(kind, version.as_deref())).collect();
+    let (are, them) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
     (!names.is_empty()).then(|| {
-        format!("{} is part of the executable itself, so no library can stand in front of it", names.join(" and "))
+        format!(
+            "{} {are} part of the executable itself, so no library can stand in front of {them}",
+            names.join(" and ")
+        )
     })
 }
 
@@ -34,6 +38,18 @@ fn is_java(executable: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_libraries_are_named() {
+        let program = tempfile::NamedTempFile::new().unwrap();
+        let reason = |text: &str| {
+            std::fs::write(program.path(), text).unwrap();
+            out_of_reach(&mut Images::default(), program.path()).unwrap()
+        };
+        assert!(reason("/rustls-0.1.2/").starts_with("rustls 0.1.2 is part of"));
+        let both = reason("/rustls-0.1.2/ crypto/tls.(*Conn).Read");
+        assert!(both.starts_with("Go's crypto/tls and rustls 0.1.2 are part of") && both.ends_with("them"), "{both}");
+    }
 
     #[test]
     fn java_is_known_by_its_home() {

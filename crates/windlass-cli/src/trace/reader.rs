@@ -1,6 +1,10 @@
 //! Reading events line by line, in bounded memory whatever the file holds.
 
-use std::io::{self, BufRead, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek};
+
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
 
 use super::event::Event;
 
@@ -16,6 +20,39 @@ pub struct Lines {
     pub unreadable: u64,
     /// Events of kinds that this version does not know.
     pub unknown: u64,
+}
+
+/// Calls `each` with every event that is in a file now. Processes that go on may write more meanwhile: that has no end.
+pub fn read_file(file: &mut File, each: impl FnMut(Event)) -> io::Result<Lines> {
+    let length = file.metadata()?.len();
+    read(BufReader::new(Data { file, at: 0, end: 0 }.take(length)), each)
+}
+
+/// The bytes of a file without its holes: `truncate` makes these of any size at no cost.
+struct Data<'a> {
+    file: &'a mut File,
+    at: u64,
+    /// Of the bytes that have no hole between them.
+    end: u64,
+}
+
+impl Read for Data<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at >= self.end {
+            self.at = match rustix::fs::seek(&*self.file, SeekFrom::Data(self.at)) {
+                Ok(start) => start,
+                // Nothing more.
+                Err(Errno::NXIO) => return Ok(0),
+                Err(errno) => return Err(errno.into()),
+            };
+            self.end = rustix::fs::seek(&*self.file, SeekFrom::Hole(self.at))?;
+            self.file.seek(io::SeekFrom::Start(self.at))?;
+        }
+        let room = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.file.read(&mut buffer[..room])?;
+        self.at += read as u64;
+        Ok(read)
+    }
 }
 
 /// Calls `each` with every event.
@@ -61,6 +98,8 @@ fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn counts(text: &[u8]) -> (Lines, Vec<Event>) {
@@ -95,6 +134,20 @@ mod tests {
         }
         assert_eq!(counts(b"{\"e\":\"later\",\"pid\":{}}").0, Lines { unknown: 1, ..Lines::default() });
         assert_eq!(counts(b"{\"e\":\"exit\",\"pid\":1,\"x\":\"\xff\"}\n").0.unreadable, 1);
+    }
+
+    #[test]
+    fn holes_of_a_file_are_not_read() {
+        let mut file = tempfile::tempfile().unwrap();
+        let line = "{\"e\":\"exit\",\"pid\":1}\n";
+        file.write_all(line.as_bytes()).unwrap();
+        // A terabyte would take minutes.
+        file.set_len(1 << 40).unwrap();
+        file.seek(io::SeekFrom::End(0)).unwrap();
+        file.write_all(format!("\n{line}").as_bytes()).unwrap();
+        let lines = read_file(&mut file, |_| {}).unwrap();
+        assert_eq!(lines.read, 2, "{lines:?}");
+        assert!(lines.unreadable <= 2, "what is left of the hole: {lines:?}");
     }
 
     #[test]

@@ -9,6 +9,9 @@ use super::model::{Process, Trace};
 /// A thread on the timeline. Times are from the start of the run.
 #[derive(Debug, Serialize)]
 pub struct Row {
+    /// That of the process in the report.
+    #[serde(skip)]
+    pub number: u32,
     pub pid: u32,
     pub tid: u32,
     pub program: String,
@@ -40,7 +43,14 @@ pub fn of(trace: &Trace, start: u64) -> Vec<Row> {
     let mut row = |rows: &mut Vec<Row>, pid: u32, tid: u32| {
         *places.entry((pid, tid)).or_insert_with(|| {
             let program = (*programs.get(&pid).unwrap_or(&"unknown program")).to_owned();
-            rows.push(Row { pid, tid, program, spans: Vec::new(), connections: Vec::new() });
+            rows.push(Row {
+                number: pid,
+                pid: trace.namespaces.pid(pid),
+                tid,
+                program,
+                spans: Vec::new(),
+                connections: Vec::new(),
+            });
             rows.len() - 1
         })
     };

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
-use object::{Object, ReadCache};
+use object::{CompressionFormat, Object, ObjectSection, ReadCache};
 
 use super::model::Module;
 
@@ -17,6 +17,9 @@ const MAX_INLINED: usize = 32;
 const MAX_FILES: usize = 1_000;
 /// Larger files are not looked at: the loader reads all symbols.
 const MAX_BYTES: u64 = 4 << 30;
+
+/// Compressed debug information that becomes larger than this is not unpacked: a small file could fill the memory.
+const MAX_UNPACKED: u64 = 1 << 30;
 
 /// A function that an address lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +123,11 @@ impl Identity {
         }
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
+        let unpacked = file.sections().filter_map(|section| section.compressed_file_range().ok());
+        let unpacked = unpacked.filter(|range| range.format != CompressionFormat::None);
+        if unpacked.fold(0u64, |sum, range| sum.saturating_add(range.uncompressed_size)) > MAX_UNPACKED {
+            return None;
+        }
         let text = |bytes: &[u8]| PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
         Some(Identity {
             build_id: file.build_id().ok().flatten().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),

@@ -122,11 +122,11 @@ impl Entry {
     fn add(&mut self, load: &Load, process: Option<usize>, inner: Vec<Inner>) {
         let wall = load.wall.unwrap_or(0);
         self.calls = self.calls.saturating_add(load.calls());
-        self.loads += 1;
-        self.failed += u64::from(load.failed());
+        self.loads += u64::from(!load.more);
+        self.failed += u64::from(load.failed() && !load.more);
         match load.parsed() {
             Some(count) => self.certificates = self.certificates.saturating_add(count),
-            None => self.certificates_unknown += 1,
+            None => self.certificates_unknown += u64::from(!load.more),
         }
         self.wall = self.wall.saturating_add(wall);
         self.slowest = self.slowest.max(wall);

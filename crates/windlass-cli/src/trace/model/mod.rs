@@ -2,16 +2,20 @@
 //! hostile. What goes over a bound still counts in the totals, and the report says that something is not listed.
 
 mod entry;
+mod held;
+mod namespaces;
 mod process;
 mod stack;
 mod timeline;
 
 pub use entry::{Entries, Entry, Inner};
+pub use namespaces::Namespaces;
 pub use process::{Module, Process, Processes};
 pub use stack::{RawFrame, Seen, Stack, Stacks};
 pub use timeline::Timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::event::{Event, Load, Source, Verify};
 use super::limits;
@@ -26,6 +30,8 @@ const MAX_INNER: usize = 20_000;
 pub struct Trace {
     /// By process.
     pub processes: Processes,
+    /// The numbers under which processes are here.
+    pub namespaces: Namespaces,
     /// By entry point, library and sources.
     pub entries: Entries,
     /// By call stack.
@@ -56,6 +62,10 @@ pub struct Totals {
     pub certificates_unknown: u64,
     pub wall: u64,
     pub cpu: u64,
+    /// Loads that only took note of a directory.
+    pub noted: u64,
+    /// Events that could not be written.
+    pub lost: u64,
     /// Loads from memory: what they held can't be read again.
     pub from_memory: u64,
     pub connections: u64,
@@ -68,10 +78,14 @@ pub struct Totals {
 
 impl Trace {
     /// Takes the next event.
-    pub fn take(&mut self, event: Event) {
+    pub fn take(&mut self, mut event: Event) {
+        if let Some((namespace, pid)) = event.process() {
+            *pid = self.namespaces.number(namespace, *pid);
+        }
         match event {
             Event::Process(mut event) => {
                 limits::cut_process(&mut event);
+                event.ppid = event.ppid.map(|parent| self.namespaces.number(event.ns, parent));
                 self.processes.start(event);
             }
             Event::Module(mut event) => {
@@ -79,6 +93,7 @@ impl Trace {
                 self.processes.module(event);
             }
             Event::Load(mut load) => {
+                make_absolute(&mut load);
                 self.not_listed |= limits::cut_load(&mut load) && load.depth == 0;
                 if load.depth > 0 { self.inner_load(*load) } else { self.load(&load) }
             }
@@ -90,6 +105,7 @@ impl Trace {
             }
             Event::Release(event) => self.processes.release(event.pid, event.store),
             Event::Exit(event) => self.processes.exit(&event),
+            Event::Lost(event) => self.totals.lost = self.totals.lost.saturating_add(event.events),
             Event::Unknown => {}
         }
     }
@@ -98,13 +114,14 @@ impl Trace {
         let inner = self.inner.remove(&(load.pid, load.tid)).unwrap_or_default();
         self.waiting -= inner.len();
         let add = |sum: &mut u64, value: Option<u64>| *sum = sum.saturating_add(value.unwrap_or(0));
-        self.totals.loads += 1;
-        self.totals.failed += u64::from(load.failed());
+        self.totals.loads += u64::from(!load.more);
+        self.totals.failed += u64::from(load.failed() && !load.more);
+        self.totals.noted += u64::from(load.only_notes() && !load.more);
         add(&mut self.totals.wall, load.wall);
         add(&mut self.totals.cpu, load.cpu);
         add(&mut self.totals.certificates, load.parsed());
-        self.totals.certificates_unknown += u64::from(load.parsed().is_none());
-        self.totals.from_memory += u64::from(load.sources.iter().any(|source| source.kind == "memory"));
+        self.totals.certificates_unknown += u64::from(load.parsed().is_none() && !load.more);
+        self.totals.from_memory += u64::from(!load.more && load.sources.iter().any(|source| source.kind == "memory"));
         self.note_sources(load);
         let process = self.processes.load(load);
         let entry = self.entries.add(load, process, inner);
@@ -125,10 +142,9 @@ impl Trace {
 
     /// A directory that OpenSSL was told of is searched later, and files of it that are read make events of their own.
     fn note_sources(&mut self, load: &Load) {
-        let is_openssl = load.library.as_deref().is_some_and(|library| library.starts_with("OpenSSL"));
         for source in load.sources.iter().filter(|source| source.path.is_some()) {
             let is_directory = source.kind.ends_with("directory");
-            if is_directory && is_openssl || source.kind == "uri" {
+            if is_directory && load.is_openssl() || source.kind == "uri" {
                 continue;
             }
             if self.read.len() < MAX_SOURCES {
@@ -154,6 +170,24 @@ impl Trace {
             }
             Some(_) => self.not_listed = true,
             None => self.totals.anchors_unknown += 1,
+        }
+    }
+}
+
+/// Where a program names `ca.pem`, the file that is meant depends on where it runs.
+fn make_absolute(load: &mut Load) {
+    let Some(directory) = load.cwd.take().filter(|directory| directory.starts_with('/')) else {
+        return;
+    };
+    let is_file = |kind: &str| kind == "file" || kind == "default-file";
+    let is_directory = |kind: &str| kind == "directory" || kind == "default-directory";
+    for Source { kind, path } in &mut load.sources {
+        let Some(path) = path.as_mut().filter(|path| !path.is_empty() && !path.starts_with('/')) else {
+            continue;
+        };
+        // A directory may be a list of them.
+        if is_file(kind) || is_directory(kind) && !path.contains(':') {
+            *path = Path::new(&directory).join(&*path).to_string_lossy().into_owned();
         }
     }
 }
@@ -190,6 +224,44 @@ mod tests {
         assert_eq!(trace.read.iter().map(|source| source.path.clone().unwrap()).collect::<Vec<_>>(), ["/a.pem"]);
         let with_inner: Vec<_> = trace.entries.all().map(|entry| entry.inner.len()).collect();
         assert_eq!(with_inner, [0, 1], "the inner call belongs to the outer one of its thread");
+    }
+
+    #[test]
+    fn certificates_that_are_added_one_by_one_are_one_load() {
+        let part = |calls: u32, more: bool| {
+            load(
+                1,
+                1,
+                0,
+                &format!(r#","calls":{calls},"parsed":{calls},"more":{more},"sources":[{{"kind":"memory"}}]"#),
+            )
+        };
+        let trace = trace(&[part(1, false), part(15, true), part(3, true)]);
+        let (entry, process) = (trace.entries.all().next().unwrap(), &trace.processes.all()[0]);
+        assert_eq!((trace.totals.loads, trace.totals.certificates, trace.totals.from_memory), (1, 19, 1));
+        assert_eq!(
+            (entry.loads, entry.calls, entry.certificates, process.loads, process.held.unknown),
+            (1, 19, 19, 1, 1)
+        );
+    }
+
+    #[test]
+    fn relative_paths_start_from_the_programs_directory() {
+        let rest = r#","cwd":"/srv/app","sources":[{"kind":"file","path":"ca.pem"},{"kind":"file","path":"/x.pem"},
+            {"kind":"directory","path":"a:b"},{"kind":"uri","path":"pkcs11:"},{"kind":"memory"}]"#
+            .replace('\n', "");
+        let trace = trace(&[load(1, 1, 0, &rest)]);
+        let entry = trace.entries.all().next().unwrap();
+        let paths: Vec<_> = entry.sources.iter().filter_map(|source| source.path.as_deref()).collect();
+        assert_eq!(paths, ["/srv/app/ca.pem", "/x.pem", "a:b", "pkcs11:"]);
+    }
+
+    #[test]
+    fn a_call_that_notes_a_directory_reads_nothing() {
+        let directory = r#","parsed":0,"sources":[{"kind":"directory","path":"/d"}]"#;
+        let both = r#","parsed":0,"sources":[{"kind":"file","path":"/f"},{"kind":"directory","path":"/d"}]"#;
+        let trace = trace(&[load(1, 1, 0, directory), load(1, 1, 0, both), load(1, 1, 0, "")]);
+        assert_eq!((trace.totals.loads, trace.totals.noted, trace.processes.all()[0].noted), (3, 1, 1));
     }
 
     #[test]

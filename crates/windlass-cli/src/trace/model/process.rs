@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::event::{self, Load};
+use super::held::Held;
 
 const MAX: usize = 10_000;
 const MAX_MODULES: usize = 4_096;
@@ -37,7 +38,11 @@ pub struct Process {
     pub arguments: Vec<String>,
     pub loads: u64,
     pub failed: u64,
+    /// Loads that only took note of a directory.
+    pub noted: u64,
     pub certificates: u64,
+    /// Loads of which nobody knows how many certificates they parsed.
+    pub certificates_unknown: u64,
     pub wall: u64,
     pub load_cpu: u64,
     pub connections: u64,
@@ -51,34 +56,6 @@ pub struct Process {
     pub held: Held,
     stores: HashMap<u64, i64>,
     modules: HashMap<u32, u32>,
-}
-
-/// A number of bytes that goes up and down.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Held {
-    now: i64,
-    peak: i64,
-    /// Loads of which that is known.
-    known: u64,
-    /// Loads of which nobody knows what they hold.
-    pub unknown: u64,
-}
-
-impl Held {
-    /// The most at any time.
-    pub fn peak(&self) -> Option<i64> {
-        (self.known > 0).then_some(self.peak)
-    }
-
-    /// What was never freed.
-    pub fn end(&self) -> Option<i64> {
-        (self.known > 0).then_some(self.now)
-    }
-
-    fn change(&mut self, by: i64) {
-        self.now = self.now.saturating_add(by);
-        self.peak = self.peak.max(self.now);
-    }
 }
 
 /// An object file by which addresses can be looked up.
@@ -176,9 +153,11 @@ impl Processes {
         let may_keep = self.stores < MAX_STORES;
         let mut new_store = false;
         let place = self.with(load.pid, |process| {
-            process.loads += 1;
-            process.failed += u64::from(load.failed());
+            process.loads += u64::from(!load.more);
+            process.failed += u64::from(load.failed() && !load.more);
+            process.noted += u64::from(load.only_notes() && !load.more);
             process.certificates = process.certificates.saturating_add(load.parsed().unwrap_or(0));
+            process.certificates_unknown += u64::from(load.parsed().is_none() && !load.more);
             process.wall = process.wall.saturating_add(load.wall.unwrap_or(0));
             process.load_cpu = process.load_cpu.saturating_add(load.cpu.unwrap_or(0));
             process.cpu = process.cpu.max(load.process_cpu);
@@ -191,7 +170,7 @@ impl Processes {
                     process.held.known += 1;
                 }
                 // What belongs to no store (a list of names, say) may be freed without an event.
-                _ => process.held.unknown += 1,
+                _ => process.held.unknown += u64::from(!load.more),
             }
         });
         self.stores += usize::from(new_store);
@@ -200,7 +179,7 @@ impl Processes {
                 self.held.change(memory);
                 self.held.known += 1;
             }
-            None => self.held.unknown += 1,
+            None => self.held.unknown += u64::from(!load.more),
         }
         place
     }
@@ -283,7 +262,7 @@ mod tests {
         assert_eq!(all.len(), 2);
         assert_eq!((all[0].programs.len(), all[0].name(), all[0].cpu, all[0].ended), (2, "x", Some(50), true));
         assert_eq!(all[0].held.now, 100, "held at its end");
-        assert_eq!((trace.processes.held.now, trace.processes.held.peak), (0, 100));
+        assert_eq!((trace.processes.held.now, trace.processes.held.peak()), (0, Some(100)));
         assert_eq!((all[1].name(), all[1].loads), ("y", 0));
     }
 

@@ -14,6 +14,7 @@ mod timeline;
 
 use sha2::{Digest, Sha256};
 
+use super::shell::quoted;
 use crate::trace::report::Report;
 use escape::escaped;
 
@@ -22,7 +23,7 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The whole page.
 pub fn render(report: &Report) -> String {
-    let title = escaped(&format!("{} – windlass trace", short(&report.command.join(" "))));
+    let title = escaped(&format!("{} – windlass trace", short(&quoted(&report.command))));
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         digest(STYLE),

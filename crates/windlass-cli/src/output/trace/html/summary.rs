@@ -1,14 +1,15 @@
 //! The head of the page: what was run, and what it comes to.
 
 use super::escape::escaped;
-use super::short;
+use super::{comparison, short};
 use crate::output::trace::numbers::{bytes, bytes_if_known, count, grouped, percent, time};
-use crate::output::trace::table::nothing;
+use crate::output::trace::shell::quoted;
+use crate::output::trace::text::nothing;
 use crate::trace::report::Report;
 
 /// The heading, a sentence, and the numbers.
 pub fn render(report: &Report) -> String {
-    let command = escaped(&short(&report.command.join(" ")));
+    let command = escaped(&short(&quoted(&report.command)));
     let ending = match (report.exit_status, report.signal) {
         (Some(status), _) => format!("exit status {status}"),
         (None, Some(signal)) => format!("ended by signal {signal}"),
@@ -16,10 +17,11 @@ pub fn render(report: &Report) -> String {
     };
     format!(
         "<header>\n<p class=\"kicker\">windlass trace</p>\n<h1><code>{command}</code></h1>\n\
-         <p class=\"about\">ran {} · {ending} · {}</p>\n{}</header>\n{}",
+         <p class=\"about\">ran {} · {ending} · {}</p>\n{}{}</header>\n{}",
         time(report.wall),
         count(report.summary.processes as u64, "process traced", "processes traced"),
         finding(report),
+        next(report),
         tiles(report)
     )
 }
@@ -30,52 +32,71 @@ fn finding(report: &Report) -> String {
         let why = report.unreachable.as_deref().unwrap_or("The program did not take the tracing library.");
         return format!("<p class=\"finding\">Nothing was traced, so nothing is known. {}</p>\n", escaped(why));
     }
-    let unreachable = report.unreachable.iter();
-    let unreachable = unreachable.chain(report.processes.iter().filter_map(|process| process.out_of_reach.as_ref()));
-    let mut reasons: Vec<_> = unreachable.collect();
-    reasons.dedup();
+    let unreached = report.unreached.iter().map(|unreached| format!("{}: {}", unreached.who, unreached.reason));
+    let reasons = report.unreachable.iter().cloned().chain(unreached);
     let out_of_reach: String =
-        reasons.iter().map(|reason| format!("<p class=\"warning\">Out of reach: {}.</p>\n", escaped(reason))).collect();
-    if summary.loads == 0 {
+        reasons.map(|reason| format!("<p class=\"warning\">Out of reach: {}.</p>\n", escaped(&reason))).collect();
+    let Some(loads) = summary.loads.filter(|loads| *loads > 0) else {
         let nothing = nothing(report);
         let mut sentence = nothing.clone();
         if let Some(first) = nothing.chars().next() {
             sentence = format!("{}{}", first.to_ascii_uppercase(), &nothing[first.len_utf8()..]);
         }
         return format!("<p class=\"finding\">{sentence}.</p>\n{out_of_reach}");
-    }
-    let share = summary.cpu_share.map(|share| format!(" and <b>{}</b> of the CPU time", percent(share)));
+    };
+    let whose = if summary.cpu_missing == 0 { "" } else { " that processes told" };
+    let share = summary.cpu_share.map(|share| format!(" and <b>{}</b> of the CPU time{whose}", percent(share)));
+    // Else it could be more than the run took.
+    let threads = report.timeline.iter().filter(|row| !row.spans.is_empty()).count() as u64;
+    let threads = if threads > 1 { format!(", added up over {threads} threads,") } else { String::new() };
     format!(
-        "<p class=\"finding\"><b>{}</b> took <b>{}</b>{}.</p>\n{out_of_reach}",
-        count(summary.loads, "load of CA certificates", "loads of CA certificates"),
-        time(summary.wall),
-        share.unwrap_or_default()
+        "<p class=\"finding\"><b>{}</b> took <b>{}</b>{threads}{}.{}</p>\n{out_of_reach}",
+        count(loads, "load of CA certificates", "loads of CA certificates"),
+        time(summary.wall.unwrap_or(0)),
+        share.unwrap_or_default(),
+        comparison::finding(report)
+    )
+}
+
+/// What to do with this.
+fn next(report: &Report) -> String {
+    if report.comparison.is_some() || !report.has_loads() {
+        return String::new();
+    }
+    const LONGEST: usize = 100;
+    let command = quoted(&report.command);
+    let command = if command.len() > LONGEST { String::from("PROGRAM…") } else { escaped(&command) };
+    format!(
+        "<p class=\"about\">What Windlass would make of it is measured by \
+         <code>windlass trace --compare --html page.html -- {command}</code>, which runs the program some times more.</p>\n"
     )
 }
 
 fn tiles(report: &Report) -> String {
     let summary = &report.summary;
-    if summary.loads == 0 {
+    let Some(loads) = summary.loads.filter(|loads| *loads > 0) else {
         return String::new();
-    }
+    };
+    let unknown = || String::from("?");
     let certificates = &report.certificates;
     let distinct = certificates.distinct.map(|distinct| format!("{} different, ", grouped(distinct as u64)));
-    let failed = if summary.failed > 0 { format!(", {} failed", grouped(summary.failed)) } else { String::new() };
+    let failed = summary.failed.filter(|failed| *failed > 0);
+    let failed = failed.map(|failed| format!(", {} failed", grouped(failed))).unwrap_or_default();
     let tiles = [
         (
             "Loads",
-            grouped(summary.loads),
+            grouped(loads),
             format!("in {}{failed}", count(summary.loading_processes as u64, "process", "processes")),
         ),
-        ("Time spent loading", time(summary.wall), format!("{} of CPU", time(summary.cpu))),
+        ("Time spent loading", time(summary.wall.unwrap_or(0)), format!("{} of CPU", time(summary.cpu.unwrap_or(0)))),
         (
             "Share of CPU",
-            summary.cpu_share.map_or_else(|| String::from("?"), percent),
+            summary.cpu_share.map_or_else(unknown, percent),
             summary.process_cpu.map_or_else(|| String::from("CPU time not known"), |cpu| format!("of {}", time(cpu))),
         ),
         (
             "Certificates parsed",
-            grouped(summary.certificates),
+            summary.certificates.map_or_else(unknown, grouped),
             format!("{}{} used by a verification", distinct.unwrap_or_default(), grouped(certificates.used as u64)),
         ),
         (
@@ -88,8 +109,8 @@ fn tiles(report: &Report) -> String {
             summary.loads_per_connection.map_or_else(|| String::from("–"), |per| per.to_string()),
             format!(
                 "{}, {}",
-                count(summary.connections, "connection", "connections"),
-                count(summary.verifications, "verification", "verifications")
+                count(summary.connections.unwrap_or(0), "connection", "connections"),
+                count(summary.verifications.unwrap_or(0), "verification", "verifications")
             ),
         ),
     ];

@@ -3,6 +3,7 @@
 use super::escape::escaped;
 use super::section;
 use crate::output::trace::numbers::{bytes, bytes_if_known, count, grouped, percent, sources, time};
+use crate::output::trace::shell::quoted;
 use crate::trace::report::{Entry, Process, Report};
 
 /// A cell: what is shown, and the number to sort by.
@@ -25,6 +26,10 @@ fn number(shown: String, value: f64) -> Cell {
 
 fn whole(value: u64) -> Cell {
     number(grouped(value), value as f64)
+}
+
+fn known(value: Option<u64>, cell: fn(u64) -> Cell) -> Cell {
+    value.map_or_else(|| number(String::from("not known"), -1.0), cell)
 }
 
 fn duration(value: u64) -> Cell {
@@ -64,8 +69,7 @@ pub fn entries(report: &Report) -> String {
     if report.entries.is_empty() {
         return String::new();
     }
-    let header =
-        ["Function", "Source", "Calls", "Failed", "Certificates", "Wall", "Slowest", "CPU", "Of CPU", "Memory"];
+    let header = ["Function", "Source", "Calls", "Failed", "Certificates", "Wall", "Slowest", "CPU", "Of CPU", "Heap"];
     let row = |entry: &Entry| {
         let inside: String = entry
             .inside
@@ -97,7 +101,8 @@ pub fn entries(report: &Report) -> String {
         ]
     };
     let explanation = "Functions that load, by what they were asked to read. Those inside of another are part of its numbers; \
-        “of CPU” is the part of the CPU time of the processes that called it.";
+        “of CPU” is the part of the CPU time of the processes that called it. “Heap” is what the heap grew by in all of the \
+        calls, also for stores that were freed since; the number at the top is what was held at one time.";
     section("entries", "What loads", explanation, &table(&header, report.entries.iter().map(row)))
 }
 
@@ -107,7 +112,8 @@ pub fn processes(report: &Report) -> String {
         return String::new();
     }
     let says_something = |process: &&Process| {
-        process.loads + process.connections + process.verifications > 0 || process.out_of_reach.is_some()
+        let numbers = [process.loads, process.connections, process.verifications];
+        numbers.into_iter().flatten().any(|number| number > 0) || process.out_of_reach.is_some()
     };
     let (first, others): (Vec<_>, Vec<_>) = report.processes.iter().partition(says_something);
     let mut body = String::new();
@@ -129,10 +135,10 @@ pub fn processes(report: &Report) -> String {
     }
     if !others.is_empty() {
         let row = |process: &Process| {
-            vec![pid(process), command(process), duration(process.process_cpu.unwrap_or(0)), rss(process)]
+            vec![pid(process), command(process), known(process.process_cpu, duration), rss(process)]
         };
         body.push_str(&format!(
-            "<details><summary>{} loaded nothing</summary>\n{}</details>\n",
+            "<details><summary>{}, of which no load was seen</summary>\n{}</details>\n",
             count(others.len() as u64, "process", "processes"),
             table(&["Process", "Command", "CPU", "Peak RSS"], others.into_iter().map(row))
         ));
@@ -144,14 +150,14 @@ fn process_row(process: &Process) -> Vec<Cell> {
     vec![
         pid(process),
         command(process),
-        whole(process.loads),
-        whole(process.certificates),
-        duration(process.wall),
-        duration(process.cpu),
+        known(process.loads, whole),
+        known(process.certificates, whole),
+        known(process.wall, duration),
+        known(process.cpu, duration),
         share(process.cpu_share),
         memory(process.memory_peak),
         memory(process.memory_end),
-        whole(process.connections),
+        known(process.connections, whole),
         rss(process),
     ]
 }
@@ -164,8 +170,13 @@ fn command(process: &Process) -> Cell {
     let reason = process.out_of_reach.as_ref();
     let reason = reason.map(|reason| format!("<p class=\"warning\">Out of reach: {}</p>", escaped(reason)));
     let command =
-        if process.arguments.is_empty() { process.programs.join(" → ") } else { process.arguments.join(" ") };
-    let html = format!("<code>{}</code>{}", escaped(&super::short(&command)), reason.unwrap_or_default());
+        if process.arguments.is_empty() { process.programs.join(" → ") } else { quoted(&process.arguments) };
+    let end = match (process.ended, process.running) {
+        (true, _) => "",
+        (false, true) => "<p class=\"detail\">still ran at the end</p>",
+        (false, false) => "<p class=\"detail\">ended without a word (a signal, _exit)</p>",
+    };
+    let html = format!("<code>{}</code>{end}{}", escaped(&super::short(&command)), reason.unwrap_or_default());
     Cell { html, value: None }
 }
 

@@ -19,18 +19,19 @@ pub fn render(report: &Report) -> String {
     if report.timeline.is_empty() {
         return String::new();
     }
-    let processes: HashMap<_, _> = report.processes.iter().map(|process| (process.pid, process)).collect();
+    let processes: HashMap<_, _> = report.processes.iter().map(|process| (process.number, process)).collect();
     let whole = report.wall.max(1);
     let mut body = String::from("<div class=\"timeline\">\n");
     body.push_str(&axis(whole));
     for row in report.timeline.iter().take(MAX_ROWS) {
-        body.push_str(&render_row(row, processes.get(&row.pid).copied(), whole));
+        body.push_str(&render_row(row, processes.get(&row.number).copied(), whole));
     }
     body.push_str("</div>\n");
     if report.timeline.len() > MAX_ROWS {
         let more = count((report.timeline.len() - MAX_ROWS) as u64, "more thread", "more threads");
         body.push_str(&format!("<p class=\"about\">{more} not shown.</p>\n"));
     }
+    // Each has its own part of the row: where many short processes run, one would hide the other.
     let explanation = "Each row is a thread. Loads too near to each other to be told apart here are one bar. \
         <span class=\"legend\"><i class=\"key load\"></i>loads CA certificates</span> \
         <span class=\"legend\"><i class=\"key connection\"></i>a connection begins</span> \
@@ -77,13 +78,13 @@ fn render_row(row: &Row, process: Option<&Process>, whole: u64) -> String {
         let end = process.and_then(|process| process.end).unwrap_or(whole);
         let (left, right) = (at(start), at(end));
         marks.push_str(&format!(
-            "<rect class=\"life\" x=\"{left:.3}%\" width=\"{:.3}%\" y=\"9\" height=\"4\"/>",
+            "<rect class=\"life\" x=\"{left:.3}%\" width=\"{:.3}%\" y=\"6\" height=\"4\"/>",
             (right - left).max(0.0)
         ));
     }
     for span in joined(&row.spans, whole) {
         marks.push_str(&format!(
-            "<rect class=\"span\" x=\"{:.3}%\" width=\"{:.3}%\" y=\"3\" height=\"16\"><title>{}</title></rect>",
+            "<rect class=\"span\" x=\"{:.3}%\" width=\"{:.3}%\" y=\"2\" height=\"12\"><title>{}</title></rect>",
             at(span.start),
             at(span.start.saturating_add(span.duration)) - at(span.start),
             escaped(&describe(&span))
@@ -101,7 +102,7 @@ fn render_row(row: &Row, process: Option<&Process>, whole: u64) -> String {
         let x = pixel.min(PIXELS) as f64 * 100.0 / PIXELS as f64;
         let title = count(number, "connection", "connections");
         marks.push_str(&format!(
-            "<rect class=\"mark\" x=\"{x:.3}%\" width=\"2\" y=\"0\" height=\"{HEIGHT}\"><title>{title}</title></rect>"
+            "<rect class=\"mark\" x=\"{x:.3}%\" width=\"2\" y=\"16\" height=\"6\"><title>{title}</title></rect>"
         ));
     }
     format!(
@@ -156,6 +157,20 @@ mod tests {
             assert_eq!(step(whole), wanted, "{whole}");
         }
         assert!(step(u64::MAX) > 0);
+    }
+
+    #[test]
+    fn a_connection_hides_no_load() {
+        let spans = vec![Span { start: 0, duration: 5, calls: 1, certificates: 2, function: None }];
+        let row = Row { number: 7, pid: 7, tid: 7, program: String::from("a"), spans, connections: vec![(2, 1)] };
+        let html = render_row(&row, None, 100);
+        let number = |class: &str, name: &str| -> u32 {
+            let rect = html.split("<rect ").find(|rect| rect.contains(&format!("class=\"{class}\""))).unwrap();
+            let value = rect.split(&format!(" {name}=\"")).nth(1).unwrap();
+            value.split('"').next().unwrap().parse().unwrap()
+        };
+        assert!(number("span", "y") + number("span", "height") <= number("mark", "y"), "{html}");
+        assert!(number("mark", "y") + number("mark", "height") <= HEIGHT, "{html}");
     }
 
     #[test]

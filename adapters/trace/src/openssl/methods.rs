@@ -1,0 +1,65 @@
+//! Whether a lookup is one of OpenSSL's own. The commands of a program's methods may have the same numbers, and arguments of any kind.
+
+use std::ptr;
+
+use windlass_interpose::hook::{self, Caller};
+use windlass_interpose::ptr_table::PtrTable;
+
+use crate::openssl::api::{X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
+use crate::openssl::library::{Libcrypto, Libssl, crypto};
+use crate::settings;
+
+const UNKNOWN: Option<&'static Libcrypto> = None;
+
+/// Lookups that a program was given, and whether their method is OpenSSL's. One that ends stays here; whatever comes to its
+/// address later is given to the program by the same functions.
+static LOOKUPS: PtrTable<bool> = PtrTable::new();
+
+/// `X509_STORE_add_lookup`
+pub extern "C-unwind" fn add_lookup(
+    store: *mut X509_STORE,
+    method: *mut X509_LOOKUP_METHOD,
+    caller: Caller,
+) -> *mut X509_LOOKUP {
+    let lookup = crypto!(UNKNOWN, caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
+    note(lookup, method, caller);
+    lookup
+}
+
+/// `X509_LOOKUP_new`
+pub extern "C-unwind" fn new_lookup(method: *mut X509_LOOKUP_METHOD, caller: Caller) -> *mut X509_LOOKUP {
+    let lookup = crypto!(UNKNOWN, caller, X509_LOOKUP_new(method), or ptr::null_mut());
+    note(lookup, method, caller);
+    lookup
+}
+
+/// Whether the caller passes a lookup of OpenSSL's own methods, for all that is known.
+pub fn is_own(lookup: *mut X509_LOOKUP, caller: Caller) -> bool {
+    // Others than OpenSSL's are never made but by the functions above.
+    settings::enabled() && LOOKUPS.get(lookup as usize).unwrap_or_else(|| is_openssl(caller))
+}
+
+fn note(lookup: *mut X509_LOOKUP, method: *mut X509_LOOKUP_METHOD, caller: Caller) {
+    if lookup.is_null() || !settings::enabled() || hook::is_inside() {
+        return;
+    }
+    hook::shielded(|| {
+        let known = LOOKUPS.get(lookup as usize);
+        // Those that OpenSSL makes for itself need not be known.
+        if known.is_none() && is_openssl(caller) {
+            return None;
+        }
+        let api = &Libcrypto::of_caller(caller)?.api;
+        let own = [api.X509_LOOKUP_file, api.X509_LOOKUP_hash_dir, api.X509_LOOKUP_store];
+        // SAFETY: these functions return constants.
+        let is_own = own.into_iter().flatten().any(|own| unsafe { own() } == method);
+        if known != Some(is_own) {
+            LOOKUPS.insert(lookup as usize, is_own);
+        }
+        Some(())
+    });
+}
+
+fn is_openssl(caller: Caller) -> bool {
+    Libcrypto::of_caller(caller).is_some_and(|library| library.contains(caller)) || Libssl::contains(caller)
+}

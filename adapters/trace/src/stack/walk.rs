@@ -1,0 +1,113 @@
+//! From frame to frame. The walk ends where anything is not as it must be.
+
+use windlass_interpose::object::Object;
+
+use super::memory::Memory;
+use super::registers::{COUNT, Registers, STACK};
+use super::rules::{self, Frame, Rule};
+use super::{expression, tables};
+
+/// More than a program needs whose frames are of this library and of interpreters.
+const MOST: usize = 256;
+
+/// Calls `visit` with the address of a call in each frame, innermost first, until it returns `false`.
+pub fn from(mut registers: Registers, mut visit: impl FnMut(usize) -> bool) {
+    let memory = Memory::new();
+    let mut is_exact = false;
+    for _ in 0..MOST {
+        // A return address is that of the next instruction, which may belong to another line or another function.
+        let address = registers.at.wrapping_sub(1);
+        let Some(object) = Object::of(address) else { return };
+        if !visit(if is_exact { registers.at } else { address }) {
+            return;
+        }
+        let Some((caller, from_signal)) = caller(&registers, is_exact, &object, &memory) else { return };
+        (registers, is_exact) = (caller, from_signal);
+    }
+}
+
+/// The registers of the frame that has called this one, and whether it was interrupted by a signal rather than calling.
+fn caller(frame: &Registers, is_exact: bool, object: &Object, memory: &Memory) -> Option<(Registers, bool)> {
+    let address = if is_exact { frame.at } else { frame.at.wrapping_sub(1) };
+    // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see `mod.rs`): a loaded object
+    // that could only be unloaded at this very moment.
+    let entry = unsafe { tables::entry(object, address)? };
+    let rules = rules::at(&entry, address)?;
+    let base = match rules.frame {
+        Frame::Register(register, distance) => frame.values.get(register).copied()??.wrapping_add(distance as usize),
+        Frame::Expression(code) => expression::value(code, None, frame, memory)?,
+        Frame::Unknown => return None,
+    };
+    // Stacks grow downwards; only a signal can be handled on another one.
+    if !entry.is_signal && base < frame.values[STACK]? {
+        return None;
+    }
+    // A function that has called another one has its own return address elsewhere.
+    if !is_exact && matches!(rules.registers.get(entry.returns_to)?, Rule::Same) {
+        return None;
+    }
+    let mut values = [None; COUNT];
+    for (number, value) in values.iter_mut().enumerate() {
+        *value = match rules.registers[number] {
+            Rule::Same => frame.values[number],
+            Rule::Undefined => None,
+            Rule::At(distance) => memory.word(base.wrapping_add(distance as usize)),
+            Rule::Is(distance) => Some(base.wrapping_add(distance as usize)),
+            Rule::In(register) => frame.values.get(register).copied().flatten(),
+            Rule::AtExpression(code) => {
+                expression::value(code, Some(base), frame, memory).and_then(|address| memory.word(address))
+            }
+            Rule::IsExpression(code) => expression::value(code, Some(base), frame, memory),
+        };
+    }
+    let at = unsigned(values.get(entry.returns_to).copied()??);
+    if matches!(rules.registers[STACK], Rule::Same) {
+        values[STACK] = Some(base);
+    }
+    (at != 0).then_some((Registers { values, at }, entry.is_signal))
+}
+
+/// Without the signature that AArch64 can keep in the unused bits of a return address.
+fn unsigned(address: usize) -> usize {
+    if cfg!(target_arch = "aarch64") { address & ((1 << 48) - 1) } else { address }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::{c_int, c_void};
+
+    use crate::stack::registers;
+
+    unsafe extern "C" {
+        fn _Unwind_Backtrace(note: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int, data: *mut c_void)
+        -> c_int;
+        fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    }
+
+    unsafe extern "C" fn note(context: *mut c_void, frames: *mut c_void) -> c_int {
+        // SAFETY: the unwinder passes its context, and `frames` as it was given.
+        unsafe { (*frames.cast::<Vec<usize>>()).push(_Unwind_GetIP(context).wrapping_sub(1)) };
+        0
+    }
+
+    #[inline(never)]
+    fn both() -> (Vec<usize>, Vec<usize>) {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::<usize>::new());
+        super::from(registers::here(), |address| {
+            ours.push(address);
+            true
+        });
+        // SAFETY: the callback keeps nothing.
+        unsafe { _Unwind_Backtrace(note, (&raw mut theirs).cast()) };
+        (ours, theirs)
+    }
+
+    #[test]
+    fn finds_the_frames_that_the_compilers_unwinder_finds() {
+        let (ours, theirs) = both();
+        // The first one is in different places of `both`; theirs has what is behind the first function as well.
+        assert!(ours.len() > 5, "{ours:x?}");
+        assert_eq!(ours[1..], theirs[1..ours.len()], "{theirs:x?}");
+        assert!(theirs.len() - ours.len() <= 1);
+    }
+}

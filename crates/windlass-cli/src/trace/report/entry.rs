@@ -1,0 +1,72 @@
+//! Entry points of a report.
+
+use serde::Serialize;
+
+use super::super::event::Source;
+use super::super::model::{self, Trace};
+use super::{share, sum_cpu};
+
+/// An entry point.
+#[derive(Debug, Serialize)]
+pub struct Entry {
+    pub function: String,
+    pub library: String,
+    pub sources: Vec<Source>,
+    pub calls: u64,
+    pub loads: u64,
+    pub failed: u64,
+    /// Null where no call could tell.
+    pub certificates: Option<u64>,
+    pub wall: u64,
+    pub slowest: u64,
+    pub cpu: u64,
+    /// Of the CPU time of the processes that called it.
+    pub cpu_share: Option<f64>,
+    pub memory: i64,
+    /// Loading functions that it called itself; parts of the numbers above.
+    pub inside: Vec<Inside>,
+}
+
+/// A loading function inside of another.
+#[derive(Debug, Serialize)]
+pub struct Inside {
+    pub function: String,
+    /// Empty where they are those of the outer function.
+    pub sources: Vec<Source>,
+    pub calls: u64,
+    pub certificates: u64,
+    pub wall: u64,
+    pub cpu: u64,
+}
+
+impl Entry {
+    /// From the sums of a run.
+    pub fn new(entry: &model::Entry, trace: &Trace) -> Entry {
+        let callers = entry.processes.iter().filter_map(|place| trace.processes.get(Some(*place)));
+        let inside = entry.inner.iter().map(|((function, sources), sum)| Inside {
+            function: function.clone(),
+            sources: if *sources == entry.sources { Vec::new() } else { sources.clone() },
+            calls: sum.calls,
+            certificates: sum.certificates,
+            wall: sum.wall,
+            cpu: sum.cpu,
+        });
+        let mut inside: Vec<_> = inside.collect();
+        inside.sort_by_key(|inside| std::cmp::Reverse(inside.wall));
+        Entry {
+            function: entry.function.clone(),
+            library: entry.library.clone(),
+            sources: entry.sources.clone(),
+            calls: entry.calls,
+            loads: entry.loads,
+            failed: entry.failed,
+            certificates: (entry.certificates_unknown < entry.loads).then_some(entry.certificates),
+            wall: entry.wall,
+            slowest: entry.slowest,
+            cpu: entry.cpu,
+            cpu_share: share(entry.cpu, sum_cpu(callers)),
+            memory: entry.memory,
+            inside,
+        }
+    }
+}
