@@ -11,6 +11,7 @@ pub mod trace;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -46,7 +47,7 @@ Examples:
 
 Out of reach, and run without change: programs that are static, setuid, setgid or have file
 capabilities, are of another architecture or C library, or have a copy of OpenSSL or GnuTLS linked
-into them. The report of --stats says so.
+into them. The report of --stats says so, and which of these it is where the executable tells.
 
 Environment:
   WINDLASS_PRELOAD_LIBRARY
@@ -81,7 +82,8 @@ Report of --stats=json, one object on one line:
   summary      {processes, served, bypassed, certificates, parsed, saved}: processes that came to
                load certificates; calls; certificates that those calls stood for, that were parsed,
                and that were not
-  unreachable  why the library can't have come to the program, where that is known; else null
+  unreachable  why the library can't have come to the program, or found no library to serve in it,
+               where that is known; else null
   counters     every counter by section and name: {served: {function: calls}, bypass: {reason:
                calls}, cache: {...}, ...}; more may be added
   add_ca       with --add-ca: {certificates: [{subject, sha256_fingerprint, file}], loads: loads of
@@ -128,7 +130,7 @@ Output of --json, one object:
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, about = ABOUT, long_about = None, max_term_width = 120)]
 #[command(after_long_help = format!("{EXAMPLES}\n{}", Exit::help()), after_help = EXAMPLES)]
-#[command(disable_help_subcommand = true, propagate_version = true)]
+#[command(propagate_version = true)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -149,7 +151,7 @@ pub enum Command {
     #[command(long_about = compile::ABOUT, after_long_help = format!("{}\n{}", compile::HELP, Exit::help_of("compile")))]
     Compile(compile::CompileArgs),
     /// Show or remove compiled stores
-    #[command(after_long_help = format!("{}\n{}", cache::HELP, Exit::help_of("cache")), disable_help_subcommand = true)]
+    #[command(after_long_help = format!("{}\n{}", cache::HELP, Exit::help_of("cache")))]
     Cache(cache::CacheArgs),
     /// Say what is wrong with the trust stores of this machine
     #[command(long_about = doctor::ABOUT, after_long_help = format!("{}\n{}", doctor::HELP, Exit::help_of("doctor")))]
@@ -253,4 +255,23 @@ pub struct ManArgs {
 /// The definition as clap's builder, for generators.
 pub fn definition() -> clap::Command {
     Cli::command()
+}
+
+/// Reads the command line of this process. Ends it where that is not understood, or asks for help.
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| with_usage(error, std::env::args_os()).exit())
+}
+
+/// clap's usage of what can't be together is what was given: the very thing that it has refused.
+fn with_usage(mut error: clap::Error, arguments: impl Iterator<Item = OsString>) -> clap::Error {
+    if error.kind() == ErrorKind::ArgumentConflict {
+        let mut command = definition();
+        command.build();
+        for name in arguments.skip(1) {
+            let Some(subcommand) = command.find_subcommand(name).cloned() else { break };
+            command = subcommand;
+        }
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+    }
+    error
 }

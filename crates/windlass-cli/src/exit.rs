@@ -82,9 +82,24 @@ impl Exit {
             Exit::DoctorWarnings => "the worst finding is a warning",
             Exit::DoctorErrors => "the worst finding is an error",
             Exit::DoctorBlind => "nothing was found, but not everything could be looked at",
-            Exit::RunFailed => "the preload library, the counters or a file of --add-ca can't be used",
+            Exit::RunFailed => "a library or a file that is needed can't be used",
             Exit::NotExecutable => "PROGRAM was found, but can't be executed",
             Exit::NotFound => "PROGRAM was not found",
+        }
+    }
+
+    /// What it means of one subcommand, where more can be said.
+    fn meaning_of(self, subcommand: &str) -> &'static str {
+        match (self, subcommand) {
+            (Exit::DoctorWarnings, "doctor") => {
+                "the worst finding that counts is a warning, or a note (--fail-on note)"
+            }
+            (Exit::DoctorBlind, "doctor") => "nothing was found that counts, but not everything could be looked at",
+            (Exit::Failure, "prune") => "not agreed to, nobody to ask, something was left alone, or another failure",
+            (Exit::Failure, "install" | "uninstall") => "not agreed to, nobody to ask, or another failure",
+            (Exit::RunFailed, "run") => "the preload library, the counters or a file of --add-ca can't be used",
+            (Exit::RunFailed, "trace") => "a library of Windlass or a file for a report can't be used",
+            _ => self.meaning(),
         }
     }
 
@@ -103,8 +118,8 @@ impl Exit {
     /// The section of the help text that documents all exit statuses.
     pub fn help() -> String {
         let line = |exit: Exit| match exit.subcommands() {
-            [] => exit.line(""),
-            subcommands => exit.line(&format!("{}: ", subcommands.join(", "))),
+            [] => exit.line(exit.meaning()),
+            subcommands => exit.line(&format!("{}: {}", subcommands.join(", "), exit.meaning())),
         };
         format!("{HEAD}{}\n{TAIL}", Self::ALL.map(line).concat())
     }
@@ -112,12 +127,13 @@ impl Exit {
     /// The same for one subcommand.
     pub fn help_of(subcommand: &str) -> String {
         let can_be = |exit: &Exit| exit.subcommands().is_empty() || exit.subcommands().contains(&subcommand);
-        let lines: String = Self::ALL.into_iter().filter(can_be).map(|exit| exit.line("")).collect();
+        let lines: String =
+            Self::ALL.into_iter().filter(can_be).map(|exit| exit.line(exit.meaning_of(subcommand))).collect();
         if RUN.contains(&subcommand) { format!("{HEAD}{lines}\n{TAIL}") } else { format!("{HEAD}{lines}") }
     }
 
-    fn line(self, whose: &str) -> String {
-        format!("  {:>3}  {whose}{}\n", self.status(), self.meaning())
+    fn line(self, meaning: &str) -> String {
+        format!("  {:>3}  {meaning}\n", self.status())
     }
 }
 
@@ -141,13 +157,15 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for exit in Exit::ALL {
             assert!(seen.insert(exit.status()), "{exit:?} repeats a status");
-            let is_there =
-                |line: &str| line.starts_with(&format!("  {:>3}  ", exit.status())) && line.ends_with(exit.meaning());
-            assert!(help.lines().any(is_there), "{exit:?}");
+            let is_there = |help: &str, meaning: &str| {
+                let start = format!("  {:>3}  ", exit.status());
+                help.lines().any(|line| line.starts_with(&start) && line.ends_with(meaning))
+            };
+            assert!(is_there(&help, exit.meaning()), "{exit:?}");
             for subcommand in exit.subcommands() {
-                assert!(Exit::help_of(subcommand).lines().any(is_there), "{subcommand}: {exit:?}");
+                assert!(is_there(&Exit::help_of(subcommand), exit.meaning_of(subcommand)), "{subcommand}: {exit:?}");
             }
-            assert_eq!(Exit::help_of("install").lines().any(is_there), exit.subcommands().is_empty());
+            assert_eq!(is_there(&Exit::help_of("install"), ""), exit.subcommands().is_empty());
         }
     }
 }

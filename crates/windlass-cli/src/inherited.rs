@@ -39,7 +39,7 @@ extern "C" fn note() {
 }
 
 /// Whether this process was started with `signal` ignored.
-fn was_ignored(signal: c_int) -> bool {
+pub fn was_ignored(signal: c_int) -> bool {
     IGNORED.load(Ordering::Relaxed) & (1 << (signal - 1)) != 0
 }
 

@@ -22,12 +22,10 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use cli::{Cli, Command};
+use cli::Command;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = cli::parse();
     let result = match cli.command {
         Command::Run(arguments) => cmd::run::run(&arguments),
         Command::Ls(arguments) => cmd::ls::run(&arguments),

@@ -138,6 +138,14 @@ fn what_cannot_be_compiled_is_an_error_where_it_was_named() {
     place.compile().arg(place.path()).assert().code(4).stderr(contains("no file in it is named by subject hash"));
     assert!(place.stores().is_empty());
 
+    let hashed = place.path().join("hashed");
+    std::fs::create_dir(&hashed).unwrap();
+    std::os::unix::fs::symlink("gone.pem", hashed.join("0a1b2c3d.0")).unwrap();
+    let expected =
+        format!("cannot compile {}: its hash link 0a1b2c3d.0 leads nowhere\n  help: make the", hashed.display());
+    place.compile().arg(&hashed).assert().code(3).stdout(contains("unreadable")).stderr(contains(expected));
+    assert!(place.stores().is_empty());
+
     // The others are compiled all the same, and the first error is the status.
     let assert = place.compile().args([&missing, &good, &damaged]).assert().code(3);
     assert.stdout(contains(format!("{}   written", good.display()))).stderr(contains("damaged.pem:"));

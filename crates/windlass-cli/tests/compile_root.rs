@@ -166,6 +166,26 @@ fn a_default_that_cannot_be_compiled_is_only_reported() {
     compile(image.path()).arg("--check").assert().success();
 }
 
+/// It is there, and OpenSSL uses what else is in it. Hook, units and package scripts rely on the status, which stays.
+#[test]
+fn a_default_directory_with_a_link_that_leads_nowhere_is_not_absent() {
+    let image = Image::new();
+    symlink("gone.pem", image.path().join("etc/ssl/certs/0a1b2c3d.0")).unwrap();
+    let unreadable = contains("/etc/ssl/certs (directory)          unreadable\n");
+    let said = "/etc/ssl/certs: its hash link 0a1b2c3d.0 leads nowhere; programs go on with it as without Windlass\n";
+    compile(image.path()).assert().success().stdout(unreadable.and(contains(said))).stderr("");
+    assert_eq!(image.stores().len(), 2, "the bundle, by both of its names");
+    compile(image.path()).arg("--check").assert().success().stdout(contains(said));
+
+    std::fs::remove_file(image.path().join("etc/ssl/certs/ca-certificates.crt")).unwrap();
+    std::fs::remove_dir_all(image.path().join("var/cache")).unwrap();
+    let nothing = contains("nothing was compiled: no default source could be read\n  help: ");
+    compile(image.path()).assert().code(3).stderr(nothing);
+    let named = "cannot compile /usr/lib/ssl/certs: its hash link 0a1b2c3d.0 leads nowhere\n  help: make the links anew: \
+                 openssl rehash /usr/lib/ssl/certs\n";
+    compile(image.path()).arg("/usr/lib/ssl/certs").assert().code(3).stderr(contains(named));
+}
+
 /// As in images without `openssl rehash`.
 #[test]
 fn a_default_directory_without_hashes_is_as_good_as_none() {

@@ -87,6 +87,71 @@ fn the_exit_status_tells_the_worst() {
 }
 
 #[test]
+fn what_the_exit_status_counts_can_be_chosen() {
+    let status = |image: &Image, severity: &str, code| {
+        image.doctor(&["--no-measure", "--fail-on", severity]).assert().code(code);
+    };
+    let warning = Image::healthy().with_warning();
+    status(&warning, "error", 0);
+    status(&warning, "warning", 7);
+    let error = Image::healthy().with_error();
+    status(&error, "error", 8);
+    status(&error, "note", 8);
+    // A note: a link that is not named by hash.
+    let note = Image::healthy();
+    symlink("nowhere", note.path("etc/ssl/certs/old.pem")).unwrap();
+    status(&note, "warning", 0);
+    status(&note, "note", 7);
+    // There may be an error in what could not be looked at.
+    std::fs::File::create(warning.path("etc/ssl/certs/00000000.0")).unwrap().set_len(1 << 30).unwrap();
+    status(&warning, "error", 9);
+    status(&warning, "warning", 7);
+}
+
+/// What a remedy says is done on this machine, and its paths are the image's.
+#[test]
+fn remedies_for_an_image_are_meant_for_the_image() {
+    let image = Image::healthy().with_warning().with_error();
+    symlink("nowhere", image.path("etc/ssl/certs/01234567.0")).unwrap();
+    std::fs::create_dir_all(image.path("etc/profile.d")).unwrap();
+    std::fs::write(image.path("etc/profile.d/a.sh"), "export GIT_SSL_NO_VERIFY=1\n").unwrap();
+    let report = image.json(&["--json", "--no-measure"]);
+    let findings = report["checks"].as_array().unwrap().iter().flat_map(|check| check["findings"].as_array().unwrap());
+    let remedies: Vec<_> = findings.map(|finding| finding["remedy"].as_str().unwrap()).collect();
+    assert!(remedies.len() >= 4, "{remedies:?}");
+    let root = format!("`windlass prune --root {} ", image.0.path().display());
+    for remedy in &remedies {
+        assert!(remedy.starts_with("inside the image: ") || remedy.starts_with(&root), "{remedy}");
+    }
+    assert!(remedies.iter().any(|remedy| remedy.starts_with(&root)));
+}
+
+#[test]
+fn an_image_has_no_running_programs_to_look_at() {
+    let report = Image::healthy().json(&["--json"]);
+    let ids: Vec<_> = report["checks"].as_array().unwrap().iter().map(|check| check["id"].as_str().unwrap()).collect();
+    let expected: Vec<_> = checks().into_iter().filter(|id| id != "processes").collect();
+    assert_eq!(ids, expected);
+    assert_eq!(report["summary"]["checks"], expected.len());
+    Image::healthy()
+        .doctor(&["--check", "processes"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("looks at running programs, and none of an image runs"));
+}
+
+#[test]
+fn an_empty_directory_is_no_healthy_image() {
+    let empty = Image(tempfile::tempdir().unwrap());
+    empty.doctor(&[]).assert().code(9).stdout(contains("nothing was found to look at"));
+    // One whose programs have OpenSSL, which trusts nothing.
+    std::fs::create_dir_all(empty.path("usr/lib/x86_64-linux-gnu")).unwrap();
+    std::fs::write(empty.path("usr/lib/x86_64-linux-gnu/libcrypto.so.3"), "").unwrap();
+    empty.doctor(&["--fail-on", "error"]).assert().code(8).stdout(contains("error no-default-source"));
+}
+
+#[test]
 fn what_can_not_be_looked_at_has_a_status_of_its_own() {
     let image = Image::healthy();
     // A sparse file, larger than what is read.
@@ -125,6 +190,7 @@ fn only_the_named_checks_run() {
     let report = image.json(&["--json", "--check", "expired", "--check", "double-load", "--check", "expired"]);
     let ids: Vec<_> = report["checks"].as_array().unwrap().iter().map(|check| check["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["double-load", "expired"]);
+    assert_eq!(report, image.json(&["--json", "--check", "expired,double-load"]), "with commas");
     assert_eq!(report["summary"]["checks"], 2);
     assert_eq!(report["summary"]["errors"], 0);
 }
@@ -300,7 +366,7 @@ fn the_word_about_this_machine_is_that_of_openssl() {
 #[test]
 fn the_examples_of_the_manual_page_run() {
     let page = text(&["man", "doctor"]);
-    assert!(page.contains(".SH \"EXIT STATUS\"") && page.contains("the worst finding is a warning"));
+    assert!(page.contains(".SH \"EXIT STATUS\"") && page.contains("the worst finding is an error"));
     let help = text(&["doctor", "--help"]);
     let examples = help.split("Examples:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let image = Image::healthy();

@@ -116,6 +116,23 @@ fn the_log_is_as_the_standard_requires() {
     assert_eq!(run["columnKind"], "unicodeCodePoints");
 }
 
+/// GitHub's code scanning refuses a log of which one result has none.
+#[test]
+fn what_processes_have_has_a_location_too() {
+    let mut command = windlass();
+    command.args(["doctor", "--sarif", "--no-measure", "--check", "verification-off,processes"]);
+    let output = command.env("GIT_SSL_NO_VERIFY", "1").output().unwrap();
+    let log: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert!(results.iter().any(|result| result["ruleId"] == "verification-off"), "{results:?}");
+    for result in results {
+        let locations = result["locations"].as_array().unwrap();
+        assert_eq!(locations.len(), 1, "{result}");
+        assert_location(&locations[0], &run["originalUriBaseIds"]);
+    }
+}
+
 /// 3.27.10.
 fn assert_level(level: &Value) {
     assert!(["none", "note", "warning", "error"].contains(&level.as_str().unwrap()), "{level}");

@@ -72,6 +72,16 @@ fn every_help_has_examples_and_fits_a_hundred_columns() {
             assert!(line.chars().count() <= 100, "{line}");
         }
     }
+    // Where there is more room, lists have the lines that they were given: clap would have broken those that are too long.
+    for name in SUBCOMMANDS {
+        let arguments: Vec<_> = name.split(' ').chain(["--help"]).collect();
+        let wide = windlass().args(&arguments).env("COLUMNS", "120").assert().success().get_output().stdout.clone();
+        let wide = String::from_utf8(wide).unwrap();
+        let (_, lists) = wide.split_once("\nExamples:\n").unwrap();
+        for line in lists.lines() {
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+        }
+    }
 }
 
 #[test]
@@ -87,31 +97,90 @@ fn a_wrong_command_line_is_2() {
     windlass().args(["completions", "tcsh"]).assert().code(2).stderr(contains("possible values: bash, elvish, fish"));
 }
 
+/// What was refused is no usage.
+#[test]
+fn the_usage_of_a_conflict_is_that_of_the_subcommand() {
+    let cases: [(&[&str], &str); 3] = [
+        (&["doctor", "--json", "--sarif"], "doctor [OPTIONS]"),
+        (&["prune", "--undo", "--list"], "prune [OPTIONS] [PATH]..."),
+        (&["compile", "--check", "--force", "x"], "compile [OPTIONS] [SOURCE]..."),
+    ];
+    for (arguments, usage) in cases {
+        let expected = contains("cannot be used with").and(contains(format!("\nUsage: windlass {usage}\n")));
+        windlass().args(arguments).assert().code(2).stdout("").stderr(expected);
+    }
+}
+
+#[test]
+fn help_is_a_subcommand_too() {
+    assert_eq!(output(&["help"]), output(&["--help"]));
+    for name in SUBCOMMANDS {
+        let words: Vec<_> = std::iter::once("help").chain(name.split(' ')).collect();
+        assert_eq!(output(&words), help(name), "{name}");
+    }
+    assert_eq!(output(&["cache", "help", "clear"]), help("cache clear"));
+    windlass().args(["help", "no-such"]).assert().code(2);
+}
+
 #[test]
 fn completions_are_made_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = output(&["completions", shell]);
-        for word in SUBCOMMANDS.iter().flat_map(|name| name.split(' ')).chain(["stats", "json"]) {
+        for word in SUBCOMMANDS.iter().flat_map(|name| name.split(' ')).chain(["stats", "json", "version", "help"]) {
             assert!(script.contains(word), "{shell}: {word}");
         }
+        for hidden in ["measured-run", "under-windlass"] {
+            assert!(!script.contains(hidden), "{shell}: {hidden} is nobody's business");
+        }
     }
+}
+
+/// What Bash would offer for the last of these words.
+fn completed(script: &str, path: &Path, words: &str) -> String {
+    // The function that is registered, called as Bash calls it.
+    let line = format!(
+        "PATH={}\n{script}\nfunction=$(complete -p windlass); function=${{function#*-F }}; function=${{function%% *}}\n\
+         COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\
+         $function windlass \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"\n\
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        path.display()
+    );
+    let output = Command::new("bash").args(["--norc", "--noprofile", "-c", &line]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
 fn the_completions_of_bash_work() {
     let script = output(&["completions", "bash"]);
-    let line = format!(
-        "{script}\nCOMP_WORDS=(windlass compl); COMP_CWORD=1; _windlass windlass compl windlass; echo \"${{COMPREPLY[*]}}\""
-    );
     let syntax = Command::new("bash").arg("-n").arg("-c").arg(&script).output().unwrap();
     assert!(syntax.status.success() && syntax.stderr.is_empty(), "{}", String::from_utf8_lossy(&syntax.stderr));
-    let completed = Command::new("bash").args(["--norc", "-c", &line]).output().unwrap();
-    assert_eq!(
-        String::from_utf8(completed.stdout).unwrap(),
-        "completions\n",
-        "{}",
-        String::from_utf8_lossy(&completed.stderr)
-    );
+    let programs = tempfile::tempdir().unwrap();
+    common::script(&programs.path().join("zz-program"), "#!/bin/sh\n");
+    let file = programs.path().join("zz-file");
+    std::fs::write(&file, "").unwrap();
+    let file = file.to_str().unwrap();
+    let cases = [
+        ("windlass compl", "completions\n"),
+        ("windlass run --stats-", "--stats-file\n"),
+        ("windlass top --onc", "--once\n"),
+        // A command, wherever it begins.
+        ("windlass run zz-", "zz-program\n"),
+        ("windlass run -- zz-", "zz-program\n"),
+        ("windlass run --stats -- zz-", "zz-program\n"),
+        ("windlass run --stats = json zz-", "zz-program\n"),
+        ("windlass run --add-ca ca.pem --stats-file = x zz-", "zz-program\n"),
+        ("windlass trace --compare = 3 --html page.html zz-", "zz-program\n"),
+        // Its arguments are its own, and so are files of options.
+        ("windlass run zz-program --add-", "\n"),
+        ("windlass trace zz-program /no/such/fil", "\n"),
+        ("windlass run -- --sta", "\n"),
+    ];
+    for (words, expected) in cases {
+        assert_eq!(completed(&script, programs.path(), words), expected, "{words}");
+    }
+    let words = format!("windlass run zz-program {}", file.trim_end_matches("le"));
+    assert_eq!(completed(&script, programs.path(), &words), format!("{file}\n"));
 }
 
 #[test]
@@ -135,6 +204,55 @@ fn manual_pages_are_made_for_the_command_and_its_subcommands() {
     assert!(run.contains(".SH \"EXIT STATUS\"\n"), "{run}");
     // A line of a page may not be taken for a request.
     assert!(!run.lines().any(|line| line.starts_with("..") || line.starts_with('\'')), "{run}");
+}
+
+/// Whoever shows a page breaks its lines; what they would not fit into could not be read.
+#[test]
+fn manual_pages_fit_any_width() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = std::iter::once(String::new()).chain(SUBCOMMANDS.iter().map(|name| page(name)));
+    for name in pages {
+        let arguments: Vec<_> = ["man", &name].into_iter().filter(|argument| !argument.is_empty()).collect();
+        let roff = output(&arguments);
+        assert!(!roff.contains("\n.nf"), "{name} has lines that can't be broken");
+        for title in roff.lines().filter_map(|line| line.strip_prefix(".SH ")) {
+            assert!(title.len() <= 40, "{name}: {title}");
+        }
+        let file = directory.path().join("page.1");
+        std::fs::write(&file, &roff).unwrap();
+        for width in [60, 80, 130] {
+            let mut man = Command::new("man");
+            man.args(["-l", "--warnings"]).arg(&file).env("MANWIDTH", width.to_string()).env("LC_ALL", "C.UTF-8");
+            let shown = man.env("MANPAGER", "cat").output().expect("man (tests/prune/packages.txt)");
+            assert!(shown.status.success() && shown.stderr.is_empty(), "{name}: {shown:?}");
+            let text = String::from_utf8(shown.stdout).unwrap();
+            assert!(text.contains("EXIT STATUS\n") && text.contains("SEE ALSO\n"), "{text}");
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{name} {width}: {line}");
+            }
+        }
+    }
+}
+
+/// Each page leads to others, and each of these is there.
+#[test]
+fn manual_pages_know_each_other() {
+    let all: Vec<_> = SUBCOMMANDS.iter().map(|name| format!("windlass-{}", page(name))).collect();
+    let see_also = |arguments: &[&str]| {
+        let roff = output(arguments).replace("\\-", "-").replace("\\fB", "").replace("\\fR", "");
+        assert!(!roff.contains("windlass-help"), "{roff}");
+        let line = roff.split(".SH \"SEE ALSO\"\n").nth(1).unwrap().lines().next().unwrap().to_owned();
+        line.split(", ").map(|name| name.strip_suffix("(1)").unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(see_also(&["man"]).iter().all(|name| all.contains(name)));
+    for name in &all {
+        let others = see_also(&["man", &name["windlass-".len()..]]);
+        assert_eq!(others[0], "windlass");
+        assert!(
+            others.len() > 1 && others[1..].iter().all(|other| all.contains(other) && other != name),
+            "{name}: {others:?}"
+        );
+    }
 }
 
 #[test]

@@ -228,6 +228,54 @@ fn a_users_shell_is_activated_and_back() {
     windlass().args(["install", "--shell"]).assert().code(1).stderr(contains("HOME is not set"));
 }
 
+/// What concerns the machine and what concerns the user are recorded apart, and yet are one plan to whoever reads it.
+#[test]
+fn the_json_of_several_places_is_one_document() {
+    let home = tempfile::tempdir().unwrap();
+    let command = |arguments: &[&str]| {
+        let mut command = windlass();
+        command.env("HOME", home.path()).env("SHELL", "/bin/sh").args(arguments);
+        command.assert()
+    };
+    let targets = |plan: &Value| -> Vec<String> {
+        plan["steps"].as_array().unwrap().iter().map(|step| step["target"].to_string()).collect()
+    };
+    let planned = command(&["install", "--machine", "--shell", "--dry-run", "--json"]);
+    // A machine that has programs of another architecture has no such plan.
+    if !Path::new("/lib/ld-linux.so.2").exists() {
+        let plan = json(&planned.success());
+        let targets = targets(&plan);
+        assert_eq!((plan["root"].as_str(), plan["notes"].is_array()), (Some("/"), true), "{plan}");
+        assert!(targets.contains(&"\"machine\"".into()) && targets.contains(&"\"shell\"".into()), "{targets:?}");
+    }
+    command(&["install", "--shell", "--yes"]).success();
+    let removal = json(&command(&["uninstall", "--machine", "--shell", "--dry-run", "--json"]).success());
+    assert!(targets(&removal).contains(&"\"shell\"".into()), "{removal}");
+}
+
+/// A command that was copied out of a build tree finds what it was built with.
+#[test]
+fn the_copied_command_traces() {
+    let image = image();
+    let build = tempfile::tempdir().unwrap();
+    for name in ["libwindlass_preload.so", "libwindlass_trace.so"] {
+        fs::copy(common::stand_in(), build.path().join(name)).unwrap();
+    }
+    let mut install = windlass();
+    install.env("WINDLASS_PRELOAD_LIBRARY", build.path().join("libwindlass_preload.so"));
+    install.args(["install", "--machine", "--no-try", "--yes", "--root"]).arg(image.path()).assert().success();
+    let trace = || {
+        let mut command = std::process::Command::new(image.path().join("usr/local/bin/windlass"));
+        let output = command.env_clear().args(["trace", "--", "/bin/true"]).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!trace().contains("not found"), "{}", trace());
+    fs::remove_file(image.path().join("usr/local/lib/windlass/libwindlass_trace.so")).unwrap();
+    assert!(trace().contains("the tracing library was not found"), "{}", trace());
+    uninstall(image.path(), &["--yes"]).success();
+    assert!(!image.path().join("usr/local/lib").exists());
+}
+
 /// HOME of whoever runs sudo(8) without -H is not root's, and its record would be carried out with root's rights.
 #[test]
 fn a_home_of_another_user_is_left_alone() {

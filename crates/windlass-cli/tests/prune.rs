@@ -141,6 +141,107 @@ fn authority(scene: &Scene, subject: &str, name: &str, from: &str, until: &str) 
     certificate
 }
 
+/// What a person at a terminal is told who does not agree.
+#[test]
+fn who_does_not_agree_is_told_that_nothing_was_done() {
+    let scene = Scene::new();
+    let store = hashed(&scene);
+    let before = state(&store);
+    for answer in ["n\n", "maybe\n", "\n", "\u{4}"] {
+        // A terminal for both streams (util-linux); the answer is typed into it.
+        let line = format!(
+            "'{}' prune --backups '{}' '{}'",
+            env!("CARGO_BIN_EXE_windlass"),
+            scene.path("backups").display(),
+            store.display()
+        );
+        let mut terminal = assert_cmd::Command::new("script");
+        terminal.args(["-qec", &line, "/dev/null"]).write_stdin(answer);
+        terminal
+            .assert()
+            .code(1)
+            .stdout(contains("Go ahead? [y/N] ").and(predicate::str::ends_with("Nothing was done.\r\n")));
+        assert!(state(&store) == before && !scene.path("backups").exists(), "{answer:?}");
+    }
+}
+
+/// An image whose hashed directory has absolute links, as Debian's.
+fn image(scene: &Scene) -> (PathBuf, PathBuf) {
+    let image = scene.path("image");
+    let (store, own) = (image.join("etc/ssl/certs"), image.join("opt/anchors"));
+    for directory in [&store, &own] {
+        fs::create_dir_all(directory).unwrap();
+    }
+    fs::create_dir_all(image.join("usr/lib/ssl")).unwrap();
+    symlink("/etc/ssl/certs", image.join("usr/lib/ssl/certs")).unwrap();
+    for (number, name) in ["rsa.pem", "p384.pem"].into_iter().enumerate() {
+        fs::copy(fixture(name), own.join(name)).unwrap();
+        symlink(format!("/opt/anchors/{name}"), store.join(name)).unwrap();
+        symlink(name, store.join(format!("0000000{number}.0"))).unwrap();
+    }
+    fs::copy(fixture("expired.pem"), store.join("expired.pem")).unwrap();
+    symlink("expired.pem", store.join("43aeb4b8.0")).unwrap();
+    // There on this machine only.
+    symlink(fixture("rsa.pem"), store.join("00000002.0")).unwrap();
+    (image, store)
+}
+
+#[test]
+fn links_of_an_image_are_followed_in_it() {
+    let scene = Scene::new();
+    let (image, store) = image(&scene);
+    let before = state(&store);
+    let (image, text) = (image.to_str().unwrap(), store.to_str().unwrap());
+    let expected = ["00000002.0", "43aeb4b8.0", "expired.pem"];
+    // By default OpenSSL's directories, whoever asks; else paths of the image, links and all.
+    for paths in [&[][..], &["/etc/ssl/certs"], &["usr/lib/ssl/certs/"]] {
+        let plan = scene.json(&[&["--dry-run", "--root", image], paths].concat());
+        let planned = &plan["stores"][0];
+        let names: Vec<_> = planned["items"].as_array().unwrap().iter().map(|item| item["name"].clone()).collect();
+        assert_eq!((names, &planned["path"]), (expected.map(Value::from).to_vec(), &Value::from(text)), "{plan}");
+        assert_eq!((planned["kept"].as_u64(), plan["stores"].as_array().unwrap().len()), (Some(2), 1));
+    }
+    scene.prune(&["--yes", "--root", image]).success().stdout(contains("3 to go, 2 certificates stay"));
+    assert_eq!(state(&store).len(), 4);
+    scene.prune(&["--undo", "--yes"]).success();
+    assert_eq!(state(&store), before);
+    scene.prune(&["--root", image, text]).code(1).stderr(contains("with --root it is a path in "));
+    scene.prune(&["--root", &format!("{text}/expired.pem")]).code(1).stderr(contains("can't use "));
+    scene.prune(&["--undo", "--root", image]).code(2);
+}
+
+/// The same directory without --root: all that has a hash for a name seems to lead nowhere.
+#[test]
+fn a_directory_of_which_nothing_would_be_left_stays() {
+    let scene = Scene::new();
+    let (_, store) = image(&scene);
+    for name in ["00000002.0", "43aeb4b8.0"] {
+        fs::remove_file(store.join(name)).unwrap();
+    }
+    // Debian's bundle lies there too, and is no anchor of the directory.
+    fs::copy(fixture("rsa.pem"), store.join("ca-certificates.crt")).unwrap();
+    let before = state(&store);
+    let text = store.to_str().unwrap();
+    let note = contains(format!(
+        "Note: {text} stays as it is: 4 names in it are superfluous here, but no anchor would be left\n"
+    ))
+    .and(contains("windlass prune --root DIR; if it is meant so all the same: --force\n"));
+    scene.prune(&["--yes", text]).code(1).stderr("").stdout(note);
+    assert!(state(&store) == before && !scene.path("backups").exists());
+    let plan = scene.json(&["--dry-run", text]);
+    assert_eq!(
+        (plan["stores"][0]["refused"].as_bool(), plan["stores"][0]["items"].as_array().unwrap().len()),
+        (Some(true), 0)
+    );
+    // Others are pruned meanwhile.
+    let other = hashed(&scene);
+    scene.prune(&["--yes", text, other.to_str().unwrap()]).code(1).stdout(contains("Done: 2 moved"));
+    assert_eq!(state(&store), before);
+    scene.prune(&["--yes", "--force", text]).success().stdout(contains("Done: 4 moved"));
+    scene.prune(&["--undo", "--yes"]).success();
+    assert_eq!(state(&store), before);
+}
+
 /// While servers change from one CA of a name to the next, both are needed, whatever the name says.
 #[test]
 fn valid_authorities_go_only_when_asked_for() {
@@ -401,13 +502,17 @@ fn the_examples_of_the_manual_page_work() {
     }
     let page = windlass().args(["man", "prune"]).assert().success().get_output().stdout.clone();
     let page = String::from_utf8(page).unwrap();
-    let lines = page.lines().filter_map(|line| line.strip_prefix("\\&  windlass prune"));
-    let examples: Vec<_> = lines.map(|line| format!("windlass prune{}", line.replace("\\-", "-"))).collect();
-    assert_eq!(examples.len(), 5, "{examples:?}");
+    let (_, examples) = page.split_once(".SH \"EXAMPLES\"\n").unwrap();
+    let lines = examples.lines().filter_map(|line| line.strip_prefix("\\&windlass prune"));
+    let image = scene.path("image");
+    fs::create_dir(&image).unwrap();
+    let command = |line: &str| line.replace("\\-", "-").replace("/mnt/image", image.to_str().unwrap());
+    let examples: Vec<_> = lines.map(|line| format!("windlass prune{}", command(line))).collect();
+    assert_eq!(examples.len(), 6, "{examples:?}");
     let run = |line: &str| {
         let mut command = Command::new("sh");
         command.env_clear().env("HOME", &home).env("PATH", format!("{}:/usr/bin:/bin", scene.path("").display()));
-        command.args(["-c", line.split("   ").next().unwrap()]).stdin(Stdio::null()).current_dir("/");
+        command.args(["-c", line]).stdin(Stdio::null()).current_dir("/");
         if common::is_root() {
             command.uid(65534).gid(65534);
         }
@@ -421,7 +526,7 @@ fn the_examples_of_the_manual_page_work() {
             String::from_utf8_lossy(&output.stderr)
         );
         // It asks, and nobody is there.
-        let asks = example.starts_with("windlass prune   ");
+        let asks = example == "windlass prune";
         assert_eq!(output.status.code(), Some(i32::from(asks)), "{text}");
         if example.contains("--list") {
             assert!(run("windlass prune --yes").status.success());

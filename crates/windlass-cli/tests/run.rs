@@ -152,8 +152,17 @@ fn a_program_that_may_not_be_executed_is_126() {
     let file = directory.path().join("plain");
     std::fs::write(&file, "#!/bin/sh\n").unwrap();
     let expected = predicate::str::contains("Permission denied\n  help: make it executable");
-    windlass().arg("run").arg(&file).assert().code(126).stderr(expected.clone());
-    windlass().arg("run").arg(directory.path()).assert().code(126).stderr(expected.clone());
+    // What helps is what comes behind the options, of whichever command.
+    for command in ["run", "trace"] {
+        let ends = predicate::str::ends_with(format!("before it: -- sh {}\n", file.display()));
+        windlass().arg(command).arg(&file).assert().code(126).stderr(expected.clone().and(ends));
+    }
+    windlass()
+        .arg("run")
+        .arg(directory.path())
+        .assert()
+        .code(126)
+        .stderr(predicate::str::contains("it is a directory"));
     // Found in PATH, as execvp(3): nothing better comes.
     windlass().env("PATH", directory.path()).args(["run", "plain"]).assert().code(126).stderr(expected);
 }

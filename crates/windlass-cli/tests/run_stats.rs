@@ -140,6 +140,20 @@ fn a_report_that_nobody_attached_to_says_so_and_how_to_see_why() {
     windlass().args(["run", "--stats", "true"]).assert().success().stderr(expected);
 }
 
+/// What Node.js is: dynamic, but with an OpenSSL of its own in the executable. The texts are those that such code has in it.
+#[test]
+fn a_library_that_is_linked_in_is_recognised() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("linked");
+    let source = "const char *texts[] = {\"OpenSSL 3.0.13 30 Jan 2024\", \"../deps/openssl/crypto/x509/by_file.c\"};
+                  int main(int count, char **values) { return texts[count % 2][0] == 0; }";
+    common::compile(source, &program, &[]);
+    let reason = "OpenSSL 3.0.13 is part of the executable itself, so no library can stand in front of it";
+    let expected = format!("windlass: no process attached, so nothing was served\n  {reason}\n");
+    windlass().args(["run", "--stats", "--"]).arg(&program).assert().success().stderr(expected);
+    assert_eq!(unreachable(windlass().args(["run", "--stats=json", "--"]).arg(&program)), reason);
+}
+
 fn unreachable(command: &mut assert_cmd::Command) -> serde_json::Value {
     json(&command.assert().get_output().stderr)["unreachable"].clone()
 }
@@ -214,4 +228,11 @@ fn the_real_library_counts_what_a_real_program_does() {
         serde_json::json!({"processes": 1, "served": 4, "bypassed": 0, "certificates": 12, "parsed": 0, "saved": 12});
     assert_eq!(report["summary"], expected, "{report}");
     assert_eq!(report["counters"]["cache"]["load"], 1, "{report}");
+}
+
+#[test]
+fn a_program_that_leaves_the_process_group_is_waited_for() {
+    for (program, expected) in [(&["timeout", "60", "sh", "-c", "exit 7"][..], 7), (&["setsid", "-w", "true"], 0)] {
+        windlass().args(["run", "--stats", "--"]).args(program).assert().code(expected);
+    }
 }

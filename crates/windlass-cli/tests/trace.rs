@@ -54,9 +54,10 @@ fn load(rest: &str) -> String {
 #[test]
 fn the_text_says_what_the_events_say() {
     let process = "{\"e\":\"process\",\"pid\":7,\"ppid\":1,\"t\":1,\"exe\":\"/opt/none/app\",\"args\":[\"app\"]}\n";
+    let exit = "{\"e\":\"exit\",\"pid\":7,\"t\":9,\"cpu\":60000000}\n";
     let script = r#","script":[{"file":"/a/app.py","line":3,"function":"f"}]"#;
     let (text, json, _) =
-        report([process, &load(script), &load(script), "{\"e\":\"connection\",\"pid\":7}\n"].concat());
+        report([process, &load(script), &load(script), "{\"e\":\"connection\",\"pid\":7}\n", exit].concat());
     let start = "\
 windlass: 2 loads of CA certificates in 1 of 1 process took 40.0 ms (30.0 ms of CPU, 50 % of all CPU time)
   288 certificates parsed; 0 of them ended a verified chain
@@ -74,6 +75,97 @@ Call stacks that load, the most expensive first
     assert!(text.starts_with(start), "{text}");
     assert!(text.contains("/no/such.pem: entity not found"), "{text}");
     assert_eq!((&json["schema"], &json["summary"]["loads"]), (&Value::from(1), &Value::from(2)));
+}
+
+/// What is written to standard output in lines of this width.
+fn text_of_width(events: &str, width: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("events"), events).unwrap();
+    let mut command = windlass();
+    command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", folder.path().join("events")).env("COLUMNS", width);
+    let assert = command.args(["trace", "--output", "-", "--", "true"]).assert().success().stderr("");
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn lines_fit_the_terminal() {
+    let name = "SSL_CTX_set_default_verify_paths";
+    let paths = r#"{"kind":"default-file","path":"/usr/lib/ssl/cert.pem"},{"kind":"default-directory","path":"/usr/lib/ssl/certs"}"#;
+    let load =
+        load("").replace("\"F\"", &format!("\"{name}\"")).replace(r#"{"kind":"file","path":"/no/such.pem"}"#, paths);
+    let events = load.clone() + &load.replace("\"pid\":7", "\"pid\":8");
+    for width in [120, 80, 60] {
+        let text = text_of_width(&events, &width.to_string());
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= width, "{longest} at {width}: {text}");
+        assert!(text.contains(name) && text.contains("/usr/lib/ssl/cert.pem (default file),"), "{text}");
+    }
+    assert!(text_of_width(&events, "80").contains("ENTRY POINT"), "still a table");
+}
+
+#[test]
+fn out_of_reach_is_not_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let (plain, rustls, go) =
+        (program("plain", ""), program("r", "/rustls-0.1.2/"), program("g", "crypto/tls.(*Conn).Read"));
+    let process = |pid: u32, path: &Path| {
+        format!(
+            "{{\"e\":\"process\",\"pid\":{pid},\"exe\":\"{}\"}}\n{{\"e\":\"exit\",\"pid\":{pid}}}\n",
+            path.display()
+        )
+    };
+    let plains: String = (100..130).map(|pid| process(pid, &plain)).collect();
+    let (text, json, page) = report(plains + &process(1, &go) + &process(2, &rustls) + &process(3, &rustls));
+    let list = "Out of reach\n  r (2 processes): rustls 0.1.2 is part of";
+    assert!(text.contains(list) && text.contains("g (1): Go's crypto/tls is part of"), "{text}");
+    assert_eq!(page.matches("Out of reach: r (2 processes): rustls").count(), 1, "{page}");
+    let summary = &json["summary"];
+    assert_eq!((&summary["out_of_reach"], &summary["loads"], &summary["cpu"]), (&3.into(), &Value::Null, &Value::Null));
+    for process in json["processes"].as_array().unwrap() {
+        let is_known = process["out_of_reach"].is_null();
+        for field in ["loads", "failed", "certificates", "wall", "cpu", "connections", "verifications"] {
+            assert_eq!(process[field].is_null(), !is_known, "{field}: {process}");
+        }
+    }
+    let all_known = report(process(100, &plain)).1;
+    assert_eq!((&all_known["summary"]["out_of_reach"], &all_known["summary"]["loads"]), (&0.into(), &0.into()));
+}
+
+#[test]
+fn windlass_is_no_tls_library() {
+    let own = env!("CARGO_BIN_EXE_windlass");
+    let (_, json, _) = report(format!("{{\"e\":\"process\",\"pid\":7,\"exe\":\"{own}\"}}\n"));
+    assert_eq!((&json["processes"][0]["out_of_reach"], &json["summary"]["loads"]), (&Value::Null, &0.into()));
+}
+
+#[test]
+fn reports_go_where_they_are_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report");
+    let trace = |arguments: &[&str]| {
+        let mut command = windlass();
+        command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", "/dev/null").current_dir(folder.path());
+        command.arg("trace").args(arguments).assert()
+    };
+    let both = trace(&["--json", "report", "--html", "./report", "--", "touch", "ran"]).code(2);
+    both.stderr(contains("--json and --html").and(contains("./report")));
+    trace(&["--json", "-", "--output", "-", "--", "true"]).code(2).stderr(contains("standard output"));
+    assert!(!folder.path().join("ran").exists());
+    trace(&["--json", "/dev/null", "--html", "/dev/null", "--", "true"]).success();
+    let out =
+        trace(&["--json", "-", "--output", "report", "--", "echo", "first"]).success().get_output().stdout.clone();
+    let json = out.strip_prefix(b"first\n").unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(json).unwrap()["schema"], 1);
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("windlass: "));
+    // The program's own ending tells more than that of the report.
+    trace(&["--json", "/dev/full", "--", "true"]).code(1).stderr(contains("/dev/full"));
+    trace(&["--json", "/dev/full", "--", "sh", "-c", "exit 3"]).code(3);
+    trace(&["--compare", "3", "--", "true"]).code(127).stderr(contains("--compare=3"));
 }
 
 #[test]
@@ -97,6 +189,8 @@ fn hostile_events_are_counted_and_reach_nobody() {
     ];
     let (text, json, page) = report(lines.concat());
     assert!(!text.contains(|character: char| character.is_control() && character != '\n'), "{text:?}");
+    let json_text = json.to_string();
+    assert!(json_text.contains("<img"), "{json_text}");
     assert!(!page.contains("<img") && page.matches("</script>").count() == 1 && !page.contains('\u{202e}'), "{page}");
     assert_eq!((&json["events"]["unreadable"], &json["events"]["unknown"]), (&Value::from(4), &Value::from(1)));
     assert!(text.contains("4 lines of the trace were torn or damaged"), "{text}");

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 
+use crate::doctor::check::Severity;
 use crate::doctor::registry;
 
 pub const ABOUT: &str = "\
@@ -19,15 +20,16 @@ Examples:
   windlass doctor
   windlass doctor --list
   windlass doctor --explain double-load
-  windlass doctor --check expired --check duplicates --json
+  windlass doctor --check expired,duplicates --json
   windlass doctor --root /mnt/image --no-measure
   windlass doctor --sarif > windlass.sarif
 
-For CI: the exit status tells the worst finding; notes do not count. To fail on errors only:
-windlass doctor || test $? -ne 8
+For CI: the exit status tells the worst finding that counts. `windlass doctor --fail-on error` fails
+on errors only. What could not be looked at (9) fails in any case, as nobody knows what is there.
 
-With --root, paths are those within DIR, links included. Nothing is said of processes and of the
-environment of this command then. The libcrypto of this machine decides what a certificate is.
+With --root, paths are those within DIR, links included. The check processes does not run then, and
+nothing is said of the environment of this command. The libcrypto of this machine decides what a
+certificate is. Remedies are meant inside the image, but for commands that name DIR.
 
 Environment:
   SSL_CERT_FILE, SSL_CERT_DIR and their kind are looked at by the check environment-overrides, and
@@ -52,10 +54,10 @@ Output of --json, one object:
       remedy     what to do
       cost       null, or {nanoseconds, runs, per, what, library}: CPU time, the median of so many
                  runs, paid for each \"context\", by doing this, with this library
-  not_seen  each {path, why, needs_root}
+  not_seen  each {path, why, needs_root}; the first 1,000 of them
 
-Output of --sarif: SARIF 2.1.0 (OASIS). Paths are relative to the base ROOT. What is not about a
-file, as the environment of a process, has no location.
+Output of --sarif: SARIF 2.1.0 (OASIS). Paths are relative to the base ROOT. Each result has a
+location: of what is not about a file the /proc/PID/environ or the executable where it was seen.
 ";
 
 /// Arguments of `windlass doctor`.
@@ -73,9 +75,13 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub root: Option<PathBuf>,
 
-    /// Run only this check; may be given several times
-    #[arg(long = "check", value_name = "CHECK", value_parser = names(), hide_possible_values = true)]
+    /// Run only these checks; may be given several times
+    #[arg(long = "check", value_name = "CHECK,...", value_delimiter = ',', value_parser = names(), hide_possible_values = true)]
     pub checks: Vec<String>,
+
+    /// The least severe finding that the exit status counts
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]
+    pub fail_on: FailOn,
 
     /// Do not measure what findings cost
     #[arg(long)]
@@ -89,6 +95,28 @@ pub struct DoctorArgs {
     /// List all checks, and look at nothing
     #[arg(long, conflicts_with_all = ["sarif", "root", "checks", "no_measure"])]
     pub list: bool,
+}
+
+/// What counts for the exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Errors
+    Error,
+    /// Warnings and errors
+    Warning,
+    /// Every finding
+    Note,
+}
+
+impl FailOn {
+    /// The least that counts.
+    pub fn severity(self) -> Severity {
+        match self {
+            FailOn::Error => Severity::Error,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Note => Severity::Note,
+        }
+    }
 }
 
 /// The names of all checks: completions have them, and an error lists them.

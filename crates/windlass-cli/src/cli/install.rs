@@ -31,7 +31,8 @@ nothing. With --root as root these are programs of the image, run as root (chroo
 with --no-try for an image of people whom you would not let do that.
 
 A command or a library that is not below /usr or /opt, or that others than root can change, is
-copied to /usr/local (--shell: ~/.local/lib/windlass).
+copied to /usr/local (--shell: ~/.local/lib/windlass), and with it the library of `windlass trace`
+that lies beside it.
 
 Environment:
   WINDLASS_PRELOAD_LIBRARY
@@ -42,7 +43,7 @@ Environment:
 What was done is recorded in /var/lib/windlass/install.json; for --shell in windlass/install.json in
 XDG_STATE_HOME or ~/.local/state.
 
-Output of --json, one object, before anything is done:
+Output of --json, one object, also for --shell with --machine, before anything is done:
   schema   1; a larger number means a change that readers must know of
   root     the directory installed into
   dry_run  whether it ends there

@@ -15,7 +15,8 @@ Without it, only what /proc shows is printed: which processes have a TLS library
 Windlass is in them.
 
 On a terminal the table is refreshed in place: q ends, s changes the order, p puts processes together by program. \
-Elsewhere it is printed once, at the end of --duration, or after SIGINT or SIGTERM.";
+Elsewhere it is printed once, at the end of --duration, or after SIGINT or SIGTERM; without root at once, as there is nothing to \
+wait for: --duration and --interval mean nothing then.";
 
 pub const HELP: &str = "\
 Examples:
@@ -30,7 +31,7 @@ Watched are the files and directories of OpenSSL and GnuTLS, and the private one
 A file that is replaced is watched on; a container that starts is found within a second.
 
 BYTES is the size of what was opened. Two opens of one file by one process count as one when they
-come before this program has seen the first: programs that parse what they open are slower than that.
+come before this program has seen the first: programs that parse what they open are slower.
 A process that has ended when it is looked at is counted, with what is known of it.
 
 Output of --json, one object; with --interval, one object on a line each time:

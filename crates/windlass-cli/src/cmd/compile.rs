@@ -79,6 +79,9 @@ fn nothing_compiled(report: &Report, candidates: &[Candidate]) -> Option<Failure
     Some(if is(&[State::Unsupported]) {
         Failure::new(Exit::SourceUnsupported, what, "no default source could be")
             .advise("programs go on with their sources as without Windlass")
+    } else if is(&[State::Unreadable]) {
+        Failure::new(Exit::SourceUnreadable, what, "no default source could be read")
+            .advise("programs go on with their sources as without Windlass; `windlass doctor` says what is wrong")
     } else {
         Failure::new(Exit::SourceUnreadable, what, "OpenSSL and GnuTLS have no default source of trust here").advise(
             "install the system's CA certificates (package ca-certificates), or name a source: windlass compile FILE",

@@ -32,6 +32,12 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
         registry::all().filter(|check| named.iter().any(|named| named.id == check.id)).collect()
     };
     let root = arguments.root.as_ref().map(|root| image(root)).transpose()?;
+    if let ([check], Some(root)) = (&checks[..], &root)
+        && registry::needs_running(check)
+    {
+        let what = format!("--check {} with --root {}", check.id, root.display());
+        return Err(Failure::new(Exit::Usage, what, "it looks at running programs, and none of an image runs"));
+    }
     let libcryptos = Libcrypto::all();
     let machine = Machine::new(root.as_deref(), &libcryptos, !arguments.no_measure);
     let report = Report::of(&machine, checks);
@@ -41,7 +47,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
         _ => doctor_table::render(&report, Terminal::stdout()),
     };
     stdout::write(text.as_bytes())?;
-    Ok(report.exit().into())
+    Ok(report.exit(arguments.fail_on.severity()).into())
 }
 
 fn check(id: &str) -> Result<&'static Check, Failure> {

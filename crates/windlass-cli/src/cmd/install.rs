@@ -1,12 +1,13 @@
 //! `windlass install`.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::install::{HowArgs, InstallArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::install::{Home, Installation, Place, Wanted};
+use crate::install::{Home, Installation, Place, Plan, Wanted};
 use crate::output::{install_json, install_plan, stderr, stdout};
 
 /// Shows what is to be installed, and does it.
@@ -24,8 +25,19 @@ pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
         let wanted = Wanted { shell: Some(shell_name(shell)?), untried, ..Wanted::default() };
         installations.push(Installation { wanted, place: Place::user(&home), home: Some(home) });
     }
+    let told = |installation: &Installation, failure| installation.place.told(failure);
+    let mut planned = Vec::new();
     for installation in &installations {
-        if !install(installation, how).map_err(|failure| installation.place.told(failure))? {
+        planned.push((installation, installation.plan().map_err(|failure| told(installation, failure))?));
+    }
+    if how.json {
+        // Several are of one root directory: there is no shell of an image.
+        let root = installations.first().map_or(Path::new("/"), |installation| installation.place.root());
+        let plans: Vec<_> = planned.iter().map(|(_, plan)| plan).collect();
+        stdout::write(install_json::plans(&plans, root, how.dry_run).as_bytes())?;
+    }
+    for (installation, plan) in &planned {
+        if !install(installation, plan, how).map_err(|failure| told(installation, failure))? {
             return Ok(Exit::Failure.into());
         }
     }
@@ -33,14 +45,10 @@ pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Says whether it was agreed to.
-fn install(installation: &Installation, how: &HowArgs) -> Result<bool, Failure> {
-    let plan = installation.plan()?;
-    let text = if how.json {
-        install_json::plan(&plan, &installation.place, how.dry_run)
-    } else {
-        install_plan::plan(&plan, &installation.place)
-    };
-    stdout::write(text.as_bytes())?;
+fn install(installation: &Installation, plan: &Plan, how: &HowArgs) -> Result<bool, Failure> {
+    if !how.json {
+        stdout::write(install_plan::plan(plan, &installation.place).as_bytes())?;
+    }
     if plan.is_done() || how.dry_run {
         return Ok(true);
     }
@@ -50,7 +58,7 @@ fn install(installation: &Installation, how: &HowArgs) -> Result<bool, Failure> 
     if !agreed(how, "install")? {
         return Ok(false);
     }
-    for remark in installation.apply(&plan)? {
+    for remark in installation.apply(plan)? {
         stderr::line(&format!("windlass: {remark}"));
     }
     if !how.json {

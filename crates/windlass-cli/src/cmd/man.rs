@@ -7,10 +7,21 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, stdout};
 
+/// What belongs together, besides the page of windlass itself.
+const TOGETHER: [&[&str]; 6] = [
+    &["run", "trace", "install"],
+    &["trace", "top"],
+    &["ls", "doctor", "prune"],
+    &["compile", "cache", "cache-status", "cache-clear"],
+    &["compile", "install", "uninstall"],
+    &["completions", "man"],
+];
+
 /// Prints a manual page, in roff.
 pub fn run(arguments: &ManArgs) -> Result<ExitCode, Failure> {
     let mut definition = cli::definition();
     definition.build();
+    let see_also = see_also(&definition, arguments.subcommand.as_deref());
     let page = match &arguments.subcommand {
         None => definition,
         Some(name) => {
@@ -22,6 +33,25 @@ pub fn run(arguments: &ManArgs) -> Result<ExitCode, Failure> {
             found.name(format!("windlass-{name}"))
         }
     };
-    let roff = output::man::render(page).map_err(|error| Failure::new(Exit::Failure, "manual page", error))?;
+    // `help` has no page: it shows the others'.
+    let has_help = page.find_subcommand("help").is_some();
+    let page = if has_help { page.mut_subcommand("help", |help| help.hide(true)) } else { page };
+    let roff =
+        output::man::render(page, &see_also).map_err(|error| Failure::new(Exit::Failure, "manual page", error))?;
     stdout::write(&roff)
+}
+
+fn see_also(definition: &clap::Command, name: Option<&str>) -> Vec<String> {
+    let page = |name: &str| format!("windlass-{name}");
+    let Some(name) = name else {
+        let names = definition.get_subcommands().map(clap::Command::get_name);
+        return names.filter(|name| *name != "help").map(page).collect();
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for other in TOGETHER.iter().filter(|all| all.contains(&name)).flat_map(|all| all.iter()) {
+        if *other != name && !names.contains(other) {
+            names.push(other);
+        }
+    }
+    std::iter::once(String::from("windlass")).chain(names.into_iter().map(page)).collect()
 }

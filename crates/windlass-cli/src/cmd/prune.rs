@@ -13,7 +13,7 @@ use crate::doctor::machine::Machine;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{prune_json, prune_plan, stderr, stdout};
-use crate::prune::{self, Backup, Backups};
+use crate::prune::{self, Backup, Backups, Image, Wanted};
 
 /// Shows what is to go, to come back, or went, and does it.
 pub fn run(arguments: &PruneArgs) -> Result<ExitCode, Failure> {
@@ -29,15 +29,29 @@ fn take_away(arguments: &PruneArgs, how: &HowArgs) -> Result<ExitCode, Failure> 
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now = Timestamp(i64::try_from(now).unwrap_or(i64::MAX));
     // Whose homes there are, the doctor knows.
-    let homes = if arguments.paths.is_empty() { Machine::new(None, &[], false).homes } else { Vec::new() };
-    let plan = prune::plan(&arguments.paths, &homes, arguments.tests, now)?;
+    let image = match &arguments.root {
+        None => None,
+        Some(root) => Image::open(root).map_err(|error| {
+            Failure::new(Exit::Failure, format!("can't use {}", root.display()), error)
+                .advise("--root names the directory that an image lies in")
+        })?,
+    };
+    let image = image.as_ref();
+    let is_usual = arguments.paths.is_empty();
+    let homes = if is_usual { Machine::new(image.map(Image::root), &[], false).homes } else { Vec::new() };
+    let PruneArgs { paths: named, tests, force, .. } = arguments;
+    let plan = prune::plan(&Wanted { named, homes: &homes, tests: *tests, force: *force, image }, now)?;
     let text = if how.json { prune_json::plan(&plan, how.dry_run)? } else { prune_plan::plan(&plan) };
     stdout::write(text.as_bytes())?;
-    if plan.is_empty() || how.dry_run {
+    if how.dry_run {
         return Ok(Exit::Success.into());
     }
+    let refused = plan.is_refused();
+    if plan.is_empty() {
+        return Ok(if refused { Exit::Failure } else { Exit::Success }.into());
+    }
     if !agreed(how, "prune")? {
-        return Ok(Exit::Failure.into());
+        return declined();
     }
     let backups = Backups::open_or_make(&prune::usual(arguments.backups.as_deref())?)?;
     let done = prune::apply(&plan, &backups, now)?;
@@ -47,7 +61,7 @@ fn take_away(arguments: &PruneArgs, how: &HowArgs) -> Result<ExitCode, Failure> 
             prune_plan::done(done.moved, name, &backups.directory.path, arguments.backups.is_some()).as_bytes(),
         )?;
     }
-    Ok(if done.left.is_empty() { Exit::Success } else { Exit::Failure }.into())
+    Ok(if done.left.is_empty() && !refused { Exit::Success } else { Exit::Failure }.into())
 }
 
 fn undo(arguments: &PruneArgs, which: &str, how: &HowArgs) -> Result<ExitCode, Failure> {
@@ -82,9 +96,14 @@ fn undo(arguments: &PruneArgs, which: &str, how: &HowArgs) -> Result<ExitCode, F
         return Ok(Exit::Success.into());
     }
     if !agreed(how, "prune --undo")? {
-        return Ok(Exit::Failure.into());
+        return declined();
     }
     put_back(backup, backups, how)
+}
+
+fn declined() -> Result<ExitCode, Failure> {
+    stdout::write(b"Nothing was done.\n")?;
+    Ok(Exit::Failure.into())
 }
 
 fn put_back(backup: Backup, backups: &Backups, how: &HowArgs) -> Result<ExitCode, Failure> {

@@ -13,14 +13,16 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inherited;
 use crate::output::{report, report_json, stderr};
+use crate::processes::Images;
 use crate::run::add_ca::{self, Prepared};
 use crate::run::counters::Report;
 use crate::run::environment::Environment;
 use crate::run::library::Library;
 use crate::run::parent::{self, Ending};
 use crate::run::program;
-use crate::run::reach::Reach;
+use crate::run::reach::{Reach, interpreter_of};
 use crate::run::start::Image;
+use crate::trace::reach::out_of_reach;
 
 /// Runs a program: in place of this process, or below it where something is to be done at its end.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
@@ -74,6 +76,10 @@ impl Start<'_> {
         if let Some(stats) = stats {
             let program = self.name.to_string_lossy().into_owned();
             let mut report = Report::new(program, ending, self.unreachable(), stats.owner.snapshot());
+            if report.summary.processes == 0 && report.unreachable.is_none() {
+                // Not before: the whole executable is searched.
+                report.unreachable = out_of_reach(&mut Images::default(), &interpreter_of(&self.path));
+            }
             report.add_ca = added.map(|mut added| {
                 added.count(&report.counters);
                 added

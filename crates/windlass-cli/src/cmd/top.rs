@@ -1,5 +1,6 @@
 //! `windlass top`.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::cli::top::{By, Sort, TopArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::terminal::Terminal;
 use crate::output::{stderr, stdout, top_json, top_table};
 use crate::top::by_proc;
 use crate::top::control::{self, Control, Happened};
@@ -40,7 +42,7 @@ pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
         live(&mut view, &mut control, interval, end)?;
     } else {
         let lines = (arguments.json && !arguments.once).then_some(arguments.interval).flatten();
-        view.announce();
+        view.announce(!arguments.json && io::stdout().is_terminal());
         if view.watch.is_some() {
             wait(&mut view, &mut control, lines, end)?;
         }
@@ -50,7 +52,7 @@ pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
     let text = match (arguments.json, arguments.interval.is_some() && !arguments.once) {
         (true, true) => top_json::line(&snapshot),
         (true, false) => top_json::render(&snapshot),
-        (false, _) => top_table::whole(&snapshot),
+        (false, _) => top_table::whole(&snapshot, Terminal::stdout().width()),
     };
     // What was counted is shown in any case.
     let written = stdout::write(text.as_bytes())?;
@@ -76,8 +78,12 @@ impl View {
     }
 
     /// Says on standard error that opens are counted from now on, or why not. Whoever starts programs to be seen waits for this.
-    fn announce(&mut self) {
+    fn announce(&mut self, table_on_terminal: bool) {
         if self.watch.is_none() {
+            // The table begins with it.
+            if table_on_terminal && io::stderr().is_terminal() {
+                return;
+            }
             stderr::line(&format!("windlass: opens are not watched: {}", self.why));
             stderr::line(
                 &"  help: this is only what /proc shows now; run as root to see who opens what, and how often",
@@ -143,7 +149,10 @@ fn wait(view: &mut View, control: &mut Control, lines: Option<Duration>, end: Op
         if next.is_some_and(|next| now >= next) {
             next = lines.and_then(|interval| now.checked_add(interval));
             let line = top_json::line(&view.snapshot());
-            stdout::write(line.as_bytes())?;
+            // Nobody would see what comes later.
+            if !stdout::is_read(line.as_bytes())? {
+                return Ok(());
+            }
         } else if let Some(watch) = &mut view.watch {
             watch.learn();
         }

@@ -1,12 +1,13 @@
 //! `windlass uninstall`.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::install::{agreed, home, must_be_root};
 use crate::cli::install::{HowArgs, UninstallArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::install::{self, Home, Place, Target};
+use crate::install::{self, Home, Place, Target, Undo};
 use crate::output::{install_json, install_plan, stdout};
 
 /// Shows what is to be undone, and does it.
@@ -33,50 +34,90 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
         places.push((Place::system(how.root.as_deref())?, targets));
     }
 
-    let mut found = false;
+    let mut planned = Vec::new();
     for (place, targets) in &places {
-        match uninstall(place, targets, how).map_err(|failure| place.told(failure))? {
-            Outcome::Refused => return Ok(Exit::Failure.into()),
-            Outcome::Nothing => {}
-            Outcome::Done => found = true,
-        }
+        planned.push((place, targets, Removal::plan(place, targets).map_err(|failure| place.told(failure))?));
     }
-    if let (false, Some((place, _))) = (found, places.last()) {
-        let nothing = || "Nothing to do: no installation is recorded.\n".to_owned();
-        let text = if how.json { install_json::removal(&[], place, how.dry_run) } else { nothing() };
-        stdout::write(text.as_bytes())?;
+    let nothing = planned.iter().all(|(_, _, removal)| matches!(removal, Removal::Nothing));
+    if how.json {
+        // Several are of one root directory: there is no shell of an image.
+        let root = places.last().map_or(Path::new("/"), |(place, _)| place.root());
+        let steps = planned.iter().flat_map(|(_, _, removal)| removal.steps());
+        stdout::write(install_json::removal(steps, root, how.dry_run).as_bytes())?;
+    } else if nothing {
+        stdout::write(b"Nothing to do: no installation is recorded.\n")?;
+    }
+    for (place, targets, removal) in &planned {
+        if !uninstall(place, targets, removal, how).map_err(|failure| place.told(failure))? {
+            return Ok(Exit::Failure.into());
+        }
     }
     Ok(Exit::Success.into())
 }
 
-enum Outcome {
+/// What is to be done in a place.
+enum Removal {
     /// Nothing is recorded.
     Nothing,
-    /// All of it was shown, and done if it was to be.
-    Done,
-    /// The answer was no.
-    Refused,
+    /// To undo what is recorded.
+    Undo(Vec<Undo>),
+    /// To remove what a removal left that was killed at its very end.
+    Tidy(Vec<PathBuf>),
 }
 
-fn uninstall(place: &Place, targets: &[Target], how: &HowArgs) -> Result<Outcome, Failure> {
-    let Some(plan) = install::plan_removal(place, targets)? else {
-        return tidy(place, how);
+impl Removal {
+    fn plan(place: &Place, targets: &[Target]) -> Result<Removal, Failure> {
+        if let Some(plan) = install::plan_removal(place, targets)? {
+            return Ok(Removal::Undo(plan));
+        }
+        let left = install::leftovers(place)?;
+        Ok(if left.is_empty() { Removal::Nothing } else { Removal::Tidy(left) })
+    }
+
+    fn steps(&self) -> &[Undo] {
+        if let Removal::Undo(plan) = self { plan } else { &[] }
+    }
+
+    /// For people.
+    fn text(&self, place: &Place) -> String {
+        let line =
+            |path: &PathBuf| format!("  {}\n     remove: a killed command left it\n", place.shown(&place.inside(path)));
+        match self {
+            Removal::Nothing => String::new(),
+            Removal::Undo(plan) => install_plan::removal(plan, place),
+            Removal::Tidy(left) => format!("To do:\n{}", left.iter().map(line).collect::<String>()),
+        }
+    }
+}
+
+/// Says whether it was agreed to.
+fn uninstall(place: &Place, targets: &[Target], removal: &Removal, how: &HowArgs) -> Result<bool, Failure> {
+    if !how.json {
+        stdout::write(removal.text(place).as_bytes())?;
+    }
+    let is_nothing = match removal {
+        Removal::Nothing => true,
+        Removal::Undo(plan) => plan.is_empty() && !targets.is_empty(),
+        Removal::Tidy(_) => false,
     };
-    let text =
-        if how.json { install_json::removal(&plan, place, how.dry_run) } else { install_plan::removal(&plan, place) };
-    stdout::write(text.as_bytes())?;
-    if how.dry_run || (plan.is_empty() && !targets.is_empty()) {
-        return Ok(Outcome::Done);
+    if how.dry_run || is_nothing {
+        return Ok(true);
     }
     may_change(place)?;
     if !agreed(how, "uninstall")? {
-        return Ok(Outcome::Refused);
+        return Ok(false);
     }
-    install::apply_removal(place, targets, &plan)?;
-    if !how.json {
-        stdout::write(b"Done.\n")?;
+    match removal {
+        Removal::Nothing => {}
+        Removal::Undo(plan) => {
+            install::apply_removal(place, targets, plan)?;
+            if !how.json {
+                stdout::write(b"Done.\n")?;
+            }
+        }
+        Removal::Tidy(_) => install::tidy(place)?,
     }
-    Ok(Outcome::Done)
+    Ok(true)
 }
 
 /// What concerns the machine is root's to change, what concerns a user that user's.
@@ -85,29 +126,4 @@ fn may_change(place: &Place) -> Result<(), Failure> {
         Some(_) => Ok(()),
         None => must_be_root(place, "`windlass uninstall --shell` undoes what concerns only you"),
     }
-}
-
-/// Removes what a removal that was killed at its very end left.
-fn tidy(place: &Place, how: &HowArgs) -> Result<Outcome, Failure> {
-    let left = install::leftovers(place)?;
-    if left.is_empty() {
-        return Ok(Outcome::Nothing);
-    }
-    if how.json {
-        stdout::write(install_json::removal(&[], place, how.dry_run).as_bytes())?;
-    } else {
-        let line = |path: &std::path::PathBuf| {
-            format!("  {}\n     remove: a killed command left it\n", place.shown(&place.inside(path)))
-        };
-        stdout::write(format!("To do:\n{}", left.iter().map(line).collect::<String>()).as_bytes())?;
-    }
-    if how.dry_run {
-        return Ok(Outcome::Done);
-    }
-    may_change(place)?;
-    if !agreed(how, "uninstall")? {
-        return Ok(Outcome::Refused);
-    }
-    install::tidy(place)?;
-    Ok(Outcome::Done)
 }

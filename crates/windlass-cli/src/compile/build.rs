@@ -80,13 +80,17 @@ impl Build<'_> {
     }
 
     fn not_compiled(&self, candidate: &Candidate, error: &CompileError) -> Outcome {
-        let row = Row::new(candidate, state_of(candidate, error)).because(why(self.root, candidate, error));
+        let row = Row::new(candidate, state_of(self.root, candidate, error)).because(why(self.root, candidate, error));
         if !candidate.named {
             return (row, None);
         }
         let exit = if row.state == State::Unsupported { Exit::SourceUnsupported } else { Exit::SourceUnreadable };
         let what = format!("cannot compile {}", candidate.source.path().display());
         let failure = Failure::new(exit, what, row.detail.as_deref().unwrap_or_default());
+        if dangling(self.root, candidate, error).is_some() {
+            let advice = format!("make the links anew: openssl rehash {}", candidate.source.path().display());
+            return (row, Some(failure.advise(advice)));
+        }
         let advice = match exit {
             Exit::SourceUnsupported => {
                 "Windlass reads plain CERTIFICATE blocks in strict PEM and DER, all of a file or nothing of it; programs go on \
@@ -103,6 +107,9 @@ pub fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Strin
     if is_unhashed(candidate, error) {
         return String::from("no file in it is named by subject hash (as 5ad8a5d6.0)");
     }
+    if let Some(link) = dangling(root, candidate, error) {
+        return format!("its hash link {link} leads nowhere");
+    }
     let CompileError::Load(LoadError::Unsupported { path, what }) = error else { return error.to_string() };
     let fault = match what {
         Unsupported::NoCertificate => String::from("no certificate in it"),
@@ -117,8 +124,9 @@ pub fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Strin
 }
 
 /// What an error says of a source. A default directory in which nothing is named by subject hash is as good as none.
-pub fn state_of(candidate: &Candidate, error: &CompileError) -> State {
+pub fn state_of(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> State {
     match error {
+        _ if dangling(root, candidate, error).is_some() => State::Unreadable,
         CompileError::Load(LoadError::Missing { .. }) => State::Absent,
         _ if is_unhashed(candidate, error) && !candidate.named => State::Absent,
         CompileError::Load(LoadError::Unsupported { .. }) => State::Unsupported,
@@ -130,6 +138,17 @@ fn is_unhashed(candidate: &Candidate, error: &CompileError) -> bool {
     let nothing = matches!(error, CompileError::Load(LoadError::Unsupported { what: Unsupported::NoCertificate, path })
         if path == candidate.source.path());
     nothing && matches!(candidate.source, Source::Capath(_))
+}
+
+/// The name in a hashed directory, which itself is there, that leads to nothing. OpenSSL's versions differ in what they make of
+/// that, so none of the directory is compiled.
+fn dangling(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Option<String> {
+    let CompileError::Load(LoadError::Missing { path }) = error else { return None };
+    let Source::Capath(directory) = &candidate.source else { return None };
+    // The path of an error is as this process reaches it.
+    let here = root.0.map(|root| root.join(directory.strip_prefix("/").unwrap_or(directory)));
+    let is_inside = path.parent() == Some(here.as_deref().unwrap_or(directory));
+    path.file_name().filter(|_| is_inside).map(|name| name.to_string_lossy().into_owned())
 }
 
 fn not_accepted(candidate: &Candidate, refused: &Refused) -> Outcome {

@@ -48,6 +48,6 @@ fn not_there(candidate: &Candidate, root: Root<'_>, error: &ReadError) -> Row {
     // A default source that can't be compiled has no compiled store, and that is as it should be.
     match compiled::compile(&candidate.source, root.0) {
         Ok(_) => Row::new(candidate, State::Missing).because(error),
-        Err(error) => Row::new(candidate, state_of(candidate, &error)).because(why(root, candidate, &error)),
+        Err(error) => Row::new(candidate, state_of(root, candidate, &error)).because(why(root, candidate, &error)),
     }
 }

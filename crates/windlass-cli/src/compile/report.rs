@@ -67,7 +67,7 @@ pub enum State {
     Unchanged,
     /// Not compiled: most of its anchors would be lost.
     Shrinks,
-    /// Not compiled: it can't be read.
+    /// Not compiled: it can't be read, or a link of a directory leads nowhere.
     Unreadable,
     /// The source does not exist, or a directory has no certificates by hash.
     Absent,

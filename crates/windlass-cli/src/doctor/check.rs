@@ -58,6 +58,8 @@ pub struct Finding {
     pub severity: Severity,
     /// What it is about: a path as programs on the machine name it, without that of `--root`.
     pub path: Option<PathBuf>,
+    /// Where it can be seen, if it is not about a path: a file of /proc, or an executable.
+    pub seen_at: Option<PathBuf>,
     /// In that file, from 1.
     pub line: Option<u64>,
     /// What is so: a sentence without a full stop, that can stand behind the path.
@@ -119,6 +121,7 @@ impl Finding {
         Finding {
             severity,
             path: None,
+            seen_at: None,
             line: None,
             what: what.into(),
             facts: Facts::default(),
@@ -126,6 +129,11 @@ impl Finding {
             remedy: String::new(),
             cost: None,
         }
+    }
+
+    /// Says where it can be seen.
+    pub fn seen_at(self, path: impl Into<PathBuf>) -> Finding {
+        Finding { seen_at: Some(path.into()), ..self }
     }
 
     /// The line that it is about.
@@ -242,6 +250,8 @@ mod tests {
         let unseen = &outcome.unseen;
         assert_eq!((unseen.shown().len(), unseen.count()), (MAX_UNSEEN, MAX_UNSEEN + 7));
         assert_eq!(unseen.need_root(), MAX_UNSEEN / 2 + 3);
+        assert_eq!(MAX_UNSEEN, 1000);
+        assert!(crate::cli::doctor::HELP.contains("needs_root}; the first 1,000 of them"), "the JSON says no more");
         let mut all = Unseens::default();
         all.extend(unseen);
         all.add(one(3));

@@ -148,6 +148,12 @@ impl Directory {
         standing(self.met().map(|(_, placed)| &placed.certificate))
     }
 
+    /// The certificates in files that lie there without being named by hash: `openssl rehash` names those that are alone in a file.
+    pub fn unlinked(&self) -> BTreeSet<Fingerprint> {
+        let files = self.items.iter().filter(|item| item.name.is_none()).map(Item::certificates);
+        files.filter(|all| all.len() == 1).flatten().map(|placed| placed.certificate.fingerprint).collect()
+    }
+
     fn met(&self) -> impl Iterator<Item = (&Item, &Placed)> {
         self.reached().flat_map(|item| {
             item.certificates().iter().filter(|placed| item.is_hash_of(placed)).map(move |placed| (item, placed))

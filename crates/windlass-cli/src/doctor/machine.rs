@@ -15,11 +15,14 @@ use windlass_libcrypto::Libcrypto;
 use super::check::Unseen;
 use super::measure::{Measure, is_ours};
 use super::sources::Sources;
+use crate::output::trace::shell::quoted;
 use crate::places::{self, Place};
 use crate::regular;
 
 /// No source of trust is larger, but for those that are made to be.
 pub const MAX_FILE: u64 = 64 << 20;
+/// Before what is to be done about an image.
+pub const INSIDE: &str = "inside the image: ";
 /// Names in one directory.
 const MAX_ENTRIES: usize = 50_000;
 
@@ -32,6 +35,8 @@ pub struct Machine<'a> {
     pub now: Timestamp,
     /// Of this machine, the newest first. They also judge what is in an image.
     pub libcryptos: &'a [Libcrypto],
+    /// Whether what is looked at is theirs: their default paths are those of its programs.
+    pub asks_libcryptos: bool,
     /// Of this process; empty with an image.
     pub environment: Vec<(OsString, OsString)>,
     /// Home directories to look into, as programs of the machine name them: one's own, or for root those of all users.
@@ -95,6 +100,7 @@ impl<'a> Machine<'a> {
             root,
             now: Timestamp(i64::try_from(now).unwrap_or(i64::MAX)),
             libcryptos,
+            asks_libcryptos: root.0.is_none(),
             environment: if root.0.is_none() { std::env::vars_os().collect() } else { Vec::new() },
             homes: Vec::new(),
             measure: Measure::with(libcryptos.first().filter(|_| measure)),
@@ -108,6 +114,19 @@ impl<'a> Machine<'a> {
     /// Whether this is an image: nothing of it runs here.
     pub fn is_image(&self) -> bool {
         self.root.0.is_some()
+    }
+
+    /// The command that prunes a path.
+    pub fn prune(&self, path: &Path) -> String {
+        let root = self.root.0.map(|root| root.display().to_string()).map(|root| vec![String::from("--root"), root]);
+        let command = [String::from("windlass"), String::from("prune")].into_iter().chain(root.into_iter().flatten());
+        let words: Vec<_> = command.chain([path.display().to_string()]).collect();
+        quoted(&words)
+    }
+
+    /// Before a command that is meant for what is looked at: links of an image lead to files of this machine elsewhere.
+    pub fn inside(&self) -> &'static str {
+        if self.is_image() { INSIDE } else { "" }
     }
 
     /// Every place of this machine that holds trust, private ones too, looked for once.

@@ -1,6 +1,7 @@
 //! All checks there are.
 
 use super::check::Check;
+use super::machine::Machine;
 use super::{checks, private};
 
 /// In the order in which they run and are listed.
@@ -11,6 +12,16 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
 /// The check of this name.
 pub fn named(id: &str) -> Option<&'static Check> {
     all().find(|check| check.id == id)
+}
+
+/// Whether a check has anything to look at: no program of an image runs.
+pub fn applies(check: &Check, machine: &Machine<'_>) -> bool {
+    !machine.is_image() || !needs_running(check)
+}
+
+/// Whether a check looks at running programs only.
+pub fn needs_running(check: &Check) -> bool {
+    check.id == checks::processes::CHECK.id
 }
 
 #[cfg(test)]

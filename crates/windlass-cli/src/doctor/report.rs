@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::check::{Check, Finding, Outcome, Severity, Unseens};
-use super::machine::Machine;
+use super::machine::{INSIDE, Machine};
+use super::registry;
 use crate::exit::Exit;
 
 /// What all checks found.
@@ -48,14 +49,21 @@ pub struct Summary {
 }
 
 impl Report {
-    /// Runs checks.
+    /// Runs those checks that there is something for.
     pub fn of(machine: &Machine<'_>, checks: impl IntoIterator<Item = &'static Check>) -> Report {
         let examine = |check: &'static Check| {
             let mut outcome = Outcome::default();
             (check.run)(machine, &mut outcome);
+            // Paths of an image mean something else on this machine. What is done from here names the image itself.
+            for finding in outcome.findings.iter_mut().filter(|_| machine.is_image()) {
+                if !finding.remedy.contains("--root ") && !finding.remedy.starts_with(INSIDE) {
+                    finding.remedy.insert_str(0, INSIDE);
+                }
+            }
             Examined { check, outcome }
         };
-        let results: Vec<_> = checks.into_iter().map(examine).collect();
+        let results: Vec<_> =
+            checks.into_iter().filter(|check| registry::applies(check, machine)).map(examine).collect();
         let mut unseen = Unseens::default();
         results.iter().for_each(|result| unseen.extend(&result.outcome.unseen));
         let summary = Summary::of(&results, &unseen);
@@ -67,11 +75,12 @@ impl Report {
         self.results.iter().flat_map(|result| result.outcome.findings.iter().map(|finding| (result.check, finding)))
     }
 
-    /// How the command ends: as the worst finding says, else as what could not be seen does.
-    pub fn exit(&self) -> Exit {
+    /// How the command ends: as the worst finding says, if it is at least so bad, else as what could not be seen does.
+    pub fn exit(&self, at_least: Severity) -> Exit {
         match self.summary {
             Summary { errors: 1.., .. } => Exit::DoctorErrors,
-            Summary { warnings: 1.., .. } => Exit::DoctorWarnings,
+            Summary { warnings: 1.., .. } if at_least <= Severity::Warning => Exit::DoctorWarnings,
+            Summary { notes: 1.., .. } if at_least == Severity::Note => Exit::DoctorWarnings,
             Summary { not_seen: 1.., .. } => Exit::DoctorBlind,
             _ => Exit::Success,
         }

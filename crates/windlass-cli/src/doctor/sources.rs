@@ -1,6 +1,7 @@
 //! The sources of trust that TLS libraries use by default.
 
 use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -24,11 +25,13 @@ pub struct Sources {
     pub directories: Vec<Directory>,
     /// What OpenSSL uses together.
     pub pairs: Vec<Pair>,
+    /// A libcrypto of an image where none of the usual pairs is.
+    pub lonely: Option<PathBuf>,
     /// What is there, but could not be read.
     unseen: Vec<Unseen>,
 }
 
-/// The two default paths of an OpenSSL. Either may lead nowhere.
+/// The two default paths of an OpenSSL. Either may lead nowhere, and both where a libcrypto of this machine names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// Whose: `OpenSSL 3.0.22`, or only `OpenSSL`.
@@ -42,8 +45,9 @@ pub struct Pair {
 impl Sources {
     /// Reads all of them.
     pub fn read(machine: &Machine<'_>) -> Sources {
-        let mut sources =
-            Sources { bundles: Vec::new(), directories: Vec::new(), pairs: pairs(machine), unseen: Vec::new() };
+        let pairs = pairs(machine);
+        let lonely = if pairs.is_empty() { libcrypto(machine) } else { None };
+        let mut sources = Sources { bundles: Vec::new(), directories: Vec::new(), pairs, lonely, unseen: Vec::new() };
         for candidate in defaults(machine.libcryptos, machine.root) {
             let path = candidate.source.path();
             match (machine.look(path), &candidate.source) {
@@ -53,6 +57,11 @@ impl Sources {
                 (Ok(_), _) => {}
                 (Err(unseen), _) => sources.unseen.push(unseen),
             }
+        }
+        let is_nothing = sources.bundles.is_empty() && sources.directories.is_empty() && sources.unseen.is_empty();
+        if is_nothing && sources.pairs.is_empty() && sources.lonely.is_none() {
+            let why = "nothing was found to look at: no libcrypto, and none of the usual sources of trust";
+            sources.unseen.push(Unseen::new(Path::new("/"), why));
         }
         sources
     }
@@ -179,15 +188,33 @@ impl Those {
     }
 }
 
+/// Where the dynamic linker looks, and below it the directories of architectures (`x86_64-linux-gnu`).
+const LIBRARIES: [&str; 6] = ["/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/usr/local/lib64"];
+
+/// A libcrypto of an image.
+fn libcrypto(machine: &Machine<'_>) -> Option<PathBuf> {
+    let names = |directory: &Path| machine.entries(directory).map(|(entries, _)| entries).unwrap_or_default();
+    let is_one = |name: &[u8]| name.starts_with(b"libcrypto.so");
+    let in_directory = |directory: &Path| {
+        names(directory).into_iter().find(|entry| is_one(entry.name.as_bytes())).map(|entry| entry.path)
+    };
+    LIBRARIES.iter().map(Path::new).filter(|_| machine.is_image()).find_map(|directory| {
+        let is_architecture = |name: &[u8]| name.windows(7).any(|part| part == b"-linux-");
+        let below = names(directory).into_iter().filter(|entry| is_architecture(entry.name.as_bytes()));
+        in_directory(directory).or_else(|| below.map(|entry| entry.path).find_map(|path| in_directory(&path)))
+    })
+}
+
 /// Those of the libcryptos of this machine. That of an image can't be asked: there, what OPENSSLDIR usually is.
 fn pairs(machine: &Machine<'_>) -> Vec<Pair> {
-    let of_libcryptos = machine.libcryptos.iter().filter(|_| !machine.is_image()).map(|libcrypto| Pair {
+    let of_libcryptos = machine.libcryptos.iter().filter(|_| machine.asks_libcryptos).map(|libcrypto| Pair {
         whose: libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" "),
         file: libcrypto.default_file().into(),
         directory: libcrypto.default_directory().into(),
     });
     let mut candidates: Vec<_> = of_libcryptos.collect();
-    if candidates.is_empty() {
+    let is_named = !candidates.is_empty();
+    if !is_named {
         let usual = USUAL_DIRECTORIES.map(Path::new).into_iter().map(|directory| Pair {
             whose: String::from("OpenSSL"),
             file: directory.join("cert.pem"),
@@ -200,7 +227,8 @@ fn pairs(machine: &Machine<'_>) -> Vec<Pair> {
     for pair in candidates {
         let real = |pair: &Pair| (machine.real(&pair.file), machine.real(&pair.directory));
         let is_known = match (is_there(&pair.file), is_there(&pair.directory)) {
-            (false, false) => true,
+            // An OPENSSLDIR that a libcrypto of this machine was built for, and that is not there, leaves it without any.
+            (false, false) => !is_named || all.iter().any(|known| known.file == pair.file),
             // /etc/ssl/certs is what /usr/lib/ssl/certs leads to, and no OPENSSLDIR of its own.
             (false, true) => all.iter().any(|known| real(known).1 == real(&pair).1),
             (true, _) => all.iter().any(|known| real(known) == real(&pair)),

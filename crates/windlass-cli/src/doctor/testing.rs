@@ -41,9 +41,14 @@ pub struct Image {
 }
 
 impl Image {
+    /// With nothing in it at all.
+    pub fn bare() -> Image {
+        Image { directory: tempfile::tempdir().expect("a directory") }
+    }
+
     /// With nothing in it but directories.
     pub fn empty() -> Image {
-        let image = Image { directory: tempfile::tempdir().expect("a directory") };
+        let image = Image::bare();
         for directory in ["etc/ssl/certs", "usr/lib/ssl", "usr/share/ca-certificates"] {
             std::fs::create_dir_all(image.path(directory)).expect("a directory");
         }

@@ -82,11 +82,17 @@ impl Executor<'_> {
                 self.note(step, Kind::Edit { before, sha256: vec![sha256(after)], mark: mark.clone() })?;
                 self.disk.replace(&real, after, &attributes)?;
             }
-            Action::Try { library } => {
-                let tried = probe::try_library(self.place, library)?;
-                remarks.push(match tried.is_empty() {
-                    true => format!("{} was not tried: only root can run programs of an image", library.display()),
-                    false => format!("{} was tried with {}", library.display(), tried.join(", ")),
+            Action::Try { library, replaces } => {
+                let tried = probe::try_library(self.place, library, *replaces)?;
+                remarks.push(match (tried.is_empty(), replaces) {
+                    (true, true) => format!(
+                        "{} was not tried: no program could be run that prints nothing without it",
+                        library.display()
+                    ),
+                    (true, false) => {
+                        format!("{} was not tried: only root can run programs of an image", library.display())
+                    }
+                    (false, _) => format!("{} was tried with {}", library.display(), tried.join(", ")),
                 });
             }
             Action::Reload => systemd::call(["daemon-reload"])?,

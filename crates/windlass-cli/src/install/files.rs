@@ -10,7 +10,7 @@ use super::record::{Kind, Record, Target};
 use super::text::sha256;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run::library::{FILE_NAME, MULTIARCH};
+use crate::run::library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
 
 /// Where the command is copied to.
 pub const COMMAND: &str = "/usr/local/bin/windlass";
@@ -26,8 +26,8 @@ pub struct Files {
     pub command: Option<Step>,
     /// The library, in the root; only if something is to load it.
     pub library: Option<PathBuf>,
-    /// The step for it.
-    pub library_step: Option<Step>,
+    /// The steps for it, and for the tracing library beside it.
+    pub library_steps: Vec<Step>,
 }
 
 impl Files {
@@ -37,7 +37,7 @@ impl Files {
     pub fn find(context: &Context<'_>, record: &Record, system: bool, activates: bool) -> Result<Files, Failure> {
         let place = context.place;
         let local = if system { PathBuf::from(LOCAL) } else { user_directory(context)? };
-        let mut files = Files { command_path: COMMAND.into(), command: None, library: None, library_step: None };
+        let mut files = Files { command_path: COMMAND.into(), command: None, library: None, library_steps: Vec::new() };
         let commands = ["/usr/bin/windlass", COMMAND].map(PathBuf::from);
         let why = "the command that the hook and the units run";
         if system && let Some(path) = installed(place, record, context.executable, &commands) {
@@ -56,20 +56,37 @@ impl Files {
             let mut candidates: Vec<_> = packaged.iter().map(|path| Path::new(path).join(FILE_NAME)).collect();
             candidates.push(own.clone());
             let why = "the library that programs load";
-            let (path, step) = match installed(place, record, &found, &candidates) {
-                Some(path) => (path.clone(), Step::there(Target::Library, path, "is installed", why)),
+            let path = match installed(place, record, &found, &candidates) {
+                Some(path) => {
+                    files.library_steps.push(Step::there(Target::Library, path.clone(), "is installed", why));
+                    path
+                }
                 None => {
-                    only_root_can_change(place, &own)?;
-                    let copy = copy(Target::Library, own.clone(), &found, 0o644, why);
-                    (own, file_step(context, record, copy)?)
+                    files.library_steps = copies(context, record, &found, &local)?;
+                    own
                 }
             };
             safe_in_scripts(&path)?;
             files.library = Some(path);
-            files.library_step = Some(step);
         }
         Ok(files)
     }
+}
+
+/// Copying the library into a directory, and the tracing library that lies beside it, if one does: the copied command looks for
+/// both at the same places.
+fn copies(context: &Context<'_>, record: &Record, library: &Path, to: &Path) -> Result<Vec<Step>, Failure> {
+    let trace = library.with_file_name(TRACE_FILE_NAME);
+    let all = [
+        (library_in(to), library, "the library that programs load"),
+        (trace_library_in(to), &*trace, "the library of `windlass trace`, which no other program loads"),
+    ];
+    let wanted = all.into_iter().filter(|(_, from, _)| *from == library || from.is_file());
+    let step = |(path, from, why): (PathBuf, &Path, &str)| {
+        only_root_can_change(context.place, &path)?;
+        file_step(context, record, copy(Target::Library, path, from, 0o644, why))
+    };
+    wanted.map(step).collect()
 }
 
 /// The path in the root of `own` if it can be relied upon there.
@@ -112,6 +129,11 @@ pub fn library_in(directory: &Path) -> PathBuf {
     directory.join(FILE_NAME)
 }
 
+/// The tracing library in a directory.
+pub fn trace_library_in(directory: &Path) -> PathBuf {
+    directory.join(TRACE_FILE_NAME)
+}
+
 /// The directory that a user's library is copied to.
 pub fn of_user(home: &Path) -> PathBuf {
     home.join(".local/lib/windlass")
@@ -137,7 +159,7 @@ fn copy<'a>(target: Target, path: PathBuf, from: &Path, mode: u32, why: &'a str)
 }
 
 /// The paths go into shell scripts, units and lists, each with quotes of its own kind.
-fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
+pub fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
     let is_safe = |character: char| character.is_ascii_alphanumeric() || "/._+-".contains(character);
     if path.to_str().is_some_and(|path| path.chars().all(is_safe)) {
         return Ok(());

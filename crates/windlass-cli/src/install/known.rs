@@ -23,7 +23,7 @@ pub fn is_known(change: &Change, place: &Place) -> bool {
     let is = |known: PathBuf| path == known;
     let is_file = matches!(change.kind, Kind::File { .. });
     match (place.home(), &change.target) {
-        (Some(home), Target::Library) => is_file && is(files::library_in(&files::of_user(home))),
+        (Some(home), Target::Library) => is_file && is_library(path, &files::of_user(home)),
         (Some(home), Target::Shell) => match &change.kind {
             Kind::File { .. } => path.starts_with(home) && path.ends_with(shell::FISH),
             Kind::Edit { mark: Mark::Block, .. } => {
@@ -32,7 +32,7 @@ pub fn is_known(change: &Change, place: &Place) -> bool {
             _ => false,
         },
         (None, Target::Command) => is_file && is(files::COMMAND.into()),
-        (None, Target::Library) => is_file && is(files::library_in(Path::new(files::LOCAL))),
+        (None, Target::Library) => is_file && is_library(path, Path::new(files::LOCAL)),
         (None, Target::Upkeep) => match &change.kind {
             Kind::File { .. } => upkeep::FILES.iter().any(|known| path == Path::new(known)),
             Kind::Link { .. } => is(upkeep::link()),
@@ -45,6 +45,10 @@ pub fn is_known(change: &Change, place: &Place) -> bool {
         (None, Target::Machine) => is(LIST.into()) && matches!(&change.kind, Kind::Edit { mark: Mark::Names(_), .. }),
         _ => false,
     }
+}
+
+fn is_library(path: &Path, directory: &Path) -> bool {
+    [files::library_in(directory), files::trace_library_in(directory)].iter().any(|known| path == known)
 }
 
 fn is_started(change: &Change) -> bool {

@@ -5,6 +5,7 @@
 //! `undo.rs` does that. So a command that was killed anywhere is completed by `install` and undone by `uninstall`.
 
 mod alias;
+mod apparmor;
 mod apply;
 mod disk;
 mod edit;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::files::{self, Files};
 use super::place::{Home, Place};
 use super::record::{Mark, Record, Target};
-use super::{machine, service, shell, systemd::Systemd, upkeep};
+use super::{apparmor, machine, service, shell, systemd::Systemd, upkeep};
 use crate::failure::Failure;
 
 /// What the command line asks for.
@@ -96,6 +96,9 @@ pub enum Action {
     Try {
         /// Path in the root.
         library: PathBuf,
+        /// Whether it is to take the place of one that programs load now. If that one is broken, so is every trial, and the
+        /// new one must come all the same.
+        replaces: bool,
     },
     /// Telling systemd to read its units again.
     Reload,
@@ -126,7 +129,7 @@ impl Plan {
         if system {
             plan.steps.extend(files.command);
         }
-        plan.steps.extend(files.library_step);
+        plan.steps.extend(files.library_steps);
         if system {
             upkeep::plan(&mut plan, context, record, &files.command_path)?;
         }
@@ -142,10 +145,35 @@ impl Plan {
         if let (true, Some(library)) = (wanted.machine, library) {
             machine::plan(&mut plan, context, record, library)?;
         }
-        let activates = plan.steps[activations..].iter().any(|step| step.to_do);
-        if let (Some(library), true, false) = (library, activates, wanted.untried) {
-            let why = "a library that can't be loaded makes every program print an error";
-            let action = Action::Try { library: library.clone() };
+        if let (true, Some(library)) = (wanted.machine || !wanted.services.is_empty(), library) {
+            plan.notes.extend(apparmor::note(context.place, library));
+        }
+        if let (Some(library), false) = (library, wanted.untried) {
+            plan.trials(context, record, library, activations);
+        }
+        if system {
+            upkeep::finish(&mut plan, context, record);
+        }
+        Ok(plan)
+    }
+
+    /// Adds trials of the library: where activations begin, before any is made; before it replaces one that programs load already,
+    /// where the new one can be reached.
+    fn trials(&mut self, context: &Context<'_>, record: &Record, library: &Path, activations: usize) {
+        let why = "a library that can't be loaded makes every program print an error";
+        let is_named = |step: &Step| !step.to_do && step.target.is_activation();
+        let is_activated = record.changes.iter().any(|change| change.target.is_activation())
+            || self.steps[activations..].iter().any(is_named);
+        let copied = self.steps[..activations].iter().position(|step| step.to_do && step.path == library);
+        let copied = copied.filter(|_| is_activated);
+        let source = copied.and_then(|place| match &self.steps[place].action {
+            Action::File { content: Content::Of(from), .. } => Some((place, from.clone())),
+            _ => None,
+        });
+        let is_there = context.place.is_machine() && context.place.exists(library);
+        let early = source.filter(|(_, from)| is_there && files::safe_in_scripts(from).is_ok());
+        if self.steps[activations..].iter().any(|step| step.to_do) || (copied.is_some() && early.is_none()) {
+            let action = Action::Try { library: library.to_owned(), replaces: false };
             let what = match (context.place.is_machine(), rustix::process::geteuid().is_root()) {
                 (true, _) => "run programs with it, which must print nothing",
                 (false, true) => {
@@ -153,12 +181,14 @@ impl Plan {
                 }
                 (false, false) => "run nothing with it: only root can run programs of an image",
             };
-            plan.steps.insert(activations, Step::to_do(Target::Library, library, what, why, action));
+            self.steps.insert(activations, Step::to_do(Target::Library, library, what, why, action));
         }
-        if system {
-            upkeep::finish(&mut plan, context, record);
+        if let Some((place, from)) = early {
+            let action = Action::Try { library: from.clone(), replaces: true };
+            let what =
+                "run programs with it before it takes the place of the one that they load now; they must print nothing";
+            self.steps.insert(place, Step::to_do(Target::Library, from, what, why, action));
         }
-        Ok(plan)
     }
 
     /// Whether there is nothing to do.

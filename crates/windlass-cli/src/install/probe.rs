@@ -24,8 +24,9 @@ const PROGRAMS: [&[&str]; 5] = [
 ];
 
 /// Runs what there is of [`PROGRAMS`] with the library at `library` in the root. Says which programs were run:
-/// none where only root could, by changing the root directory.
-pub fn try_library(place: &Place, library: &Path) -> Result<Vec<String>, Failure> {
+/// none where only root could, by changing the root directory. Where it `replaces` one that programs load already, that one may
+/// be the reason why no program can be run.
+pub fn try_library(place: &Place, library: &Path, replaces: bool) -> Result<Vec<String>, Failure> {
     let mut tried = Vec::new();
     if !place.is_machine() && !rustix::process::geteuid().is_root() {
         return Ok(tried);
@@ -37,22 +38,33 @@ pub fn try_library(place: &Place, library: &Path) -> Result<Vec<String>, Failure
         }
         let outcome = run(place, Some(library), program);
         let what = || format!("can't use the library {}", library.display());
-        let outcome = outcome.map_err(|error| Failure::new(Exit::Failure, what(), error))?;
+        let outcome = outcome.map_err(|error| failure(place, what(), error))?;
         if !outcome.is_quiet() {
-            return Err(Failure::new(Exit::Failure, what(), format!("{} with it {}", program[0], outcome.words()))
-                .advise("nothing was told to load it; is it for this architecture and C library?"));
+            let why = format!("{} with it {}", program[0], outcome.words());
+            return Err(failure(place, what(), why).advise("is it for this architecture and C library?"));
         }
         tried.push(program[0].to_owned());
     }
-    if tried.is_empty() {
-        return Err(Failure::new(
-            Exit::Failure,
-            format!("can't try the library {}", library.display()),
-            "no program could be run",
-        )
-        .advise("at least /bin/true must run, there and without the library"));
+    if tried.is_empty() && !replaces {
+        return Err(failure(place, format!("can't try the library {}", library.display()), "no program could be run")
+            .advise("at least /bin/true must run, there and without the library"));
     }
     Ok(tried)
+}
+
+/// Says how things are now: the trial comes after all that no program loads, and before anything that makes programs load the library.
+fn failure(place: &Place, what: String, why: impl std::fmt::Display) -> Failure {
+    let undo = match place.home() {
+        Some(_) => "windlass uninstall --shell".to_owned(),
+        None if place.is_machine() => "windlass uninstall".to_owned(),
+        None => format!("windlass uninstall --root {}", place.root().display()),
+    };
+    Failure::new(Exit::Failure, what, why)
+        .advise("no activation was added, and those that were there before stay as they were")
+        .advise(format!(
+            "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass install` \
+             goes on"
+        ))
 }
 
 struct Outcome {
@@ -107,4 +119,30 @@ fn wait(child: &mut Child) -> std::io::Result<Option<std::process::ExitStatus>> 
     child.kill()?;
     child.wait()?;
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::install::Home;
+
+    #[test]
+    fn a_failed_trial_says_what_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let library = directory.path().join("library.so");
+        std::fs::write(&library, "no ELF").unwrap();
+        let path = directory.path().to_owned();
+        let home = Home { config: path.join(".config"), state: path.join(".local/state"), path };
+        for (place, undo) in [
+            (Place::system(None).unwrap(), "`windlass uninstall` takes them back"),
+            (Place::user(&home), "`windlass uninstall --shell` takes them back"),
+        ] {
+            let said = try_library(&place, &library, false).unwrap_err().to_string();
+            assert!(said.contains("/bin/true with it ") && said.contains("no activation was added"), "{said}");
+            assert!(said.contains("put in place stay") && said.contains(undo), "{said}");
+        }
+        let image = Place::system(Some(directory.path())).unwrap();
+        let undo = format!("`windlass uninstall --root {}`", image.root().display());
+        assert!(failure(&image, String::new(), "").to_string().contains(&undo));
+    }
 }

@@ -23,7 +23,11 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
     let mut findings: Vec<_> = report.findings().collect();
     // Stable: of one severity they stay in the order of the checks.
     findings.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
-    let mut text: String = findings.into_iter().map(|(check, finding)| paragraph(check, finding, terminal)).collect();
+    // What to do about several in the same way is said once, behind them.
+    let is_same = |one: &(&Check, &Finding), other: &(&Check, &Finding)| {
+        (one.0.id, &one.1.remedy) == (other.0.id, &other.1.remedy)
+    };
+    let mut text: String = findings.chunk_by(is_same).map(|alike| paragraphs(alike, terminal)).collect();
     if report.unseen.count() > 0 {
         text.push_str("not looked at:\n");
         for unseen in report.unseen.shown().iter().take(MAX_UNSEEN) {
@@ -43,6 +47,26 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
     text
 }
 
+/// Findings of one check that have the same remedy.
+fn paragraphs(alike: &[(&'static Check, &Finding)], terminal: Terminal) -> String {
+    let mut text = String::new();
+    for (check, finding) in alike {
+        text.push_str(&paragraph(check, finding, terminal));
+        if alike.len() == 1 {
+            let remedy = printable(&finding.remedy);
+            text.push_str(&wrapped(&remedy, "    remedy: ", "            ", terminal.width()));
+        }
+        text.push('\n');
+    }
+    if let [(_, first), _, ..] = alike {
+        let title = format!("  remedy for these {}: ", alike.len());
+        text.push_str(&wrapped(&printable(&first.remedy), &title, "    ", terminal.width()));
+        text.push('\n');
+    }
+    text
+}
+
+/// All of a finding but its remedy.
 fn paragraph(check: &Check, finding: &Finding, terminal: Terminal) -> String {
     let style = match finding.severity {
         Severity::Error => RED,
@@ -74,8 +98,6 @@ fn paragraph(check: &Check, finding: &Finding, terminal: Terminal) -> String {
         text.push_str(&wrapped(&printable(&cost_of(cost)), "    cost:   ", "            ", terminal.width()));
     }
     text.push_str(&wrapped(&printable(&finding.reason), "    why:    ", "            ", terminal.width()));
-    text.push_str(&wrapped(&printable(&finding.remedy), "    remedy: ", "            ", terminal.width()));
-    text.push('\n');
     text
 }
 
@@ -131,6 +153,42 @@ fn totals(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::check::{Outcome, Unseens};
+    use crate::doctor::registry;
+    use crate::doctor::report::Examined;
+
+    #[test]
+    fn the_same_remedy_is_said_once_behind_the_findings() {
+        let finding =
+            |severity, what: &str, remedy: &str| Finding::of_machine(severity, what).reason("r").remedy(remedy);
+        let examined = |id: &str, findings| {
+            let check = registry::named(id).unwrap();
+            Examined { check, outcome: Outcome { findings, ..Outcome::default() } }
+        };
+        let results = vec![
+            examined(
+                "expired",
+                vec![
+                    finding(Severity::Warning, "A", "drop it"),
+                    finding(Severity::Error, "B", "drop it"),
+                    finding(Severity::Warning, "C", "drop it"),
+                    finding(Severity::Warning, "D", "keep it"),
+                ],
+            ),
+            examined("duplicates", vec![finding(Severity::Warning, "E", "keep it")]),
+        ];
+        let report = Report { root: None, results, unseen: Unseens::default(), summary: Summary::default() };
+        let text = render(&report, Terminal::stdout());
+        let expected = "\
+error expired\n  B\n    why:    r\n
+warning expired\n  A\n    why:    r\n
+warning expired\n  C\n    why:    r\n
+  remedy for these 3: drop it\n
+warning expired\n  D\n    why:    r\n    remedy: keep it\n
+warning duplicates\n  E\n    why:    r\n    remedy: keep it\n
+0 checks";
+        assert!(text.starts_with(expected), "{text}");
+    }
 
     #[test]
     fn times_have_three_digits() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::install::{Place, Plan, Undo};
+use crate::install::{Plan, Step, Undo};
 
 const SCHEMA: u32 = 1;
 
@@ -18,18 +18,27 @@ struct Document<'a, T> {
 }
 
 #[derive(Serialize)]
-struct Removal<'a> {
-    steps: &'a [Undo],
+struct Installation<'a> {
+    steps: Vec<&'a Step>,
+    notes: Vec<&'a String>,
 }
 
-/// What is to be done, and what is there already.
-pub fn plan(plan: &Plan, place: &Place, dry_run: bool) -> String {
-    render(&Document { schema: SCHEMA, root: place.root(), dry_run, plan })
+#[derive(Serialize)]
+struct Removal<'a> {
+    steps: Vec<&'a Undo>,
+}
+
+/// What is to be done, and what is there already: one plan after the other, as one.
+pub fn plans(plans: &[&Plan], root: &Path, dry_run: bool) -> String {
+    let steps = plans.iter().flat_map(|plan| &plan.steps).collect();
+    let notes = plans.iter().flat_map(|plan| &plan.notes).collect();
+    render(&Document { schema: SCHEMA, root, dry_run, plan: Installation { steps, notes } })
 }
 
 /// What is to be undone.
-pub fn removal(steps: &[Undo], place: &Place, dry_run: bool) -> String {
-    render(&Document { schema: SCHEMA, root: place.root(), dry_run, plan: Removal { steps } })
+pub fn removal<'a>(steps: impl IntoIterator<Item = &'a Undo>, root: &Path, dry_run: bool) -> String {
+    let steps = steps.into_iter().collect();
+    render(&Document { schema: SCHEMA, root, dry_run, plan: Removal { steps } })
 }
 
 fn render(document: &impl Serialize) -> String {

@@ -22,6 +22,7 @@ pub mod report_json;
 pub mod stderr;
 pub mod stdout;
 pub mod terminal;
+pub mod top_columns;
 pub mod top_json;
 pub mod top_table;
 pub mod trace;

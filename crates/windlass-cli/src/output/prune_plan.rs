@@ -14,6 +14,7 @@ pub fn plan(plan: &Plan) -> String {
         let count = plan.stores.len();
         let where_ = match count {
             0 => String::from("there is no .NET store and no hashed directory to look through"),
+            _ if !plan.notes.is_empty() => String::from("the notes say what stays, and why"),
             1 => String::from("nothing in the one directory is superfluous"),
             _ => format!("nothing in {count} directories is superfluous"),
         };

@@ -55,14 +55,15 @@ fn plural(count: u64, ending: &str) -> &str {
 fn nobody(report: &Report) -> String {
     let program = printable(&report.program);
     let mut text = String::from("windlass: no process attached, so nothing was served\n");
-    match &report.unreachable {
-        Some(reason) => text.push_str(&format!("  {}\n", printable(reason))),
-        None => text.push_str(
-            "  The program loaded no CA certificates through a dynamically linked libcrypto or libgnutls, or it is out of\n  \
-             reach: OpenSSL or GnuTLS linked into it, static, setuid, of another architecture, or run as another user\n  \
-             or elsewhere.\n",
-        ),
+    if let Some(reason) = &report.unreachable {
+        text.push_str(&format!("  {}\n", printable(reason)));
+        return text;
     }
+    text.push_str(
+        "  The program loaded no CA certificates through a dynamically linked libcrypto or libgnutls, or it is out of\n  \
+         reach: OpenSSL or GnuTLS linked into it, static, setuid, of another architecture, or run as another user\n  \
+         or elsewhere.\n",
+    );
     text.push_str(&format!(
         "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E 'libcrypto|libgnutls|windlass'\n"
     ));

@@ -6,12 +6,17 @@ use std::process::ExitCode;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Writes all of `text`. A reader that went away early (`| head`) has what it wanted: that is success, said quietly.
-pub fn write(text: &[u8]) -> Result<ExitCode, Failure> {
+/// Writes all of `text`. Says whether anybody still reads.
+pub fn is_read(text: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(Exit::Success.into()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Success.into()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(Exit::Failure, "standard output", error)),
     }
+}
+
+/// Writes all of `text`. A reader that went away early (`| head`) has what it wanted: that is success, said quietly.
+pub fn write(text: &[u8]) -> Result<ExitCode, Failure> {
+    is_read(text).map(|_| Exit::Success.into())
 }

@@ -1,19 +1,19 @@
 //! `top` for people.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
 use super::columns;
 use super::terminal::printable;
+use super::top_columns::{self, Column, cut};
 use crate::cli::top::{By, Sort};
 use crate::top::snapshot::{Entry, Missed, Snapshot, program, watched};
 
 /// Names are chosen by strangers: they don't get more room than this.
 const NAME: usize = 28;
-const SOURCE: usize = 48;
+/// A path is the longest of them.
+const SOURCE: usize = 200;
 
 /// Everything, with the totals above.
-pub fn whole(snapshot: &Snapshot) -> String {
-    format!("{}\n{}", head(snapshot), table(snapshot))
+pub fn whole(snapshot: &Snapshot, width: Option<u16>) -> String {
+    format!("{}\n{}", head(snapshot), table(snapshot, width.map(usize::from)))
 }
 
 /// As much as a terminal of this size can show.
@@ -31,7 +31,7 @@ pub fn screen(snapshot: &Snapshot, sort: Sort, (width, height): (u16, u16)) -> S
     };
     lines.push(keys);
     lines.push(String::new());
-    lines.extend(table(snapshot).lines().map(str::to_owned));
+    lines.extend(table(snapshot, Some(usize::from(width))).lines().map(str::to_owned));
     let height = usize::from(height).max(1);
     if lines.len() > height {
         let hidden = lines.len() - height + 1;
@@ -113,7 +113,7 @@ pub fn places(snapshot: &Snapshot) -> String {
     format!("{} and {}{in_them}", count(files, "file", "files"), count(directories, "directory", "directories"))
 }
 
-fn table(snapshot: &Snapshot) -> String {
+fn table(snapshot: &Snapshot, width: Option<usize>) -> String {
     let rows = &snapshot.rows;
     if rows.is_empty() {
         return match snapshot.watched {
@@ -121,70 +121,28 @@ fn table(snapshot: &Snapshot) -> String {
             false => "No process that can be looked into has a TLS library, or any of it open.\n".to_owned(),
         };
     }
-    match (snapshot.watched, snapshot.by) {
-        (true, By::Process) => columns::table(
-            ["PID", "USER", "PROGRAM", "OPENS", "/MIN", "BYTES", "TLS LIBRARY", "WINDLASS", "SOURCE"],
-            &[0, 3, 4, 5],
-            rows.iter()
-                .map(|row| {
-                    [
-                        pid(row),
-                        user(row),
-                        name(row),
-                        opens(row),
-                        rate(row),
-                        bytes(row),
-                        library(row),
-                        windlass(row),
-                        source(row),
-                    ]
-                })
-                .collect(),
-        ),
-        (true, By::Program) => columns::table(
-            ["PROGRAM", "PROCESSES", "USER", "OPENS", "/MIN", "BYTES", "TLS LIBRARY", "WINDLASS", "SOURCE"],
-            &[1, 3, 4, 5],
-            rows.iter()
-                .map(|row| {
-                    [
-                        name(row),
-                        row.processes.to_string(),
-                        user(row),
-                        opens(row),
-                        rate(row),
-                        bytes(row),
-                        library(row),
-                        windlass(row),
-                        source(row),
-                    ]
-                })
-                .collect(),
-        ),
-        (false, By::Process) => columns::table(
-            ["PID", "USER", "PROGRAM", "TLS LIBRARY", "WINDLASS", "OPEN", "SOURCE"],
-            &[0, 5],
-            rows.iter()
-                .map(|row| [pid(row), user(row), name(row), library(row), windlass(row), descriptors(row), source(row)])
-                .collect(),
-        ),
-        (false, By::Program) => columns::table(
-            ["PROGRAM", "PROCESSES", "USER", "TLS LIBRARY", "WINDLASS", "OPEN", "SOURCE"],
-            &[1, 5],
-            rows.iter()
-                .map(|row| {
-                    [
-                        name(row),
-                        row.processes.to_string(),
-                        user(row),
-                        library(row),
-                        windlass(row),
-                        descriptors(row),
-                        source(row),
-                    ]
-                })
-                .collect(),
-        ),
+    let column = |title, is_number, cell: fn(&Entry) -> String| Column {
+        title,
+        is_number,
+        cells: rows.iter().map(cell).collect(),
+    };
+    let mut all = match snapshot.by {
+        By::Process => vec![column("PID", true, pid), column("USER", false, user), column("PROGRAM", false, name)],
+        By::Program => vec![
+            column("PROGRAM", false, name),
+            column("PROCESSES", true, |row| row.processes.to_string()),
+            column("USER", false, user),
+        ],
+    };
+    if snapshot.watched {
+        all.extend([column("OPENS", true, opens), column("/MIN", true, rate), column("BYTES", true, bytes)]);
     }
+    all.extend([column("TLS LIBRARY", false, library), column("WINDLASS", false, windlass)]);
+    if !snapshot.watched {
+        all.push(column("OPEN", true, descriptors));
+    }
+    all.push(column("SOURCE", false, source));
+    top_columns::fitted(all, width)
 }
 
 fn pid(row: &Entry) -> String {
@@ -198,7 +156,9 @@ fn user(row: &Entry) -> String {
 fn name(row: &Entry) -> String {
     let several =
         if row.pid.is_none() && row.unknown.is_some() { format!("{} ", row.processes) } else { String::new() };
-    several + &cut(&printable(&program(row)), NAME)
+    // Words of our own are not cut.
+    let room = if row.unknown.is_some() { usize::MAX } else { NAME };
+    several + &cut(&printable(&program(row)), room)
 }
 
 fn opens(row: &Entry) -> String {
@@ -238,26 +198,6 @@ fn source(row: &Entry) -> String {
     cut(&printable(&first.path.to_string_lossy()), SOURCE) + &elsewhere + &others
 }
 
-/// At most this many columns.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut cut = String::new();
-    let mut used = 1;
-    for character in text.chars() {
-        used += character.width().unwrap_or(0);
-        if used > width {
-            break;
-        }
-        cut.push(character);
-    }
-    if width > 0 {
-        cut.push('…');
-    }
-    cut
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,13 +211,5 @@ mod tests {
         let text = missing(&missed);
         assert!(text.starts_with("Not all events could be read: x\\u{1b}\n"), "{text}");
         assert!(text.contains(": 1 place or home, 2 root directories\n1 process was not searched"), "{text}");
-    }
-
-    #[test]
-    fn a_line_fits() {
-        assert_eq!(cut("abc", 3), "abc");
-        assert_eq!(cut("abcd", 3), "ab…");
-        assert_eq!(cut("漢字漢字", 4), "漢…");
-        assert_eq!(cut("abcd", 0), "");
     }
 }

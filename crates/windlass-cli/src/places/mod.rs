@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use known_paths::{ENVIRONMENT, Family, HOME, MACHINE, Pattern};
 use serde::Serialize;
-use tree::Tree;
+use tree::{ENTRIES, Tree};
 use windlass::compiled::Root;
 use windlass_libcrypto::Libcrypto;
 
@@ -64,24 +64,53 @@ impl Place {
     }
 }
 
+/// How many directory entries are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// So many in each home: a home is as large as its owner likes, and nobody uses up what is for another.
+    EachHome,
+    /// So many in all: homes and all else were made by one, who may give himself any number of homes.
+    Shared,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Search {
+    /// In the order of the kinds.
+    pub places: Vec<Place>,
+    /// Homes that have more entries than were looked at.
+    pub homes_cut: usize,
+}
+
 /// All that is there, in the order of the kinds; what is known by several names counts once, by its first (but the sources of the
 /// TLS libraries by each, as programs cache by name). `root` is `/` or the root directory of an image, `homes` are paths in it.
 pub fn known(root: &Path, homes: &[PathBuf]) -> Vec<Place> {
-    let tree = Tree::new(root);
-    let mut found = Found { tree: &tree, all: system(&tree), seen: BTreeSet::new() };
+    search(root, homes, Room::EachHome).places
+}
+
+/// The same, with what was too much to be looked at.
+pub fn search(root: &Path, homes: &[PathBuf], room: Room) -> Search {
+    search_in(&Tree::of(root, ENTRIES), homes, room)
+}
+
+fn search_in(tree: &Tree<'_>, homes: &[PathBuf], room: Room) -> Search {
+    let mut found = Found { tree, all: system(tree), seen: BTreeSet::new() };
     found.look(Path::new("/"), MACHINE);
+    let mut homes_cut = 0;
     for home in homes {
-        // A home is as large as its owner likes.
-        tree.refill();
+        if room == Room::EachHome {
+            tree.refill();
+        }
         found.look(home, HOME);
-        for environment in environments::virtual_environments(&tree, home) {
+        for environment in environments::virtual_environments(tree, home) {
             found.look(&environment, ENVIRONMENT);
         }
+        homes_cut += usize::from(tree.is_spent());
     }
-    let mut all = found.all;
+    let mut places = found.all;
     // Stable: within a kind the order stays.
-    all.sort_by_key(|place| place.kind);
-    all
+    places.sort_by_key(|place| place.kind);
+    Search { places, homes_cut }
 }
 
 /// What OpenSSL and GnuTLS use by default.

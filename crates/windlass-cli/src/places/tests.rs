@@ -112,6 +112,21 @@ fn a_home_of_any_size_is_searched_to_an_end() {
     assert_eq!(found(&root, &["/home/a"]).len(), 1);
 }
 
+/// Who makes a container makes its passwd as well: with a hundred homes there is no more room than with one.
+#[test]
+fn homes_of_one_maker_share_their_room() {
+    let names: Vec<_> = (0..10).map(|home| format!("home/{home}/.jdks/jdk/lib/security/cacerts")).collect();
+    let (_image, root) = image(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let homes: Vec<_> = (0..10).map(|home| PathBuf::from(format!("/home/{home}"))).collect();
+    // A home has one entry, which is listed for each pattern that begins with a star: some ten in all.
+    let found = |room| search_in(&Tree::of(&root, 20), &homes, room);
+    let each = found(Room::EachHome);
+    assert_eq!((each.places.len(), each.homes_cut), (10, 0));
+    let shared = found(Room::Shared);
+    assert!((1..10).contains(&shared.places.len()), "{:?}", shared.places);
+    assert!((1..10).contains(&shared.homes_cut) && shared.places.len() + shared.homes_cut >= 10, "{shared:?}");
+}
+
 /// As Debian changes certifi: the file is there, and nobody reads it.
 #[test]
 fn a_certifi_that_names_the_systems_bundle_is_no_place() {

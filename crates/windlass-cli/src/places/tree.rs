@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use windlass::compiled::{Last, Root};
 
-/// Directory entries that are looked at for the machine, and for each home.
-const ENTRIES: usize = 100_000;
+/// Directory entries that are looked at for the machine, and for each home; or for all of one that belongs together.
+pub const ENTRIES: usize = 100_000;
 /// Of one directory.
 const ENTRIES_OF_ONE: usize = 10_000;
 
@@ -18,13 +18,19 @@ const MAX_FILE: u64 = 256 << 10;
 /// A root directory.
 pub struct Tree<'a> {
     root: Option<&'a Path>,
+    entries: usize,
     left: Cell<usize>,
 }
 
 impl<'a> Tree<'a> {
     /// `/`, or the root directory of an image.
     pub fn new(root: &'a Path) -> Tree<'a> {
-        Tree { root: (root != Path::new("/")).then_some(root), left: Cell::new(ENTRIES) }
+        Tree::of(root, ENTRIES)
+    }
+
+    /// The same, of which so many entries are looked at.
+    pub fn of(root: &'a Path, entries: usize) -> Tree<'a> {
+        Tree { root: (root != Path::new("/")).then_some(root), entries, left: Cell::new(entries) }
     }
 
     /// The root directory of an image; none is the machine.
@@ -34,7 +40,12 @@ impl<'a> Tree<'a> {
 
     /// Begins to count entries anew.
     pub fn refill(&self) {
-        self.left.set(ENTRIES);
+        self.left.set(self.entries);
+    }
+
+    /// Whether all that may be looked at has been.
+    pub fn is_spent(&self) -> bool {
+        self.left.get() == 0
     }
 
     /// The path by which this process reaches `path`, all links followed as they are in the root. None: a link leads in circles,

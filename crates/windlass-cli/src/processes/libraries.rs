@@ -128,9 +128,9 @@ pub fn may_carry(name: &[u8]) -> bool {
 }
 
 /// .NET opens libssl itself and finds its functions by `dlsym` through this library (dotnet/runtime,
-/// src/native/libs/System.Security.Cryptography.Native/opensslshim.c).
+/// src/native/libs/System.Security.Cryptography.Native/opensslshim.c). Up to .NET Core 3.1 its name begins without `lib`.
 pub fn is_dotnet_shim(name: &[u8]) -> bool {
-    name == b"libSystem.Security.Cryptography.Native.OpenSsl.so"
+    name.strip_prefix(b"lib").unwrap_or(name) == b"System.Security.Cryptography.Native.OpenSsl.so"
 }
 
 /// `start`, then `.so` or a hash and `.so`.
@@ -142,6 +142,16 @@ fn is_library(name: &[u8], start: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_library_of_dotnet_by_both_of_its_names() {
+        for name in
+            ["System.Security.Cryptography.Native.OpenSsl.so", "libSystem.Security.Cryptography.Native.OpenSsl.so"]
+        {
+            assert!(is_dotnet_shim(name.as_bytes()), "{name}");
+        }
+        assert!(!is_dotnet_shim(b"libssl.so.3"));
+    }
 
     #[test]
     fn names_of_files() {

@@ -94,12 +94,17 @@ impl Directory {
     /// The bytes of the regular file of at most `limit` bytes that a name leads to, also through links.
     pub fn read_through(&self, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
         let found = rustix::fs::openat(&self.fd, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let status = rustix::fs::fstat(&found).ok()?;
+        self.bytes_of(&found, limit)
+    }
+
+    /// The bytes of a regular file that a name in here led to.
+    pub fn bytes_of(&self, found: &OwnedFd, limit: u64) -> Option<Vec<u8>> {
+        let status = rustix::fs::fstat(found).ok()?;
         // A file of the file system that this directory is on is as good as the directory; others may be no bytes on a disk.
         let is_here = self.inode().is_ok_and(|(device, _)| device == status.st_dev);
         let file = match FileType::from_raw_mode(status.st_mode) {
-            FileType::RegularFile if is_here => reopen(&found),
-            _ => crate::regular::open(&again(&found)),
+            FileType::RegularFile if is_here => reopen(found),
+            _ => crate::regular::open(&again(found)),
         };
         bytes(&file.ok()?, limit).ok()?
     }
@@ -111,9 +116,8 @@ impl Directory {
 
     /// Whether a link leads to something.
     pub fn leads_somewhere(&self, name: &OsStr) -> bool {
-        // All that says nothing about the target (no permission, a network that is away) counts as something.
-        let nowhere = [rustix::io::Errno::NOENT, rustix::io::Errno::NOTDIR, rustix::io::Errno::LOOP];
-        rustix::fs::statat(&self.fd, name, AtFlags::empty()).err().is_none_or(|errno| !nowhere.contains(&errno))
+        let status = rustix::fs::statat(&self.fd, name, AtFlags::empty());
+        status.err().is_none_or(|errno| !is_nowhere(&errno.into()))
     }
 
     /// Moves a name into another directory of the same file system, where the new name must be free.
@@ -210,6 +214,13 @@ fn change() -> io::Result<()> {
             Ok(())
         }
     })
+}
+
+/// Whether an error says that a link leads nowhere. All that says nothing about its target (no permission, a network that is away)
+/// counts as something.
+pub fn is_nowhere(error: &io::Error) -> bool {
+    let nowhere = [rustix::io::Errno::NOENT, rustix::io::Errno::NOTDIR, rustix::io::Errno::LOOP];
+    rustix::io::Errno::from_io_error(error).is_some_and(|errno| nowhere.contains(&errno))
 }
 
 /// A name for people.

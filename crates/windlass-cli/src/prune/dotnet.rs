@@ -69,7 +69,7 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
         }
         let Ok(Some((seen, bytes))) = directory.look(&name, MAX_PFX) else { continue };
         if seen.target.is_some() {
-            if !directory.leads_somewhere(&name) {
+            if !context.leads_somewhere(directory, &name) {
                 let reason = "a link that leads nowhere".into();
                 found.items.push(Item { name, reason, certificate: None, seen });
             }

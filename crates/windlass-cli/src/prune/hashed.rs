@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::directory::{Directory, shown};
 use super::hash_name::HashName;
@@ -23,18 +23,38 @@ const MAX_FILE: u64 = 256 << 10;
 /// Links that are followed within the directory: Debian has two.
 const MAX_STEPS: usize = 8;
 
+/// For who knows better.
+const MEANT: &str = "if it is meant so all the same: --force";
+
 /// Directories that are made anew as a whole.
 const GENERATED: [(&str, &str); 2] =
     [("/etc/pki/ca-trust/extracted", "update-ca-trust"), ("/var/lib/ca-certificates", "update-ca-certificates")];
 
 /// Looks through the directory.
 pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
-    if let Some((_, tool)) = GENERATED.iter().find(|(path, _)| directory.path.starts_with(path)) {
+    let inside = context.inside(&directory.path);
+    let left = |what: String, remedy: String| Found {
+        notes: vec![Note::new(&directory.path, what, remedy)],
+        ..Found::default()
+    };
+    if let Some((_, tool)) = GENERATED.iter().find(|(path, _)| inside.starts_with(path)) {
         let what = format!("is made by {tool}, and would be the same again after its next run");
-        let remedy = format!("change what {tool} reads, and run it");
-        return Ok(Found { notes: vec![Note::new(&directory.path, what, remedy)], ..Found::default() });
+        return Ok(left(what, within(context, format!("change what {tool} reads, and run it"))));
     }
-    let mut look = Look { directory, context, all: BTreeMap::new(), found: Found::default(), leaving: BTreeSet::new() };
+    if context.packages.are_unknown() {
+        let what = String::from("is left alone: what of it belongs to packages of the image can't be read from here");
+        return Ok(left(what, String::from("run windlass prune in the image")));
+    }
+    let mut look = Look {
+        directory,
+        inside,
+        context,
+        all: BTreeMap::new(),
+        found: Found::default(),
+        leaving: BTreeSet::new(),
+        nowhere: BTreeSet::new(),
+        present: 0,
+    };
     for name in directory.names()? {
         if let Ok(Some((seen, _))) = directory.look(&name, MAX_FILE) {
             look.all.insert(name, seen);
@@ -42,32 +62,45 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     }
     look.dangling();
     look.rows();
+    if !context.force && !look.found.items.is_empty() {
+        look.refuse_if_doubtful();
+    }
     look.in_order();
     Ok(look.found)
 }
 
+/// A remedy as it is said of an image.
+fn within(context: &Context<'_>, remedy: String) -> String {
+    if context.image.is_some() { remedy + ", in the image" } else { remedy }
+}
+
 struct Look<'a> {
     directory: &'a Directory,
+    /// The directory as programs know it.
+    inside: PathBuf,
     context: &'a Context<'a>,
     /// Regular files and links.
     all: BTreeMap<OsString, Seen>,
     found: Found,
     leaving: BTreeSet<OsString>,
+    /// Names that lead nowhere.
+    nowhere: BTreeSet<OsString>,
+    /// Certificates that have a hash for a name.
+    present: usize,
 }
 
 impl Look<'_> {
     fn dangling(&mut self) {
-        let is_meant = |name: &OsStr| {
-            let extension = Path::new(name).extension();
-            HashName::parse(name).is_some()
-                || extension.is_some_and(|end| ["pem", "crt", "cer"].iter().any(|known| end == *known))
-        };
+        let is_meant = |name: &OsStr| HashName::parse(name).is_some() || is_candidate(name);
         let links = self.all.iter().filter(|(name, seen)| seen.target.is_some() && is_meant(name));
-        let dangling: Vec<_> =
-            links.map(|(name, _)| name.clone()).filter(|name| !self.directory.leads_somewhere(name)).collect();
+        let dangling: Vec<_> = links
+            .map(|(name, _)| name.clone())
+            .filter(|name| !self.context.leads_somewhere(self.directory, name))
+            .collect();
         for name in dangling {
             let target = self.all.get(&name).and_then(|seen| seen.target.as_deref()).map(shown).unwrap_or_default();
             self.leave(&name, format!("leads nowhere: {target} is not there"), None);
+            self.nowhere.insert(name);
         }
     }
 
@@ -103,7 +136,8 @@ impl Look<'_> {
                 }
             }
         }
-        let is_last = valid == 0;
+        let is_last = valid == 0 && !self.context.force;
+        self.present = present.len();
         for (name, reason, certificate, judgement) in going {
             // One of two that are the same may always go: the other stays.
             let is_duplicate = matches!(judgement, Some(Superfluous::Duplicate(_)));
@@ -112,7 +146,7 @@ impl Look<'_> {
                 self.found.notes.push(Note::new(
                     &path,
                     format!("stays, though {reason}: no other anchor would be left"),
-                    "",
+                    MEANT,
                 ));
             } else if is_duplicate {
                 self.leave(&name, reason, Some(&certificate));
@@ -126,7 +160,7 @@ impl Look<'_> {
     /// The one certificate that a name leads to. None if OpenSSL's settings are behind it, which can take trust away: they say more
     /// than the same certificate without them.
     fn certificate(&self, name: &OsStr) -> Option<Certificate> {
-        let bytes = self.directory.read_through(name, MAX_FILE)?;
+        let bytes = self.context.read_through(self.directory, name, MAX_FILE)?;
         if memchr::memmem::find(&bytes, b"BEGIN TRUSTED CERTIFICATE").is_some() {
             return None;
         }
@@ -164,18 +198,11 @@ impl Look<'_> {
                 true => "deselect it with dpkg-reconfigure ca-certificates (/etc/ca-certificates.conf)",
                 false => "remove the file there, and run update-ca-certificates",
             };
-            return self.found.notes.push(Note::new(&path, what, remedy));
+            return self.found.notes.push(Note::new(&path, what, within(self.context, remedy.to_owned())));
         }
-        let owners = chain.iter().map(|name| self.directory.path.join(name));
-        if let Some((path, package)) =
-            owners.into_iter().find_map(|path| Some((path.clone(), self.context.packages.owner(&path)?)))
-        {
-            let what = format!("stays, though {reason}: it belongs to the package {package}");
-            return self.found.notes.push(Note::new(
-                &path,
-                what,
-                format!("ask for a newer {package}, or remove the package"),
-            ));
+        if let Some((name, package)) = chain.iter().find_map(|name| Some((name, self.owner(name)?))) {
+            let note = self.belongs(name, reason, &package);
+            return self.found.notes.push(note);
         }
         let leads_there = |seen: &Seen| seen.target.as_ref().is_some_and(|target| chain.contains(target));
         let others: Vec<_> =
@@ -187,18 +214,56 @@ impl Look<'_> {
 
     fn leave(&mut self, name: &OsStr, reason: String, certificate: Option<&Certificate>) {
         let Some(seen) = self.all.get(name).filter(|_| !self.leaving.contains(name)) else { return };
-        let path = self.directory.path.join(name);
-        if let Some(package) = self.context.packages.owner(&path) {
-            let what = format!("stays, though {reason}: it belongs to the package {package}");
-            return self.found.notes.push(Note::new(
-                &path,
-                what,
-                format!("ask for a newer {package}, or remove the package"),
-            ));
+        if let Some(package) = self.owner(name) {
+            let note = self.belongs(name, &reason, &package);
+            return self.found.notes.push(note);
         }
         self.leaving.insert(name.to_owned());
         let certificate = certificate.map(|certificate| certificate.name.clone());
         self.found.items.push(Item { name: name.to_owned(), reason, certificate, seen: seen.clone() });
+    }
+
+    /// The package that a name in the directory belongs to.
+    fn owner(&self, name: &OsStr) -> Option<String> {
+        self.context.packages.owner(&self.inside.join(name))
+    }
+
+    fn belongs(&self, name: &OsStr, reason: &str, package: &str) -> Note {
+        let what = format!("stays, though {reason}: it belongs to the package {package}");
+        let remedy = format!("ask for a newer {package}, or remove the package");
+        Note::new(&self.directory.path.join(name), what, within(self.context, remedy))
+    }
+
+    /// A directory in which most leads nowhere is rather an image's, or one whose targets are not mounted.
+    fn refuse_if_doubtful(&mut self) {
+        let Some(but) = self.doubt() else { return };
+        let going = std::mem::take(&mut self.found.items).len();
+        let what = format!("stays as it is: {going} names in it are superfluous here, but {but}");
+        let remedy = match self.context.image {
+            Some(_) => MEANT.to_owned(),
+            None => format!("if it belongs to an image, name that: windlass prune --root DIR; {MEANT}"),
+        };
+        self.found.notes.push(Note::new(&self.directory.path, what, remedy));
+        self.found.kept = self.present;
+        self.found.refused = true;
+    }
+
+    fn doubt(&self) -> Option<&'static str> {
+        const EMPTY: &str = "no anchor would be left";
+        let stays = |name: &&OsString| !self.leaving.contains(*name);
+        let is_by_hash = |name: &&OsString| HashName::parse(name).is_some_and(|hash| !hash.is_crl);
+        let by_hash: Vec<_> = self.all.keys().filter(is_by_hash).collect();
+        if by_hash.is_empty() {
+            // Nothing is found by its hash yet: `openssl rehash` may be still to come.
+            let stays_some = self.all.keys().filter(stays).any(|name| is_candidate(name));
+            return (!stays_some).then_some(EMPTY);
+        }
+        let nowhere = by_hash.iter().filter(|name| self.nowhere.contains(**name)).count();
+        if nowhere == by_hash.len() || nowhere * 2 <= by_hash.len() {
+            let is_anchor = |name: &OsString| self.certificate(name).is_none_or(|found| found.is_authority);
+            return (!by_hash.into_iter().filter(stays).any(is_anchor)).then_some(EMPTY);
+        }
+        Some("most of its hash links lead nowhere")
     }
 
     /// Links before what they lead to, and in a row the last first: so no number that is planned changes before it is its turn.
@@ -208,4 +273,9 @@ impl Look<'_> {
             None => (if item.seen.target.is_some() { 1 } else { 2 }, 0, 0, item.name.clone()),
         });
     }
+}
+
+/// Whether `openssl rehash` would look at it (apps/rehash.c).
+fn is_candidate(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|end| ["pem", "crt", "cer"].iter().any(|known| end == *known))
 }

@@ -1,9 +1,16 @@
 //! Which files belong to a package: those are the package manager's to remove.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use super::directory::is_nowhere;
+use super::image::Image;
+use super::seen::bytes;
+use crate::regular;
 
 /// The lists of one package are smaller.
 const MAX_LIST: u64 = 64 << 20;
@@ -13,14 +20,18 @@ const MAX_LIST: u64 = 64 << 20;
 pub struct Packages {
     owned: BTreeMap<PathBuf, String>,
     asks_rpm: bool,
+    are_unknown: bool,
 }
 
 impl Packages {
-    /// Reads the databases of dpkg, pacman and apk below `root` for what is in these directories. rpm's is asked later, file by file.
-    pub fn read(root: &Path, directories: &[PathBuf]) -> Packages {
-        let mut packages = Packages { asks_rpm: root == Path::new("/") && is_rpm(root), ..Packages::default() };
+    /// Reads the databases of dpkg, pacman and apk below `root` for what is in these directories. rpm's is asked later, file by file;
+    /// that of an image is not: its format may be another one.
+    pub fn read(root: &Path, directories: &[PathBuf], image: Option<&Image>) -> Packages {
+        let databases = Databases { root, image, is_unread: Cell::new(false) };
+        let asks_rpm = root == Path::new("/") && is_rpm(root);
+        let mut packages = Packages { asks_rpm, ..Packages::default() };
         let directories: HashSet<&Path> = directories.iter().map(PathBuf::as_path).collect();
-        let mut known = Directories::default();
+        let mut known = Directories { image, known: HashMap::new() };
         let mut add = |path: PathBuf, package: &str| {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
             let real = if directories.contains(parent) { parent } else { known.real(parent) };
@@ -28,14 +39,15 @@ impl Packages {
                 packages.owned.insert(real.join(name), package.to_owned());
             }
         };
-        for (path, package) in lists(&root.join("var/lib/dpkg/info")) {
-            read(&path).lines().for_each(|line| add(line.into(), &package));
+        for (path, package) in lists(&databases.at("var/lib/dpkg/info")) {
+            databases.read(&path).lines().for_each(|line| add(line.into(), &package));
         }
-        for (path, package) in subdirectories(&root.join("var/lib/pacman/local")) {
-            read(&path.join("files")).lines().for_each(|line| add(Path::new("/").join(line), &package));
+        for (path, package) in subdirectories(&databases.at("var/lib/pacman/local")) {
+            let files = databases.read(&path.join("files"));
+            files.lines().for_each(|line| add(Path::new("/").join(line), &package));
         }
         let (mut package, mut directory) = (String::new(), PathBuf::new());
-        for line in read(&root.join("lib/apk/db/installed")).lines() {
+        for line in databases.read(&databases.at("lib/apk/db/installed")).lines() {
             match line.split_once(':') {
                 Some(("P", name)) => package = name.to_owned(),
                 Some(("F", path)) => directory = Path::new("/").join(path),
@@ -43,7 +55,14 @@ impl Packages {
                 _ => {}
             }
         }
+        let has_rpm = image.is_some() && RPM_DATABASES.iter().any(|path| databases.at(path).exists());
+        packages.are_unknown = has_rpm || databases.is_unread.get();
         packages
+    }
+
+    /// Whether there are packages of an image of which nothing is known.
+    pub fn are_unknown(&self) -> bool {
+        self.are_unknown
     }
 
     /// The package that a file or link belongs to.
@@ -52,24 +71,80 @@ impl Packages {
     }
 }
 
-/// The directories of packages without links. A package that names /lib/x has its file in /usr/lib, and so in other cases.
-#[derive(Default)]
-struct Directories(HashMap<PathBuf, PathBuf>);
+/// Where the databases are. Those of an image may be anybody's.
+struct Databases<'a> {
+    root: &'a Path,
+    image: Option<&'a Image>,
+    /// Something of an image's is there, but can't be read.
+    is_unread: Cell<bool>,
+}
 
-impl Directories {
+impl Databases<'_> {
+    /// The path by which this process reaches a database; an empty one if it is not there.
+    fn at(&self, path: &str) -> PathBuf {
+        let Some(image) = self.image else { return self.root.join(path) };
+        image.reach(&Path::new("/").join(path)).unwrap_or_else(|error| self.unread(&error))
+    }
+
+    fn read(&self, path: &Path) -> String {
+        let bytes = match self.image {
+            Some(_) => regular::open(path)
+                .and_then(|file| bytes(&file, MAX_LIST)?.ok_or_else(|| io::ErrorKind::FileTooLarge.into()))
+                .unwrap_or_else(|error| self.unread(&error)),
+            None => {
+                let small = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_LIST);
+                if small { fs::read(path).unwrap_or_default() } else { Vec::new() }
+            }
+        };
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Nothing; and a note of it, unless that is because nothing is there.
+    fn unread<T: Default>(&self, error: &io::Error) -> T {
+        self.is_unread.set(self.is_unread.get() || !is_nowhere(error));
+        T::default()
+    }
+}
+
+/// The directories of packages without links. A package that names /lib/x has its file in /usr/lib, and so in other cases.
+struct Directories<'a> {
+    image: Option<&'a Image>,
+    known: HashMap<PathBuf, PathBuf>,
+}
+
+impl Directories<'_> {
     /// Each directory is looked at once: a machine has a hundred thousand of them.
     fn real(&mut self, path: &Path) -> &Path {
-        if !self.0.contains_key(path) {
+        if !self.known.contains_key(path) {
             let real = match (path.parent(), path.file_name()) {
                 (Some(parent), Some(name)) => self.real(parent).join(name),
                 _ => path.to_owned(),
             };
-            let real = if real.is_symlink() { real.canonicalize().unwrap_or(real) } else { real };
-            self.0.insert(path.to_owned(), real);
+            let real = self.followed(&real).unwrap_or(real);
+            self.known.insert(path.to_owned(), real);
         }
-        self.0.get(path).map_or(Path::new(""), PathBuf::as_path)
+        self.known.get(path).map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// Where a link leads; none if it is no link, or leads nowhere.
+    fn followed(&self, path: &Path) -> Option<PathBuf> {
+        match self.image {
+            None if path.is_symlink() => path.canonicalize().ok(),
+            Some(image) if image.here(path).is_symlink() => Some(image.inside(&image.reach(path).ok()?)),
+            _ => None,
+        }
     }
 }
+
+/// Where rpm keeps its database, of whatever format.
+const RPM_DATABASES: [&str; 6] = [
+    "usr/lib/sysimage/rpm/rpmdb.sqlite",
+    "usr/lib/sysimage/rpm/Packages.db",
+    "usr/lib/sysimage/rpm/Packages",
+    "var/lib/rpm/rpmdb.sqlite",
+    "var/lib/rpm/Packages.db",
+    "var/lib/rpm/Packages",
+];
 
 fn is_rpm(root: &Path) -> bool {
     ["usr/bin/rpm", "usr/lib/sysimage/rpm", "var/lib/rpm/rpmdb.sqlite"].iter().all(|path| root.join(path).exists())
@@ -98,12 +173,6 @@ fn subdirectories(directory: &Path) -> Vec<(PathBuf, String)> {
     entries.map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned())).collect()
 }
 
-fn read(path: &Path) -> String {
-    let small = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_LIST);
-    let bytes = if small { fs::read(path).unwrap_or_default() } else { Vec::new() };
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,7 +188,7 @@ mod tests {
         write("var/lib/dpkg/info/corp-ca:amd64.list", "/.\n/etc/ssl/certs\n/etc/ssl/certs/a.pem\n/usr/a.pem\n");
         write("var/lib/pacman/local/ca-1.0-1/files", "%FILES%\netc/\netc/ssl/certs/b.pem\n");
         write("lib/apk/db/installed", "C:x\nP:ca\nF:etc/ssl/certs\nR:c.pem\nZ:y\n");
-        let packages = Packages::read(root.path(), &["/etc/ssl/certs".into()]);
+        let packages = Packages::read(root.path(), &["/etc/ssl/certs".into()], None);
         let owner = |path: &str| packages.owner(Path::new(path));
         assert_eq!(owner("/etc/ssl/certs/a.pem").as_deref(), Some("corp-ca"));
         assert_eq!(owner("/etc/ssl/certs/b.pem").as_deref(), Some("ca-1.0-1"));
@@ -140,7 +209,7 @@ mod tests {
         let list = ["lib/certs/a.pem", "lib/other/b.pem", "usr/lib/certs/c.pem", "lib/d.pem"];
         let list = list.map(|path| root.join(path).display().to_string()).join("\n");
         fs::write(root.join("var/lib/dpkg/info/corp-ca.list"), list).unwrap();
-        let packages = Packages::read(&root, std::slice::from_ref(&store));
+        let packages = Packages::read(&root, std::slice::from_ref(&store), None);
         for name in ["a.pem", "b.pem", "c.pem"] {
             assert_eq!(packages.owner(&store.join(name)).as_deref(), Some("corp-ca"), "{name}");
         }

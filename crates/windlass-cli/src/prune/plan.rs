@@ -1,12 +1,13 @@
 //! What is to go, before anything goes.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use windlass::Timestamp;
 
 use super::directory::Directory;
+use super::image::Image;
 use super::packages::Packages;
 use super::seen::Seen;
 use super::{dotnet, hashed};
@@ -42,6 +43,8 @@ pub struct Store {
     pub items: Vec<Item>,
     /// Certificates that stay.
     pub kept: usize,
+    /// Nothing goes, as no anchor would be left, or most leads nowhere.
+    pub refused: bool,
     /// Which directory it was when this was planned.
     #[serde(skip)]
     pub inode: (u64, u64),
@@ -81,6 +84,10 @@ pub struct Context<'a> {
     pub now: Timestamp,
     /// Valid test certificates go too.
     pub tests: bool,
+    /// The last anchors of a hashed directory go too, and most of it.
+    pub force: bool,
+    /// Where the directories are, if not on this machine.
+    pub image: Option<&'a Image>,
     /// Who owns what.
     pub packages: &'a Packages,
     /// What update-ca-certificates makes its links to: the distribution's certificates, and the administrator's.
@@ -96,11 +103,38 @@ pub struct Found {
     pub items: Vec<Item>,
     /// Certificates that stay.
     pub kept: usize,
+    /// Nothing goes, as no anchor would be left, or most leads nowhere.
+    pub refused: bool,
     /// What is not done.
     pub notes: Vec<Note>,
 }
 
+impl Context<'_> {
+    /// A path, which holds no links, as programs know it.
+    pub fn inside(&self, path: &Path) -> PathBuf {
+        self.image.map_or_else(|| path.to_owned(), |image| image.inside(path))
+    }
+
+    /// Whether a link in a directory leads to something.
+    pub fn leads_somewhere(&self, directory: &Directory, name: &OsStr) -> bool {
+        self.image.map_or_else(|| directory.leads_somewhere(name), |image| image.leads_somewhere(directory, name))
+    }
+
+    /// The bytes of the regular file that a name in a directory leads to.
+    pub fn read_through(&self, directory: &Directory, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
+        match self.image {
+            None => directory.read_through(name, limit),
+            Some(image) => image.read_through(directory, name, limit),
+        }
+    }
+}
+
 impl Plan {
+    /// Whether nothing is taken from a directory of which something is superfluous.
+    pub fn is_refused(&self) -> bool {
+        self.stores.iter().any(|store| store.refused)
+    }
+
     /// Whether nothing is to go.
     pub fn is_empty(&self) -> bool {
         self.stores.iter().all(|store| store.items.is_empty())
@@ -120,7 +154,8 @@ impl Plan {
             Ok(None) => {}
             Ok(Some((inode, found))) => {
                 self.notes.extend(found.notes);
-                self.stores.push(Store { path: path.to_owned(), kind, items: found.items, kept: found.kept, inode });
+                let Found { items, kept, refused, .. } = found;
+                self.stores.push(Store { path: path.to_owned(), kind, items, kept, refused, inode });
             }
             Err(error) => {
                 self.notes.push(Note::new(path, format!("can't be looked at: {}", without_number(&error)), ""))

@@ -8,6 +8,7 @@ use windlass::Timestamp;
 
 use super::directory::Directory;
 use super::dotnet::Spent;
+use super::image::Image;
 use super::packages::Packages;
 use super::plan::{Context, Kind, Note, Plan};
 use crate::exit::Exit;
@@ -17,25 +18,51 @@ use crate::places::{self, Place, PlaceKind};
 /// What update-ca-certificates (Debian, Alpine) makes its links to.
 const SOURCES: [&str; 2] = ["/usr/share/ca-certificates", "/usr/local/share/ca-certificates"];
 
-/// What is to go from these paths; without any, from the .NET stores below these homes and the default hashed directories.
-pub fn plan(named: &[PathBuf], homes: &[PathBuf], tests: bool, now: Timestamp) -> Result<Plan, Failure> {
+/// What is asked for.
+#[derive(Debug, Default)]
+pub struct Wanted<'a> {
+    /// Directories; without any, the .NET stores below the homes and the default hashed directories.
+    pub named: &'a [PathBuf],
+    /// As programs know them.
+    pub homes: &'a [PathBuf],
+    /// Valid test certificates go too.
+    pub tests: bool,
+    /// The last anchors of a hashed directory go too, and most of it.
+    pub force: bool,
+    /// In which all these paths are.
+    pub image: Option<&'a Image>,
+}
+
+/// What is to go.
+pub fn plan(wanted: &Wanted<'_>, now: Timestamp) -> Result<Plan, Failure> {
+    let Wanted { named, homes, tests, force, image } = *wanted;
     let mut plan = Plan::default();
-    let chosen = if named.is_empty() { usual(homes, &mut plan) } else { of_paths(named)? };
-    let directories: Vec<_> = chosen.iter().map(|(path, _)| path.clone()).collect();
-    let packages = Packages::read(Path::new("/"), &directories);
-    let context = Context { now, tests, packages: &packages, sources: SOURCES.map(Path::new), spent: Spent::default() };
+    let chosen = if named.is_empty() { usual(homes, image, &mut plan) } else { of_paths(named, image)? };
+    let inside = |path: &PathBuf| image.map_or_else(|| path.clone(), |image| image.inside(path));
+    let directories: Vec<_> = chosen.iter().map(|(path, _)| inside(path)).collect();
+    let packages = Packages::read(image.map_or(Path::new("/"), Image::root), &directories, image);
+    let (sources, spent) = (SOURCES.map(Path::new), Spent::default());
+    let context = Context { now, tests, force, image, packages: &packages, sources, spent };
     for (path, kind) in &chosen {
         plan.add(path, *kind, &context);
     }
     Ok(plan)
 }
 
-fn of_paths(named: &[PathBuf]) -> Result<Vec<(PathBuf, Kind)>, Failure> {
+/// A path without links, as this process reaches it.
+fn real(path: &Path, image: Option<&Image>) -> std::io::Result<PathBuf> {
+    image.map_or_else(|| path.canonicalize(), |image| image.reach(path))
+}
+
+fn of_paths(named: &[PathBuf], image: Option<&Image>) -> Result<Vec<(PathBuf, Kind)>, Failure> {
     let mut chosen: Vec<(PathBuf, Kind)> = Vec::new();
     for path in named {
         let failed =
             |why: &dyn std::fmt::Display| Failure::new(Exit::Failure, format!("can't use {}", path.display()), why);
-        let real = path.canonicalize().map_err(|error| failed(&error))?;
+        let real = real(path, image).map_err(|error| match image {
+            None => failed(&error),
+            Some(image) => failed(&error).advise(format!("with --root it is a path in {}", image.root().display())),
+        })?;
         if !real.is_dir() {
             return Err(failed(&"not a directory")
                 .advise("name a store of .NET, or a directory of files named by subject hash"));
@@ -70,32 +97,33 @@ fn kind(real: &Path) -> Kind {
     if is_below_stores || has_pfx() { Kind::DotnetStore } else { Kind::HashedDirectory }
 }
 
-fn usual(homes: &[PathBuf], plan: &mut Plan) -> Vec<(PathBuf, Kind)> {
+fn usual(homes: &[PathBuf], image: Option<&Image>, plan: &mut Plan) -> Vec<(PathBuf, Kind)> {
     let (mut chosen, mut known) = (Vec::new(), BTreeSet::new());
-    for Place { path, kind, .. } in places::known(Path::new("/"), homes) {
+    for Place { path, kind, .. } in places::known(image.map_or(Path::new("/"), Image::root), homes) {
         let kind = match kind {
             PlaceKind::DotnetStore => Kind::DotnetStore,
             // The machine's are root's to change.
-            PlaceKind::Capath if rustix::process::geteuid().is_root() => Kind::HashedDirectory,
+            PlaceKind::Capath if image.is_some() || rustix::process::geteuid().is_root() => Kind::HashedDirectory,
             _ => continue,
         };
-        let Some(real) = path.canonicalize().ok().filter(|real| real.is_dir()) else { continue };
+        let Some(found) = real(&path, image).ok().filter(|found| found.is_dir()) else { continue };
         let home = homes.iter().find(|home| path.starts_with(home));
-        if kind == Kind::DotnetStore && home.is_some_and(|home| !is_of(home, &real)) {
+        if kind == Kind::DotnetStore
+            && home.is_some_and(|home| !real(home, image).is_ok_and(|home| is_of(&home, &found)))
+        {
             let what = "leads out of its home, or belongs to somebody else, and is left alone";
             plan.notes.push(Note::new(&path, what, "name it, if you mean it"));
-        } else if known.insert(real.clone()) {
-            chosen.push((real, kind));
+        } else if known.insert(found.clone()) {
+            chosen.push((found, kind));
         }
     }
     chosen
 }
 
-/// Whether a store in a home is really below it, and its owner's. A link could lead root to what that user may not touch.
+/// Whether a store in a home, both without links, is really below it, and its owner's. A link could lead root to what that user may not touch.
 fn is_of(home: &Path, real: &Path) -> bool {
     let owner = |path: &Path| path.symlink_metadata().map(|metadata| metadata.uid()).ok();
-    home.canonicalize()
-        .is_ok_and(|home| real.starts_with(&home) && owner(&home).is_some() && owner(&home) == owner(real))
+    real.starts_with(home) && owner(home).is_some() && owner(home) == owner(real)
 }
 
 #[cfg(test)]
@@ -131,7 +159,7 @@ mod tests {
         fs::write(path("other/A.pfx"), "").unwrap();
         symlink(path("certs"), path("x509stores/link")).unwrap();
         let named = ["x509stores", "x509stores/my", "certs", "other"].map(path);
-        let chosen = of_paths(&named).unwrap();
+        let chosen = of_paths(&named, None).unwrap();
         let expected = [
             (path("x509stores/my"), Kind::DotnetStore),
             (path("x509stores/root"), Kind::DotnetStore),

@@ -13,6 +13,8 @@ use crate::failure::Failure;
 
 /// The library's file name.
 pub const FILE_NAME: &str = "libwindlass_preload.so";
+/// That of the tracing library.
+pub const TRACE_FILE_NAME: &str = "libwindlass_trace.so";
 /// Debian's name for the directory of libraries of this architecture (multiarch).
 pub const MULTIARCH: &str = if cfg!(target_arch = "x86_64") {
     "x86_64-linux-gnu"
@@ -36,7 +38,7 @@ pub const PRELOAD: Wanted =
     Wanted { file_name: FILE_NAME, variable: "WINDLASS_PRELOAD_LIBRARY", what: "preload library" };
 /// Records what is loaded.
 pub const TRACE: Wanted =
-    Wanted { file_name: "libwindlass_trace.so", variable: "WINDLASS_TRACE_LIBRARY", what: "tracing library" };
+    Wanted { file_name: TRACE_FILE_NAME, variable: "WINDLASS_TRACE_LIBRARY", what: "tracing library" };
 
 /// A library for LD_PRELOAD: an absolute path that LD_PRELOAD can carry, and what its headers say.
 #[derive(Debug)]

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus, waitid, waitpid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus, wait as wait_any, waitid};
 
 use super::signals::{Received, Signals, die_of};
 use super::start::Image;
@@ -45,6 +46,13 @@ pub fn run(image: &Image) -> io::Result<io::Result<Ending>> {
     Ok(wait(&signals, child))
 }
 
+/// Whether a signal that ends commands came while the program ran, whatever the program made of it.
+pub fn was_told_to_end() -> bool {
+    TOLD_TO_END.load(Ordering::Relaxed)
+}
+
+static TOLD_TO_END: AtomicBool = AtomicBool::new(false);
+
 fn wait(signals: &Signals, child: Pid) -> io::Result<Ending> {
     loop {
         let received = signals.next()?;
@@ -53,6 +61,9 @@ fn wait(signals: &Signals, child: Pid) -> io::Result<Ending> {
                 return Ok(ending);
             }
         } else {
+            if received.asks_to_end() {
+                TOLD_TO_END.store(true, Ordering::Relaxed);
+            }
             forward(&received, child);
         }
     }
@@ -70,7 +81,8 @@ fn forward(received: &Received, child: Pid) {
 fn reap(child: Pid) -> io::Result<Option<Ending>> {
     let mut ending = None;
     loop {
-        match waitpid(None, WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+        // Of any process group: `timeout` and `setsid` leave ours.
+        match wait_any(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             Ok(Some((pid, status))) if pid == child => {
                 if let Some(signal) = status.stopping_signal() {
                     follow_stop(child, signal)?;

@@ -60,8 +60,14 @@ pub fn failure(name: &OsStr, error: io::Error) -> Failure {
             Failure::new(Exit::NotFound, what, "no such program in PATH")
                 .advise("check the spelling and PATH, or give a path with a slash in it")
         }
-        io::ErrorKind::PermissionDenied => Failure::new(Exit::NotExecutable, what, error)
-            .advise("make it executable (chmod +x), or name the interpreter: windlass run -- sh SCRIPT"),
+        io::ErrorKind::PermissionDenied if name.as_bytes().contains(&b'/') && Path::new(name).is_dir() => {
+            Failure::new(Exit::NotExecutable, what, "it is a directory")
+        }
+        // Whichever command it was: what comes behind its options.
+        io::ErrorKind::PermissionDenied => Failure::new(Exit::NotExecutable, what, error).advise(format!(
+            "make it executable (chmod +x), or put its interpreter before it: -- sh {}",
+            name.to_string_lossy()
+        )),
         _ => Failure::new(Exit::NotExecutable, what, error),
     }
 }

@@ -74,7 +74,7 @@ impl fmt::Display for Reach {
 }
 
 /// The program that the kernel loads for `path`: itself, or the interpreter of a script.
-fn interpreter_of(path: &Path) -> PathBuf {
+pub fn interpreter_of(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_INTERPRETERS {
         let mut start = Vec::new();

@@ -62,6 +62,11 @@ impl Received {
         self.signal() == Some(Signal::SIGCHLD)
     }
 
+    /// Whether a person or a supervisor ends a command by it.
+    pub fn asks_to_end(&self) -> bool {
+        matches!(self.signal(), Some(Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM))
+    }
+
     /// The signal that `child` should be sent because of this one.
     ///
     /// The terminal's signals (SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, ...) come from the kernel and go to the whole

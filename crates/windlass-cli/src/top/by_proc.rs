@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use super::roots::RootDirectory;
 use super::snapshot::{Entry, Missed, SCHEMA, Snapshot, SourceCount, SourceEntry, Totals, libraries, sort_rows};
-use super::sources::{Source, SourceKind};
+use super::source::{Source, SourceKind};
 use super::users::Users;
 use crate::cli::top::{By, Sort};
-use crate::places::{self, PlaceKind};
+use crate::places::{self, PlaceKind, Room};
 use crate::processes::{self, Budget, ProcessFacts, Served, Unseen};
 
 /// The processes that have a TLS library, or hold a source open.
 pub fn look(why: &str, named: &[PathBuf], by: By, users: &Users) -> Snapshot {
-    let sources = sources(named, users);
+    let (sources, homes_cut) = sources(named, users);
     let mut missed = Missed::default();
     let mut rows = Vec::new();
     for facts in processes::all(Budget::default()).filter(|facts| facts.pid != std::process::id()) {
@@ -26,7 +26,7 @@ pub fn look(why: &str, named: &[PathBuf], by: By, users: &Users) -> Snapshot {
             rows.push(entry(&facts, open, users));
         }
     }
-    missed.left_out.places = users.homes_left_out();
+    missed.left_out.places = users.homes_left_out() + homes_cut;
     let totals = Totals { processes: rows.len() as u64, ..Totals::default() };
     let mut rows = if by == By::Program { by_program(rows) } else { rows };
     sort_rows(&mut rows, Sort::Bytes);
@@ -44,10 +44,12 @@ pub fn look(why: &str, named: &[PathBuf], by: By, users: &Users) -> Snapshot {
     }
 }
 
-fn sources(named: &[PathBuf], users: &Users) -> Vec<Source> {
-    let Ok(root) = RootDirectory::own() else { return Vec::new() };
-    let known = places::known(Path::new("/"), users.homes()).into_iter();
-    let known = known.filter(|place| place.kind != PlaceKind::P11KitModule).map(|place| (place.path, place.why));
+/// With the number of homes that were too large.
+fn sources(named: &[PathBuf], users: &Users) -> (Vec<Source>, usize) {
+    let Ok(root) = RootDirectory::own() else { return (Vec::new(), 0) };
+    let found = places::search(Path::new("/"), users.homes(), Room::EachHome);
+    let known = found.places.into_iter().filter(|place| place.kind != PlaceKind::P11KitModule);
+    let known = known.map(|place| (place.path, place.why));
     let named = named.iter().map(|path| (path.clone(), "--watch".to_owned()));
     let mut sources: Vec<Source> = Vec::new();
     for (path, why) in named.chain(known) {
@@ -58,7 +60,7 @@ fn sources(named: &[PathBuf], users: &Users) -> Vec<Source> {
             sources.push(Source { path, kind, why, mount_namespace: None, files: 0 });
         }
     }
-    sources
+    (sources, found.homes_cut)
 }
 
 fn open_sources(pid: u32, sources: &[Source]) -> Vec<SourceCount> {

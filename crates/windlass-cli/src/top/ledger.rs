@@ -1,37 +1,19 @@
 //! Who opened what, since the start of the watching.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::descriptor::Descriptor;
+use super::pending::{Captures, Pending};
 use super::tally::{Open, Tally};
-use crate::processes::{self, Capture, ExecutableId, Images, ProcessFacts, Served, Unseen};
+use super::who::{Seen, Who};
+use crate::processes::{Capture, ProcessFacts, Served, Unseen};
 
 /// Processes that have a row of their own. Of more, those that were silent longest are summed up by program.
-const ROWS: usize = 2048;
+pub const ROWS: usize = 2048;
 /// Programs that have a row of their own then. A path is whatever its owner calls it.
 const PROGRAMS: usize = 1000;
-/// Executables that are held open until somebody looks into them.
-const OPEN: usize = 128;
-
 /// How often a process is looked at again that has no TLS library.
 const LOOKS: u32 = 64;
-
-/// Who a row is about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Who {
-    /// One process, until it starts another program.
-    Process { pid: u32, start_time: u64, exe: Option<PathBuf> },
-    /// Processes that had a row, by their program.
-    Former { exe: Option<PathBuf> },
-    /// Those of still more programs.
-    Others,
-    /// Processes that had ended before anything was known of them but their numbers.
-    TooSoon,
-    /// Processes of another pid namespace, which have no number here.
-    Outside,
-}
 
 /// What is known of one of them.
 #[derive(Clone, Debug, Default)]
@@ -63,50 +45,9 @@ pub struct Ledger {
     latest: HashMap<u32, Who>,
     /// Numbers of the processes that ended too soon, to count each once.
     too_soon: HashSet<u32>,
-    pending: Vec<(Who, Capture)>,
+    pending: Pending,
     left_out: u64,
     overflows: u64,
-}
-
-/// An open, and what the kernel says of who did it.
-#[derive(Debug)]
-pub struct Opener {
-    /// The number of the process; 0 if it has none here.
-    pub pid: u32,
-    /// What names the process for good.
-    pub process: Option<Descriptor>,
-    /// Whether the kernel gives that at all.
-    pub has_pidfd: bool,
-}
-
-/// What was seen of it at once.
-#[derive(Debug)]
-pub struct Seen {
-    pid: u32,
-    /// `None`: nothing was to be seen any more.
-    who: Option<Who>,
-    /// It is Windlass' own command.
-    is_own: bool,
-}
-
-impl Opener {
-    /// Looks who it is. Nothing in it waits for that process.
-    pub fn look(&self, own: Option<ExecutableId>) -> Seen {
-        let pid = self.pid;
-        if pid == 0 {
-            return Seen { pid, who: Some(Who::Outside), is_own: false };
-        }
-        let found = processes::identity(pid).map(|(start_time, exe)| Who::Process { pid, start_time, exe });
-        // Not by the path alone: anybody can have a file of that name in a place of his own.
-        let is_own = own.is_some() && ExecutableId::of(pid) == own;
-        // Only now: what was read is of the process that opened, if that is still there.
-        let is_there = match &self.process {
-            Some(process) => process.names_a_process(),
-            None => !self.has_pidfd,
-        };
-        let who = found.filter(|who| is_there && !is_zombie(who));
-        Seen { pid, is_own: is_own && who.is_some(), who }
-    }
 }
 
 impl Ledger {
@@ -117,7 +58,7 @@ impl Ledger {
             rows: HashMap::new(),
             latest: HashMap::new(),
             too_soon: HashSet::new(),
-            pending: Vec::new(),
+            pending: Pending::default(),
             processes: 0,
             programs: 0,
             left_out: 0,
@@ -186,20 +127,14 @@ impl Ledger {
     }
 
     /// Keeps what was captured of a process, until somebody looks into it.
-    pub fn captured(&mut self, who: &Who, mut capture: Capture) {
+    pub fn captured(&mut self, who: &Who, capture: Capture) {
         let Who::Process { start_time, exe, .. } = who else { return };
         if capture.start_time() != *start_time || capture.exe() != exe.as_deref() {
             return;
         }
         let Some(row) = self.rows.get_mut(who) else { return };
         row.has_tls_library |= capture.has_tls_library();
-        self.pending.retain(|(known, _)| known != who);
-        if self.pending.len() >= OPEN {
-            capture.let_go();
-        }
-        if self.pending.len() < ROWS {
-            self.pending.push((who.clone(), capture));
-        }
+        self.pending.add(who, capture);
     }
 
     /// A process made whoever looked at it wait.
@@ -210,17 +145,13 @@ impl Ledger {
     }
 
     /// What was taken of processes, and has to be looked into. That takes a while, so it is not done here.
-    pub fn pending(&mut self) -> Vec<(Who, Capture)> {
-        std::mem::take(&mut self.pending)
+    pub fn pending(&mut self) -> Captures {
+        self.pending.take()
     }
 
     /// What could not be looked into this time.
-    pub fn put_back(&mut self, rest: Vec<(Who, Capture)>) {
-        for (who, capture) in rest {
-            if self.pending.len() < ROWS && self.pending.iter().all(|(known, _)| *known != who) {
-                self.pending.push((who, capture));
-            }
-        }
+    pub fn put_back(&mut self, rest: Captures) {
+        self.pending.put_back(rest);
     }
 
     /// The result of that.
@@ -275,40 +206,11 @@ impl Row {
     }
 }
 
-/// A process that has ended has no executable any more, nor has a kernel thread; nothing was learned from looking at it.
-fn is_zombie(who: &Who) -> bool {
-    matches!(who, Who::Process { exe: None, .. })
-}
-
-/// What was taken of processes, and is not yet looked into.
-pub type Pending = Vec<(Who, Capture)>;
-
-/// Looks into what is pending, as far as the budget goes; gives also what is left for the next time.
-pub fn look_into(pending: Pending, images: &mut Images) -> (Vec<(Who, ProcessFacts)>, Pending) {
-    let mut learned = Vec::new();
-    let mut pending = pending.into_iter();
-    while let Some((who, capture)) = pending.next() {
-        let facts = capture.facts(images);
-        // The first had all of the budget: for what is larger than that there is no next time.
-        if !learned.is_empty() && images.is_spent() && facts.windlass == Served::Unknown(Unseen::Unread) {
-            return (learned, std::iter::once((who, capture)).chain(pending).collect());
-        }
-        learned.push((who, facts));
-    }
-    (learned, Vec::new())
-}
-
-/// The last part of a path, or all of it.
-pub fn base(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::who::Opener;
     use super::*;
-    use crate::processes::Budget;
-    use std::io::{Read, Write};
-    use std::process::{Command, Stdio};
+    use crate::processes::ExecutableId;
 
     fn seen(pid: u32, exe: &str) -> Seen {
         Seen { pid, who: Some(Who::Process { pid, start_time: 1, exe: Some(exe.into()) }), is_own: false }
@@ -330,30 +232,6 @@ mod tests {
             .rows()
             .fold((0, 0), |(opens, processes), (_, row)| (opens + row.tally.opens, processes + row.processes));
         assert_eq!(sum, (u64::from(all), u64::from(all)));
-    }
-
-    #[test]
-    fn what_the_budget_does_not_reach_is_looked_at_the_next_time() {
-        let (stdin, stdout) = (Stdio::piped(), Stdio::piped());
-        let mut cat = Command::new("cat").stdin(stdin).stdout(stdout).spawn().unwrap();
-        // When it answers it is there as a whole.
-        cat.stdin.as_mut().unwrap().write_all(b"x").unwrap();
-        cat.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
-        let capture = |pid| {
-            let who = Who::Process { pid, start_time: 1, exe: None };
-            (who, Capture::of(cat.id()).unwrap())
-        };
-        let mut images = Images::with(Budget::of_bytes(1));
-        let (learned, rest) = look_into((1..=3).map(capture).collect(), &mut images);
-        assert_eq!((learned.len(), rest.len()), (1, 2), "{learned:?}");
-        let mut ledger = Ledger::new();
-        ledger.put_back(rest);
-        images.refill(Budget::default());
-        let (learned, rest) = look_into(ledger.pending(), &mut images);
-        assert_eq!((learned.len(), rest.len()), (2, 0));
-        assert!(learned.iter().all(|(_, facts)| facts.windlass != Served::Unknown(Unseen::Unread)));
-        drop(cat.stdin.take());
-        cat.wait().unwrap();
     }
 
     #[test]

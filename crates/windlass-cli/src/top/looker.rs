@@ -4,7 +4,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::ledger::Who;
+use super::who::Who;
 use super::worker::State;
 use crate::processes::Patience;
 

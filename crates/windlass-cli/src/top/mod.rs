@@ -6,20 +6,26 @@
 //! main thread prints.
 
 pub mod by_proc;
+pub mod by_watch;
 pub mod control;
 mod descriptor;
 mod entries;
 pub mod ledger;
 mod looker;
 mod marks;
+mod numbered;
+mod parents;
+mod pending;
 mod reader;
 pub mod recent;
 pub mod roots;
 pub mod screen;
 pub mod snapshot;
-pub mod sources;
+pub mod source;
+mod sources;
 mod tally;
 pub mod users;
 mod wanted;
 pub mod watch;
+mod who;
 mod worker;

@@ -11,8 +11,8 @@ use nix::errno::Errno;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Stat;
 
-use super::ledger::Opener;
 use super::marks::{Event, Marks};
+use super::who::Opener;
 
 /// After so many failures with nothing between them there is no use in going on.
 const FAILURES: usize = 100_000;

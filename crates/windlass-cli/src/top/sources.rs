@@ -5,15 +5,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, Stat};
-use serde::Serialize;
 
 use super::entries::{Entries, Inode};
 use super::marks::Marks;
+use super::numbered::Numbered;
+use super::parents::Parents;
 use super::roots::{Found, Namespace, Others, RootDirectory, RootId, is_shortage};
+use super::source::{LeftOut, Source, SourceKind};
 use super::wanted::{Owner, Wanted, WantedPlaces};
 
 /// Files of one directory that are watched; in homes and in other root directories, of all directories of one home or root.
@@ -24,72 +26,22 @@ const PLACES_AGE: Duration = Duration::from_secs(60);
 const PLACES_AGE_ELSEWHERE: Duration = Duration::from_secs(600);
 /// How often directories are gone through that look unchanged: what their links lead to may have been exchanged.
 const ENTRIES_AGE: Duration = Duration::from_secs(10);
-/// Sources that one home or one other root directory can come to have, in all the time: each link that leads elsewhere makes one.
-const OF_ONE: usize = 1024;
-/// Sources of other root directories, which come and go.
-const ELSEWHERE: usize = 50_000;
-/// Directories that are watched for changes. Beside the others, changes are seen at the next look.
-const PARENTS: usize = 4096;
 /// How long a file is known that has no name any more: events about it may wait.
 const KEPT: Duration = Duration::from_secs(30);
-
-/// A file or directory that holds trust.
-#[derive(Clone, Debug, Serialize)]
-pub struct Source {
-    /// Its path in its root directory, links resolved.
-    #[serde(serialize_with = "crate::processes::lossy::path")]
-    pub path: PathBuf,
-    /// What it is.
-    pub kind: SourceKind,
-    /// Who uses it.
-    pub why: String,
-    /// Where it is not in the root directory of this process: the number of the mount namespace.
-    pub mount_namespace: Option<Namespace>,
-    /// The files of a directory.
-    pub files: usize,
-}
-
-/// What a source is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SourceKind {
-    /// A bundle, keystore or database.
-    File,
-    /// A directory with a file for each certificate.
-    Directory,
-}
-
-/// What there was no room for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
-    /// Places and homes.
-    pub places: usize,
-    /// Directories of which not all files are watched.
-    pub directories: usize,
-    /// Root directories of containers and chroots.
-    pub roots: usize,
-}
 
 /// All sources, and which one an opened file belongs to.
 #[derive(Debug, Default)]
 pub struct Sources {
-    list: Vec<Source>,
-    known: HashMap<(Option<Namespace>, PathBuf), usize>,
-    /// How many each has come to have.
-    made: HashMap<(Option<Namespace>, Owner), usize>,
-    elsewhere: usize,
+    list: Numbered,
     /// One that was replaced stays for a while: events about it may wait.
     files: HashMap<Inode, Seen>,
     directories: HashMap<Inode, Directory>,
     entries: Entries,
     places: HashMap<RootId, (Instant, WantedPlaces)>,
     named: Vec<PathBuf>,
-    /// Directories in which a change may mean another file behind a name.
-    parents: HashSet<PathBuf>,
-    new_parents: Vec<PathBuf>,
+    parents: Parents,
     left_out: LeftOut,
     round: u64,
-    has_changed: bool,
 }
 
 #[derive(Debug)]
@@ -126,7 +78,7 @@ impl Sources {
 
     /// All of them; the numbers of [`Self::of`] are places in it.
     pub fn list(&self) -> &[Source] {
-        &self.list
+        self.list.all()
     }
 
     /// What is not watched.
@@ -136,7 +88,7 @@ impl Sources {
 
     /// Whether the list is another one than when this was last asked.
     pub fn has_changed(&mut self) -> bool {
-        std::mem::take(&mut self.has_changed)
+        self.list.has_changed()
     }
 
     /// The source that an opened file or directory belongs to. A file that is a source itself and also lies in a directory that is
@@ -151,7 +103,7 @@ impl Sources {
 
     /// The directories in which a change may mean another file behind a name, each given once.
     pub fn new_parents(&mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.new_parents)
+        self.parents.take_new()
     }
 
     /// Finds what is there now, and marks it. What can't be marked (a file system that does not report) is left out.
@@ -211,7 +163,7 @@ impl Sources {
 
     fn add_file(&mut self, look: &Look<'_>, found: &Found, wanted: &Wanted) {
         if look.namespace.is_none() {
-            self.watch_parent(&wanted.path);
+            self.parents.of_name(&wanted.path);
         }
         if let Err(errno) = look.marks.file(&found.path()) {
             self.left_out.places += usize::from(is_shortage(errno as i32));
@@ -231,8 +183,8 @@ impl Sources {
     fn add_directory(&mut self, look: &mut Look<'_>, found: &Found, wanted: &Wanted) {
         let inode = inode(&found.stat);
         if look.namespace.is_none() {
-            self.watch_parent(&wanted.path);
-            self.watch_directory(&wanted.path);
+            self.parents.of_name(&wanted.path);
+            self.parents.directory(&wanted.path);
         }
         if let Err(errno) = look.marks.directory(&found.path()) {
             self.left_out.places += usize::from(is_shortage(errno as i32));
@@ -258,8 +210,7 @@ impl Sources {
         let state = times.map(|times| (Instant::now(), times));
         let (files, is_cut) = self.add_entries(look, inode, found, wanted, source);
         self.directories.insert(inode, Directory { seen, state, is_cut });
-        self.has_changed |= self.list[source].files != files;
-        self.list[source].files = files;
+        self.list.set_files(source, files);
     }
 
     /// Files that lie in the directory are reported by its own mark; those that its links lead to need one each. Gives their number,
@@ -299,7 +250,7 @@ impl Sources {
             }
             if is_link && look.namespace.is_none() {
                 let real = std::fs::read_link(found.path()).unwrap_or_default();
-                self.watch_target(&real);
+                self.parents.of_target(&real);
             }
             let inode = inode(&found.stat);
             self.entries.add(own, inode);
@@ -319,21 +270,8 @@ impl Sources {
         // The kernel's name for it is of use in the own root directory only; it is newer than the other one.
         let real = if namespace.is_none() { std::fs::read_link(found.path()).ok() } else { None };
         let path = real.unwrap_or_else(|| wanted.real.clone());
-        if let Some(known) = self.known.get(&(namespace, path.clone())) {
-            return Some(*known);
-        }
-        let made = self.made.entry((namespace, wanted.owner)).or_default();
-        let is_full = wanted.owner.is_some() && *made >= OF_ONE || namespace.is_some() && self.elsewhere >= ELSEWHERE;
-        if is_full {
-            return None;
-        }
-        *made += 1;
-        self.elsewhere += usize::from(namespace.is_some());
-        self.has_changed = true;
-        let source = Source { path: path.clone(), kind, why: wanted.why.clone(), mount_namespace: namespace, files: 0 };
-        self.list.push(source);
-        self.known.insert((namespace, path), self.list.len() - 1);
-        Some(self.list.len() - 1)
+        let source = Source { path, kind, why: wanted.why.clone(), mount_namespace: namespace, files: 0 };
+        self.list.number(source, wanted.owner)
     }
 
     /// Drops what was not there at the last two looks, and not for long before.
@@ -343,27 +281,6 @@ impl Sources {
         self.files.retain(|_, seen| stays(seen));
         self.directories.retain(|_, directory| stays(&directory.seen));
         self.entries.forget(|directory| self.directories.contains_key(&directory), KEPT);
-    }
-
-    /// The directory of a name, and the one where its links end.
-    fn watch_parent(&mut self, path: &Path) {
-        let real = path.canonicalize().ok();
-        for path in [Some(path.to_path_buf()), real].into_iter().flatten() {
-            self.watch_target(&path);
-        }
-    }
-
-    fn watch_target(&mut self, path: &Path) {
-        if let Some(parent) = path.parent() {
-            self.watch_directory(parent);
-        }
-    }
-
-    fn watch_directory(&mut self, path: &Path) {
-        if self.parents.len() < PARENTS && !self.parents.contains(path) {
-            self.parents.insert(path.to_path_buf());
-            self.new_parents.push(path.to_path_buf());
-        }
     }
 }
 

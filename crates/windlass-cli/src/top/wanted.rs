@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::roots::RootDirectory;
 use super::users::{HOMES, HOMES_ELSEWHERE, Users};
-use crate::places::{self, Place, PlaceKind};
+use crate::places::{self, Place, PlaceKind, Room};
 use crate::regular;
 
 /// Places of one kind in one home. Nobody has so many, but who wants to blind others.
@@ -45,9 +45,10 @@ impl WantedPlaces {
         let passwd = root.find(Path::new("/etc/passwd")).ok().and_then(|found| regular::open(&found.path()).ok());
         let users = passwd.map(|passwd| Users::read(passwd, most)).unwrap_or_default();
         // A `.module` file says which module p11-kit loads; it holds no trust.
-        let known = places::known(&root.path, users.homes()).into_iter();
-        let known = known.filter(|place| place.kind != PlaceKind::P11KitModule);
+        let found = places::search(&root.path, users.homes(), if is_own { Room::EachHome } else { Room::Shared });
+        let known = found.places.into_iter().filter(|place| place.kind != PlaceKind::P11KitModule);
         let (known, left_out) = limited(known, users.homes(), is_own);
+        let left_out = left_out + found.homes_cut + users.homes_left_out();
         let known = known.into_iter().map(|(place, owner)| {
             let here = place.here(&root.path);
             let real = here.strip_prefix(&root.path).map(|real| Path::new("/").join(real));
@@ -56,7 +57,7 @@ impl WantedPlaces {
         let named = named.iter().filter(|_| is_own);
         let named =
             named.map(|path| Wanted { path: path.clone(), real: path.clone(), why: "--watch".to_owned(), owner: None });
-        WantedPlaces { list: named.chain(known).collect(), left_out: left_out + users.homes_left_out() }
+        WantedPlaces { list: named.chain(known).collect(), left_out }
     }
 }
 

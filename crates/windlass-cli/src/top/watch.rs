@@ -12,11 +12,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::inotify::{self, CreateFlags};
 
-use super::ledger::{self, Ledger};
+use super::ledger::Ledger;
 use super::marks::Marks;
-use super::sources::{LeftOut, Sources};
+use super::source::LeftOut;
+use super::sources::Sources;
 use super::worker::{State, Worker};
-use super::{looker, reader};
+use super::{looker, pending, reader};
 use crate::processes::{Budget, Images};
 
 /// Events between the two threads. Each holds a descriptor; while there is no room they wait in the kernel.
@@ -87,7 +88,7 @@ impl Watch {
         let pending = self.state.lock().unwrap_or_else(PoisonError::into_inner).ledger.pending();
         self.images.refill(Budget::of(LEARNING.0, LEARNING.1));
         // Without the lock: an executable may have a hundred megabytes.
-        let (learned, rest) = ledger::look_into(pending, &mut self.images);
+        let (learned, rest) = pending::look_into(pending, &mut self.images);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         for (who, facts) in learned {
             state.ledger.learn(&who, facts);

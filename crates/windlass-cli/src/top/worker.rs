@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use rustix::fs::inotify::{WatchFlags, add_watch};
 
-use super::ledger::{Ledger, Who};
+use super::ledger::Ledger;
 use super::marks::Marks;
 use super::reader::Message;
-use super::sources::{LeftOut, Source, Sources, is_directory};
+use super::source::{LeftOut, Source};
+use super::sources::{Sources, is_directory};
+use super::who::Who;
 use crate::processes::ExecutableId;
 
 /// How often the sources are looked at without a reason: a container may have started, a link further up may lead elsewhere.

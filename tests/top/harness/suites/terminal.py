@@ -28,6 +28,7 @@ def cases(_):
     yield "terminal: stopped and continued", suspended
     yield "terminal: --once and dumb terminals are plain", plain
     yield "terminal: ends with --duration", duration
+    yield "a reader that goes away ends it", unread
 
 
 class Terminal:
@@ -213,6 +214,18 @@ def waits(context):
         top.kill()
     os.close(reader), os.close(writer)
     assert status == -signal.SIGINT, status
+
+
+def unread(context):
+    """As `| head -1`."""
+    command = [context.windlass, "top", "--json", "--interval", "0.1"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as top:
+        assert top.stdout.readline().startswith(b"{")
+        top.stdout.close()
+        try:
+            assert top.wait(timeout=PATIENCE) == 0
+        finally:
+            top.kill()
 
 
 def plain(context):

@@ -1,5 +1,6 @@
 """Without root: what /proc shows, and what is missing."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ def cases(_):
     yield "root without CAP_SYS_ADMIN", without_capability
     yield "not root, table", table
     yield "not root, by program", by_program
+    yield "not root, on a terminal", on_a_terminal
 
 
 def run(context, prefix, *arguments):
@@ -61,6 +63,21 @@ def table(context):
     shown = run(context, NOBODY).stdout
     assert shown.startswith("Opens are not watched: root is needed"), shown
     assert "Missing here: who opens what" in shown and "that this user may not look into" in shown, shown
+
+
+def on_a_terminal(context):
+    run(context, NOBODY)
+    master, slave = os.openpty()
+    command = [*NOBODY, os.path.join(context.folder, "windlass"), "top", "--once"]
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env={"TERM": "xterm"}) as process:
+        os.close(slave)
+        shown = b""
+        # At the end of the last writer, a terminal gives an error instead of an end.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(master, 4096):
+                shown += chunk
+    os.close(master)
+    assert process.returncode == 0 and shown.lower().count(b"opens are not watched") == 1, shown.decode()
 
 
 def by_program(context):

@@ -43,7 +43,8 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
     let (directory_trusts, directory_refuses) = directory.standing();
     let mut told = BTreeSet::new();
     let (mut facts, mut refused) = (Vec::new(), 0);
-    let mut only_bundle = 0;
+    let unlinked = directory.unlinked();
+    let (mut only_bundle, mut only_unlinked) = (0, 0);
     for placed in bundle.contents.trusted() {
         let (certificate, line) = (&placed.certificate, placed.line);
         if directory_trusts.contains(&certificate.fingerprint) || !told.insert(certificate.fingerprint) {
@@ -51,6 +52,7 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
         }
         let is_refused = directory_refuses.contains(&certificate.fingerprint);
         *if is_refused { &mut refused } else { &mut only_bundle } += 1;
+        only_unlinked += usize::from(!is_refused && unlinked.contains(&certificate.fingerprint));
         let where_ = if is_refused { "trusted in the bundle, refused in the directory" } else { "only in the bundle" };
         facts.push(format!("{where_}, line {line}: {}", certificate.label()));
     }
@@ -85,15 +87,27 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
             ));
         }
     }
+    // Nothing is found there by hash yet, or what is missing are links to files that lie there.
+    let lacks_links = directory_trusts.is_empty() && directory_refuses.is_empty()
+        || refused + only_directory == 0 && only_unlinked == only_bundle;
+    let remedy = if lacks_links {
+        let path = directory.real.display();
+        format!(
+            "make the hash links: openssl rehash {path}; where files are missing too: update-ca-certificates (Fedora: \
+             update-ca-trust)"
+        )
+    } else {
+        String::from(
+            "to be trusted by all: put the certificate into /usr/local/share/ca-certificates, as a file .crt, and run \
+             update-ca-certificates (Fedora: /etc/pki/ca-trust/source/anchors, update-ca-trust); by none: remove it from \
+             where it is; of one that is refused on purpose: remove the plain one",
+        )
+    };
     Some(
         Finding::new(Severity::Warning, &directory.real, format!("bundle and directory disagree: {what}"))
             .facts(facts)
             .reason("what is trusted depends on which of the two a program uses")
-            .remedy(
-                "to be trusted by all: put the certificate into /usr/local/share/ca-certificates, as a file .crt, and run \
-                 update-ca-certificates (Fedora: /etc/pki/ca-trust/source/anchors, update-ca-trust); by none: remove it from \
-                 where it is; of one that is refused on purpose: remove the plain one",
-            ),
+            .remedy(remedy),
     )
 }
 
@@ -168,5 +182,22 @@ mod tests {
         let image = Image::healthy();
         image.remove(&format!("etc/ssl/certs/{}.0", crate::doctor::testing::hash("rsa.pem")));
         assert!(image.finding(&CHECK).facts.shown[0].contains("only in the bundle, line 1: Rsa Root"));
+    }
+
+    /// The files are there, or will be: a copy of each would be one too many.
+    #[test]
+    fn what_only_lacks_its_hash_link_gets_one() {
+        let image = Image::healthy();
+        let rehash = "make the hash links: openssl rehash /etc/ssl/certs; ";
+        let link = |name: &str| format!("etc/ssl/certs/{}.0", crate::doctor::testing::hash(name));
+        image.remove(&link("rsa.pem"));
+        assert!(image.finding(&CHECK).remedy.starts_with(rehash), "its file lies there");
+        image.bundle(&["rsa.pem", "p384.pem", "ed25519.pem"]);
+        assert!(!image.finding(&CHECK).remedy.contains("rehash"), "one is not there at all");
+        // Without any hash link to a certificate there is nothing to compare yet.
+        image.remove(&link("p384.pem"));
+        assert!(image.findings(&CHECK).is_empty(), "nobody uses it as a hashed one");
+        image.write("etc/ssl/certs/01234567.r0", "");
+        assert!(image.finding(&CHECK).remedy.starts_with(rehash), "{:?}", image.finding(&CHECK));
     }
 }

@@ -31,8 +31,11 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             1 => format!("1 {kind} leads nowhere"),
             count => format!("{count} {kind}s lead nowhere"),
         };
-        let remedy =
-            format!("make the links anew: openssl rehash {}; and remove what is left over", directory.real.display());
+        let (prune, inside) = (machine.prune(&directory.real), machine.inside());
+        let remedy = format!(
+            "`{prune}` takes them away, with a backup; if a certificate is lost, put it back first, then {inside}openssl rehash {}",
+            directory.real.display()
+        );
         let (hashed, others): (Vec<_>, Vec<_>) = (dangling(true).collect(), dangling(false).collect());
         if !hashed.is_empty() {
             outcome.found(
@@ -76,6 +79,16 @@ mod tests {
             seen,
             [(Severity::Warning, "1 hash link leads nowhere", &*link), (Severity::Note, "1 link leads nowhere", other)]
         );
+    }
+
+    #[test]
+    fn prune_is_named_for_what_was_looked_at() {
+        let image = Image::healthy();
+        image.link("etc/ssl/certs/01234567.0", "nowhere");
+        let remedy = image.finding(&CHECK).remedy;
+        let root = image.root().display();
+        assert!(remedy.starts_with(&format!("`windlass prune --root {root} /etc/ssl/certs` takes ")), "{remedy}");
+        assert!(remedy.contains("inside the image: openssl rehash /etc/ssl/certs"), "{remedy}");
     }
 
     #[test]

@@ -32,17 +32,29 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             1 => String::from("1 certificate repeats an earlier one"),
             count => format!("{count} certificates repeat earlier ones"),
         };
-        let reason = if holding.is_bundle {
-            "each context that loads the file parses the repetitions too, and throws them away"
+        let (reason, remedy) = if holding.is_bundle {
+            (
+                "each context that loads the file parses the repetitions too, and throws them away",
+                String::from(
+                    "remove the repetitions where the source is made from; a bundle that a tool makes is made anew by it",
+                ),
+            )
         } else {
-            "each search for such a subject reads the certificate once more"
+            (
+                "each search for such a subject reads the certificate once more",
+                format!("`{}` takes the repetitions away, with a backup", machine.prune(holding.path)),
+            )
         };
         let is_measured = holding.is_bundle && holding.is_ours;
         outcome.found(
             Finding::new(Severity::Warning, holding.path, count)
-                .facts(repeated.iter().map(|(place, first, certificate)| format!("{place} repeats {first}: {}", certificate.label())))
+                .facts(
+                    repeated
+                        .iter()
+                        .map(|(place, first, certificate)| format!("{place} repeats {first}: {}", certificate.label())),
+                )
                 .reason(reason)
-                .remedy("remove the repetitions where the source is made from; a bundle that a tool makes is made anew by it")
+                .remedy(remedy)
                 .cost(if is_measured { machine.measure.load_certificates(&ders) } else { None }),
         );
     }
@@ -90,6 +102,7 @@ mod tests {
         let image = Image::healthy();
         image.link(&format!("etc/ssl/certs/{}.1", hash("rsa.pem")), "rsa.pem");
         let finding = image.finding(&CHECK);
+        assert!(finding.remedy.contains(" /etc/ssl/certs` takes the repetitions away"), "{}", finding.remedy);
         let hash = hash("rsa.pem");
         assert!(finding.facts.shown[0].starts_with(&format!("{hash}.1 repeats {hash}.0: ")), "{:?}", finding.facts);
     }

@@ -255,7 +255,7 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
     let what = format!("{}={} {}", variable.name, String::from_utf8_lossy(&setting.value), verdict.what);
     let finding = match &setting.file {
         Some((path, line)) => Finding::new(verdict.severity, path, what).at_line(Some(*line)),
-        None => Finding::of_machine(verdict.severity, what),
+        None => Finding::of_machine(verdict.severity, what).seen_at(&setting.seen_at),
     };
     let reason = verdict.reason.unwrap_or(match variable.kind {
         Kind::MoreCertificates => "the certificates that were to be added are not",

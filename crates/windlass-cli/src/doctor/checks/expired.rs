@@ -28,19 +28,25 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             |certificate| certificate.label() + &certificate.says.as_ref().map(since).unwrap_or_default(),
         );
         let Some(those) = those else { continue };
-        let reason = if holding.is_bundle {
-            "nothing that they signed is accepted, and each context that loads the file parses them in vain"
+        let update = "of the distribution: update the package ca-certificates; one's own: remove the certificate from where it was \
+             put (Debian: /usr/local/share/ca-certificates), then update-ca-certificates or update-ca-trust";
+        let (reason, remedy) = if holding.is_bundle {
+            let reason =
+                "nothing that they signed is accepted, and each context that loads the file parses them in vain";
+            (reason, update.to_owned())
         } else {
-            "nothing that they signed is accepted"
+            let prune = machine.prune(holding.path);
+            let remedy = format!(
+                "`{prune}` takes them away, with a backup, where no package brings them back; {}{update}",
+                machine.inside()
+            );
+            ("nothing that they signed is accepted", remedy)
         };
         outcome.found(
             Finding::new(Severity::Warning, holding.path, format!("{} expired", those.count()))
                 .facts(those.facts)
                 .reason(reason)
-                .remedy(
-                    "of the distribution: update the package ca-certificates; one's own: remove the certificate from where it was put \
-                     (Debian: /usr/local/share/ca-certificates), then update-ca-certificates or update-ca-trust",
-                )
+                .remedy(remedy)
                 .cost(those.cost),
         );
     }
@@ -78,6 +84,8 @@ mod tests {
         image.add("expired.pem");
         let finding = image.finding(&CHECK);
         assert_eq!(finding.path.as_deref(), Some("/etc/ssl/certs".as_ref()));
+        let prune = format!("`windlass prune --root {} /etc/ssl/certs` takes them away", image.root().display());
+        assert!(finding.remedy.starts_with(&prune), "{}", finding.remedy);
         assert!(
             finding.facts.shown[0]
                 .starts_with(&format!("{}.0: Expired Root", crate::doctor::testing::hash("expired.pem")))

@@ -13,7 +13,7 @@ mod hash_link_stale;
 mod no_default_source;
 mod not_ca;
 mod not_yet_valid;
-mod processes;
+pub mod processes;
 mod unparsable_entry;
 mod verification_off;
 

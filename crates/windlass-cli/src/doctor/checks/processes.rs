@@ -1,7 +1,7 @@
 //! Running processes with a TLS library: which of them Windlass serves, could serve, and can't reach.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::doctor::check::{Check, Finding, Outcome, Severity, Unseen};
@@ -88,6 +88,7 @@ fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
         let what = format!("{} of the processes could not be searched, {first} for one", unread.len());
         outcome.found(
             Finding::of_machine(Severity::Note, what)
+                .seen_at(format!("/proc/{first}/exe"))
                 .reason("their executables are too large or have holes, or they make whoever looks at them wait")
                 .remedy("look at them with care: hardly a program is so by chance"),
         );
@@ -119,13 +120,18 @@ impl Groups {
             1 => format!("1 process {one}"),
             count => format!("{count} processes {several}"),
         };
+        let first = self.pids.keys().map(|(name, _)| PathBuf::from(name)).find(|name| name.is_absolute());
         let facts = self.pids.into_iter().map(|((name, reason), pids)| {
             let shown: Vec<_> = pids.iter().take(MAX_PIDS).map(u32::to_string).collect();
             let more = pids.len().saturating_sub(MAX_PIDS);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{name}: {reason} (process {}{more})", shown.join(", "))
         });
-        Some(Finding::of_machine(Severity::Note, what).facts(facts))
+        let finding = Finding::of_machine(Severity::Note, what).facts(facts);
+        Some(match first {
+            Some(executable) => finding.seen_at(executable),
+            None => finding,
+        })
     }
 }
 

@@ -29,7 +29,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         );
         let finding = match &setting.file {
             Some((path, line)) => Finding::new(Severity::Error, path, what).at_line(Some(*line)),
-            None => Finding::of_machine(Severity::Error, what),
+            None => Finding::of_machine(Severity::Error, what).seen_at(&setting.seen_at),
         };
         outcome.found(
             finding

@@ -53,6 +53,8 @@ pub struct Setting {
     pub places: Facts,
     /// The first file among them, with the line.
     pub file: Option<(PathBuf, u64)>,
+    /// The first file that says so, be it one of /proc.
+    pub seen_at: PathBuf,
     /// Who was the first.
     origin: Origin,
     /// Who was the last, and how often.
@@ -68,6 +70,8 @@ pub struct Settings {
     known: HashMap<(&'static str, Vec<u8>), usize>,
     /// Whose files are looked through now, and what is left for that.
     origin: Origin,
+    /// Where what is in no file can be seen.
+    seen_at: PathBuf,
     left: u64,
     room: usize,
     named: HashSet<PathBuf>,
@@ -79,6 +83,7 @@ pub struct Settings {
 pub fn collect(machine: &Machine<'_>, outcome: &mut Outcome) -> Settings {
     let mut settings = Settings::default();
     settings.begin(Origin::Command);
+    settings.seen_at = PathBuf::from("/proc/self/environ");
     for (name, value) in &machine.environment {
         settings.add(name.as_bytes(), value.as_bytes(), || String::from("the environment of this command"), None);
     }
@@ -151,7 +156,9 @@ impl Settings {
         self.known.insert(key, self.all.len());
         let value = value.get(..MAX_VALUE).unwrap_or(value).to_owned();
         let origin = self.origin;
-        let mut setting = Setting { variable, value, places: Facts::default(), file, origin, last: (origin, 0) };
+        let seen_at = file.as_ref().map_or_else(|| self.seen_at.clone(), |(path, _)| path.clone());
+        let places = Facts::default();
+        let mut setting = Setting { variable, value, places, file, seen_at, origin, last: (origin, 0) };
         setting.add(origin, place);
         self.all.push(setting);
     }

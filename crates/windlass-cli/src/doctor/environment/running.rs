@@ -32,6 +32,7 @@ pub fn collect(settings: &mut Settings, outcome: &mut Outcome) {
             if own.is_none() || std::fs::read_link(process.join("ns/mnt")).ok() != own || !has_our_root(&process) {
                 continue;
             }
+            settings.seen_at = process.join("environ");
             for pair in bytes.split(|byte| *byte == 0) {
                 if let Some(place) = pair.iter().position(|byte| *byte == b'=') {
                     settings.add(&pair[..place], &pair[place + 1..], || described(*pid, &process), None);

@@ -17,9 +17,9 @@ pub const CHECK: Check = Check {
     id: "dotnet-store",
     title: "a .NET store holds expired, repeated or test certificates",
     severity: Severity::Warning,
-    explanation: "On Linux, .NET keeps the certificates of a user's stores (My, Root, CA, Disallowed) as PKCS#12 files in \
-        ~/.dotnet/corefx/cryptography/x509stores. It opens, decrypts and parses each file of Root and CA when it builds a chain for the first \
-        time, and again when the directory has changed. Test suites and `dotnet dev-certs` leave certificates there: thousands have been \
+    explanation: "On Linux, .NET keeps the certificates of a user's stores (My, Root, CA and others) as PKCS#12 files in \
+        ~/.dotnet/corefx/cryptography/x509stores. It opens, decrypts and parses each file of My, Root and CA when it builds a chain for the \
+        first time, and those of a directory again when it has changed. Test suites and `dotnet dev-certs` leave certificates there: thousands have been \
         seen.\n\nA certificate is superfluous if it has expired, if the same one is there under another name, or if it looks like one for \
         tests and a newer one of the same subject is there. It looks like one for tests if `dotnet dev-certs` made it (extension \
         1.3.6.1.4.1.311.84.1.1), if it is for localhost or another name that is reserved for tests (RFC 6761, RFC 2606) or for a loopback \
@@ -156,9 +156,9 @@ impl Store {
                 .facts(facts)
                 .reason("each .NET process parses the store when it builds its first chain, and a test certificate in Root lets whoever has its key pass for any server")
                 .remedy(format!(
-                    "windlass prune {} shows what would go, asks, and can undo it; what is valid and a test's goes with --tests; in test \
+                    "`{}` shows what would go, asks, and can undo it; what is valid and a test's goes with --tests; in test \
                      suites, windlass run --add-ca trusts a certificate without a store",
-                    place.path.display()
+                    machine.prune(&place.path)
                 ))
                 .cost(cost),
         )
@@ -213,19 +213,8 @@ mod tests {
     fn certificate(image: &Image, file: &str, subject: &str, extension: &str) -> std::path::PathBuf {
         let path = image.path(file);
         let text = path.to_str().unwrap();
-        let key = [
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-keyout",
-            "/dev/null",
-            "-days",
-            "30",
-        ];
+        let key = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null -days 30";
+        let key: Vec<_> = key.split(' ').collect();
         openssl(&[&key[..], &["-subj", subject, "-addext", extension, "-out", text]].concat());
         path
     }

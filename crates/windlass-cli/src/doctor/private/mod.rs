@@ -2,6 +2,7 @@
 
 mod budget;
 mod compare;
+mod dotnet_disallowed;
 mod dotnet_store;
 mod java_keystore;
 mod nss_database;
@@ -11,5 +12,11 @@ mod private_bundle;
 use super::check::Check;
 
 /// In the order in which they run.
-pub const ALL: &[Check] =
-    &[private_bundle::CHECK, java_keystore::CHECK, nss_database::CHECK, p11_kit_module::CHECK, dotnet_store::CHECK];
+pub const ALL: &[Check] = &[
+    private_bundle::CHECK,
+    java_keystore::CHECK,
+    nss_database::CHECK,
+    p11_kit_module::CHECK,
+    dotnet_store::CHECK,
+    dotnet_disallowed::CHECK,
+];

@@ -8,13 +8,12 @@ use ::pkcs12::cert_type::CertBag;
 use ::pkcs12::kdf::{Pkcs12KeyType, derive_key};
 use ::pkcs12::pbe_params::Pkcs12PbeParams;
 use ::pkcs12::pfx::Pfx;
-use ::pkcs12::safe_bag::{SafeBag, SafeContents};
 use cbc::cipher::block_padding::Pkcs7;
-use cbc::cipher::{BlockDecryptMut, KeyIvInit};
+use cbc::cipher::{BlockCipher, BlockDecryptMut, KeyInit, KeyIvInit};
 use cms::content_info::ContentInfo;
 use cms::encrypted_data::EncryptedData;
-use der::asn1::{ContextSpecific, ObjectIdentifier, OctetString};
-use der::{Decode, Encode};
+use der::asn1::{AnyRef, ContextSpecific, ObjectIdentifier, OctetString};
+use der::{Decode, DecodeValue, Encode, FixedTag, Header, Reader, Tag};
 use pkcs5::pbes2::{self, Kdf};
 
 use super::{Entry, MAX_CERTIFICATES, Trust, Unreadable, Work};
@@ -26,7 +25,10 @@ const X509: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.
 const FRIENDLY_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.20");
 /// `ORACLE_TrustedKeyUsage`: only with it is an entry of a Java keystore trusted.
 const TRUSTED_BY_JAVA: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.113894.746875.1.1");
+/// .NET since version 5.
 const PBE_SHA1_3DES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.1.3");
+/// .NET Core up to 3.1, and Java up to 15.
+const PBE_SHA1_RC2_40: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.1.6");
 
 /// As the bytes that go into the derivation of a key: for the old scheme UTF-16 with a final NUL, for the new one UTF-8. .NET has no
 /// password, which is another thing than an empty one (`Pkcs12Kdf.Derive`), in the old scheme only.
@@ -74,7 +76,9 @@ fn encrypted(safe: &ContentInfo, work: &Work, all: &mut Vec<Entry>) -> Result<()
     let before = all.len();
     for (old, new) in PASSWORDS {
         let plain = if algorithm.oid == PBE_SHA1_3DES {
-            decrypt_old(&parameters, old, cipher_text.as_bytes(), work)?
+            decrypt_old::<des::TdesEde3>(24, &parameters, old, cipher_text.as_bytes(), work)?
+        } else if algorithm.oid == PBE_SHA1_RC2_40 {
+            decrypt_old::<rc2::Rc2>(5, &parameters, old, cipher_text.as_bytes(), work)?
         } else if algorithm.oid == pbes2::PBES2_OID {
             decrypt_new(&parameters, new, cipher_text.as_bytes(), work)?
         } else {
@@ -89,17 +93,26 @@ fn encrypted(safe: &ContentInfo, work: &Work, all: &mut Vec<Entry>) -> Result<()
     Err(Unreadable::Encrypted)
 }
 
-/// RFC 7292, appendix C, with SHA-1 and triple DES.
-fn decrypt_old(parameters: &[u8], password: &[u8], text: &[u8], work: &Work) -> Result<Option<Vec<u8>>, Unreadable> {
+/// RFC 7292, appendix C, with SHA-1.
+fn decrypt_old<C>(
+    key_length: usize,
+    parameters: &[u8],
+    password: &[u8],
+    text: &[u8],
+    work: &Work,
+) -> Result<Option<Vec<u8>>, Unreadable>
+where
+    C: BlockCipher + BlockDecryptMut + KeyInit,
+{
     let parameters = Pkcs12PbeParams::from_der(parameters).map_err(malformed)?;
     let rounds = u64::try_from(parameters.iterations).map_err(|_| MALFORMED)?;
-    // Two hashes for 24 bytes of key, and one for the vector.
+    // At most two hashes for the key, and one for the vector.
     work.spend(3 * rounds)?;
     let derive = |kind, length| {
         derive_key::<sha1_010::Sha1>(password, parameters.salt.as_bytes(), kind, parameters.iterations, length)
     };
-    let (key, vector) = (derive(Pkcs12KeyType::EncryptionKey, 24), derive(Pkcs12KeyType::Iv, 8));
-    let cipher = cbc::Decryptor::<des::TdesEde3>::new_from_slices(&key, &vector).map_err(|_| MALFORMED)?;
+    let (key, vector) = (derive(Pkcs12KeyType::EncryptionKey, key_length), derive(Pkcs12KeyType::Iv, 8));
+    let cipher = cbc::Decryptor::<C>::new_from_slices(&key, &vector).map_err(|_| MALFORMED)?;
     Ok(cipher.decrypt_padded_vec_mut::<Pkcs7>(text).ok())
 }
 
@@ -115,9 +128,9 @@ fn decrypt_new(parameters: &[u8], password: &[u8], text: &[u8], work: &Work) -> 
 }
 
 fn bags(bytes: &[u8], all: &mut Vec<Entry>) -> Result<(), Unreadable> {
-    let bags = SafeContents::from_der(bytes).map_err(malformed)?;
-    for bag in bags.iter().filter(|bag| bag.bag_id == CERTIFICATE_BAG) {
-        let certificate: ContextSpecific<CertBag> = ContextSpecific::from_der(&bag.bag_value).map_err(malformed)?;
+    let bags: Vec<Bag<'_>> = Vec::from_der(bytes).map_err(malformed)?;
+    for bag in bags.iter().filter(|bag| bag.kind == CERTIFICATE_BAG) {
+        let certificate: ContextSpecific<CertBag> = ContextSpecific::from_der(bag.value).map_err(malformed)?;
         if certificate.value.cert_id != X509 {
             continue;
         }
@@ -125,7 +138,7 @@ fn bags(bytes: &[u8], all: &mut Vec<Entry>) -> Result<(), Unreadable> {
             return Err(Unreadable::TooLarge);
         }
         let trust = if attribute(bag, TRUSTED_BY_JAVA).is_some() { Trust::Anchor } else { Trust::Nothing };
-        let label = attribute(bag, FRIENDLY_NAME).map(|name| utf16(&name)).unwrap_or_default();
+        let label = attribute(bag, FRIENDLY_NAME).map(utf16).unwrap_or_default();
         let der = certificate.value.cert_value.into_bytes();
         all.push(Entry { der, label, trust, added: None });
     }
@@ -133,12 +146,62 @@ fn bags(bytes: &[u8], all: &mut Vec<Entry>) -> Result<(), Unreadable> {
 }
 
 /// The content of the first value.
-fn attribute(bag: &SafeBag, wanted: ObjectIdentifier) -> Option<Vec<u8>> {
-    let attribute = bag.bag_attributes.as_ref()?.iter().find(|attribute| attribute.oid == wanted)?;
-    attribute.values.iter().next().map(|value| value.value().to_vec())
+fn attribute<'a>(bag: &Bag<'a>, wanted: ObjectIdentifier) -> Option<&'a [u8]> {
+    let attribute = bag.attributes.iter().find(|attribute| attribute.kind == wanted)?;
+    attribute.values.first().map(|value| value.value())
 }
 
 fn utf16(bytes: &[u8]) -> String {
     let (pairs, _) = bytes.as_chunks::<2>();
     String::from_utf16_lossy(&pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect::<Vec<_>>())
+}
+
+/// A SafeBag (RFC 7292, section 4.2). Its attributes are a set, which DER sorts, and in which nothing may be twice. .NET Core does not keep to
+/// that: what it has imported with a key and writes to a store has the attribute `localKeyID` two times.
+struct Bag<'a> {
+    kind: ObjectIdentifier,
+    value: &'a [u8],
+    attributes: Vec<Attribute<'a>>,
+}
+
+struct Attribute<'a> {
+    kind: ObjectIdentifier,
+    values: Vec<AnyRef<'a>>,
+}
+
+impl<'a> DecodeValue<'a> for Bag<'a> {
+    fn decode_value<R: Reader<'a>>(reader: &mut R, header: Header) -> der::Result<Self> {
+        reader.read_nested(header.length, |reader| {
+            let (kind, value) = (reader.decode()?, reader.tlv_bytes()?);
+            let attributes = if reader.is_finished() { Vec::new() } else { set(reader)? };
+            Ok(Bag { kind, value, attributes })
+        })
+    }
+}
+
+impl FixedTag for Bag<'_> {
+    const TAG: Tag = Tag::Sequence;
+}
+
+impl<'a> DecodeValue<'a> for Attribute<'a> {
+    fn decode_value<R: Reader<'a>>(reader: &mut R, header: Header) -> der::Result<Self> {
+        reader.read_nested(header.length, |reader| Ok(Attribute { kind: reader.decode()?, values: set(reader)? }))
+    }
+}
+
+impl FixedTag for Attribute<'_> {
+    const TAG: Tag = Tag::Sequence;
+}
+
+/// In any order.
+fn set<'a, T: Decode<'a>, R: Reader<'a>>(reader: &mut R) -> der::Result<Vec<T>> {
+    let header = Header::decode(reader)?;
+    header.tag.assert_eq(Tag::Set)?;
+    reader.read_nested(header.length, |reader| {
+        let mut all = Vec::new();
+        while !reader.is_finished() {
+            all.push(reader.decode()?);
+        }
+        Ok(all)
+    })
 }

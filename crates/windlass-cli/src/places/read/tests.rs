@@ -5,6 +5,10 @@ use std::process::Command;
 
 use super::*;
 
+mod pfx_files;
+
+use pfx_files::pfx;
+
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
@@ -20,13 +24,17 @@ fn run(program: &str, arguments: &[&str]) {
 }
 
 fn keystore(directory: &Path, kind: &str, password: &str) -> Vec<u8> {
+    keystore_with(directory, kind, password, &[])
+}
+
+fn keystore_with(directory: &Path, kind: &str, password: &str, options: &[&str]) -> Vec<u8> {
     let store = directory.join(kind);
     let store = store.to_str().unwrap();
     for (alias, name) in [("one", "rsa.pem"), ("two", "expired.pem")] {
         let file = fixture(name);
         let arguments = ["-importcert", "-noprompt", "-alias", alias, "-file", file.to_str().unwrap()];
         let more = ["-keystore", store, "-storetype", kind, "-storepass", password];
-        run("keytool", &[&arguments[..], &more].concat());
+        run("keytool", &[&arguments[..], &more, options].concat());
     }
     std::fs::read(store).unwrap()
 }
@@ -47,107 +55,16 @@ fn keystores_of_java() {
         // JKS says when.
         assert_eq!(all[0].added.is_some_and(|added| added > 1_600_000_000), kind == "JKS");
     }
+    // As Java wrote it up to version 15.
+    let old = tempfile::tempdir().unwrap();
+    let bytes = keystore_with(old.path(), "PKCS12", "changeit", &["-J-Dkeystore.pkcs12.legacy"]);
+    assert_eq!(read(PlaceKind::JavaKeystore, &bytes, &Work::default()).map(|all| all.len()), Ok(2));
     // A password of its own protects a JKS against changes only, a PKCS#12 file against being read.
     let own = tempfile::tempdir().unwrap();
     let bytes = keystore(own.path(), "JKS", "another");
     assert!(read(PlaceKind::JavaKeystore, &bytes, &Work::default()).is_ok());
     let bytes = keystore(own.path(), "PKCS12", "another");
     assert_eq!(read(PlaceKind::JavaKeystore, &bytes, &Work::default()), Err(Unreadable::Encrypted));
-}
-
-/// What .NET writes, but that its password is none, and not an empty one: see the next test.
-fn pfx(directory: &Path, options: &[&str]) -> Vec<u8> {
-    let file = directory.join("x.pfx");
-    let certificate = fixture("rsa.pem");
-    let arguments = ["pkcs12", "-export", "-nokeys", "-passout", "pass:", "-in", certificate.to_str().unwrap()];
-    run("openssl", &[&arguments[..], &["-out", file.to_str().unwrap()], options].concat());
-    std::fs::read(file).unwrap()
-}
-
-#[test]
-fn files_of_dotnet() {
-    let directory = tempfile::tempdir().unwrap();
-    for options in [&["-certpbe", "PBE-SHA1-3DES"][..], &["-certpbe", "AES-256-CBC"], &["-certpbe", "NONE"]] {
-        let bytes = pfx(directory.path(), options);
-        let all = read(PlaceKind::DotnetStore, &bytes, &Work::default()).unwrap();
-        assert_eq!((all.len(), &all[0].der, all[0].trust), (1, &der("rsa.pem"), Trust::Anchor), "{options:?}");
-    }
-}
-
-/// The same with no password at all, which only .NET writes: an empty input of the key derivation.
-#[test]
-fn no_password_is_not_an_empty_one() {
-    use ::pkcs12::kdf::{Pkcs12KeyType, derive_key};
-    use cbc::cipher::{BlockEncryptMut, KeyIvInit, block_padding::Pkcs7};
-
-    let directory = tempfile::tempdir().unwrap();
-    let bytes = pfx(directory.path(), &["-certpbe", "NONE", "-nomac"]);
-    // The one safe of that file: its bags are the OCTET STRING that holds the certificate.
-    let certificate = der("rsa.pem");
-    let plain = safe_around(&bytes, &certificate);
-    let (salt, rounds) = ([7; 8], 2000);
-    let derive = |password: &[u8], kind, length| derive_key::<sha1_010::Sha1>(password, &salt, kind, rounds, length);
-    for (password, readable) in [(&b""[..], true), (b"\0\0", true), (b"\0x\0\0", false)] {
-        let key = derive(password, Pkcs12KeyType::EncryptionKey, 24);
-        let vector = derive(password, Pkcs12KeyType::Iv, 8);
-        let cipher = cbc::Encryptor::<des::TdesEde3>::new_from_slices(&key, &vector).unwrap();
-        let text = cipher.encrypt_padded_vec_mut::<Pkcs7>(&plain);
-        let file = encrypted_file(&salt, rounds, &text);
-        let all = read(PlaceKind::DotnetStore, &file, &Work::default());
-        match readable {
-            true => assert_eq!(all.unwrap()[0].der, certificate),
-            false => assert_eq!(all, Err(Unreadable::Encrypted)),
-        }
-    }
-}
-
-fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
-    let length = match content.len() {
-        short @ ..0x80 => vec![short as u8],
-        middle @ ..0x100 => vec![0x81, middle as u8],
-        long => [&[0x82][..], &(long as u16).to_be_bytes()].concat(),
-    };
-    [&[tag][..], &length, content].concat()
-}
-
-const CERTIFICATE_BAG: &[u8] = b"\x06\x0b\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x0a\x01\x03";
-const X509: &[u8] = b"\x06\x0a\x2a\x86\x48\x86\xf7\x0d\x01\x09\x16\x01";
-const DATA: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x01";
-const ENCRYPTED_DATA: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x06";
-const PBE: &[u8] = b"\x06\x0a\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01\x03";
-
-/// SafeContents with this certificate, as they stand in the file of OpenSSL.
-fn safe_around(file: &[u8], certificate: &[u8]) -> Vec<u8> {
-    let value = tlv(0xa0, &tlv(4, certificate));
-    let bag = [CERTIFICATE_BAG, &tlv(0xa0, &tlv(0x30, &[X509, &value].concat()))].concat();
-    assert!(file.windows(bag.len() - 40).any(|window| window == &bag[..bag.len() - 40]), "OpenSSL makes it so too");
-    tlv(0x30, &tlv(0x30, &bag))
-}
-
-fn encrypted_file(salt: &[u8], rounds: i32, text: &[u8]) -> Vec<u8> {
-    let bytes = rounds.to_be_bytes();
-    let short = bytes.iter().take(3).take_while(|byte| **byte == 0).count();
-    let rounds = tlv(2, &bytes[short..]);
-    let algorithm = tlv(0x30, &[PBE, &tlv(0x30, &[tlv(4, salt), rounds].concat())].concat());
-    let info = tlv(0x30, &[DATA, &algorithm, &tlv(0x80, text)].concat());
-    let data = tlv(0x30, &[&tlv(2, &[0])[..], &info].concat());
-    let safes = tlv(0x30, &tlv(0x30, &[ENCRYPTED_DATA, &tlv(0xa0, &data)].concat()));
-    let outer = tlv(0x30, &[DATA, &tlv(0xa0, &tlv(4, &safes))].concat());
-    tlv(0x30, &[tlv(2, &[3]), outer].concat())
-}
-
-#[test]
-fn nobody_makes_us_work_for_hours() {
-    let work = Work::default();
-    let file = encrypted_file(&[1; 8], i32::MAX, &[0; 64]);
-    assert_eq!(read(PlaceKind::DotnetStore, &file, &work), Err(Unreadable::TooCostly));
-    assert_eq!(work.0.get(), Work::default().0.get(), "nothing was spent");
-    let negative = encrypted_file(&[1; 8], -5, &[0; 64]);
-    assert!(read(PlaceKind::DotnetStore, &negative, &work).is_err());
-    // Many files that each ask for what one may ask for.
-    let work = Work(Cell::new(70_000));
-    let file = encrypted_file(&[1; 8], 10_000, &[0; 64]);
-    assert_eq!(read(PlaceKind::DotnetStore, &file, &work), Err(Unreadable::TooCostly));
 }
 
 fn nss_database(directory: &Path) -> Vec<u8> {
@@ -237,6 +154,7 @@ fn damaged_stores_are_errors() {
     let stores = [
         (PlaceKind::JavaKeystore, keystore(directory.path(), "JKS", "changeit")),
         (PlaceKind::DotnetStore, pfx(directory.path(), &["-certpbe", "PBE-SHA1-3DES"])),
+        (PlaceKind::DotnetStore, pfx(directory.path(), &["-legacy", "-certpbe", "PBE-SHA1-RC2-40"])),
         (PlaceKind::DotnetStore, pfx(directory.path(), &["-certpbe", "NONE"])),
         (PlaceKind::NssDatabase, nss_database(directory.path())),
         (PlaceKind::CertifiBundle, std::fs::read(fixture("rsa.pem")).unwrap()),

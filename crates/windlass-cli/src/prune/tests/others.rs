@@ -111,8 +111,15 @@ fn one_user_has_so_many_stores() {
     let place = tempfile::tempdir().unwrap();
     let packages = packages::Packages::default();
     let spent = dotnet::Spent::default();
-    let context =
-        plan::Context { now: NOW, tests: false, packages: &packages, sources: [Path::new("/nowhere"); 2], spent };
+    let context = plan::Context {
+        now: NOW,
+        tests: false,
+        force: false,
+        image: None,
+        packages: &packages,
+        sources: [Path::new("/nowhere"); 2],
+        spent,
+    };
     let mut plan = Plan::default();
     for number in 0..66 {
         let store = place.path().canonicalize().unwrap().join(format!("{number:02}"));

@@ -1,0 +1,67 @@
+//! AppArmor, which lets confined programs map libraries of /usr/lib and hardly of any other place (apparmor.d/abstractions/base).
+
+use std::path::Path;
+
+use super::place::{Last, Place};
+
+/// All loaded profiles, as `NAME (MODE)`. Only where securityfs is mounted, and often only for root.
+const PROFILES: &str = "/sys/kernel/security/apparmor/profiles";
+/// `Y` or `N`.
+const ENABLED: &str = "/sys/module/apparmor/parameters/enabled";
+
+/// What to know about a library that programs of the machine are to load; none if nobody is kept from it.
+pub fn note(place: &Place, library: &Path) -> Option<String> {
+    let is_usual = ["/usr/lib", "/usr/lib32", "/usr/lib64"].iter().any(|directory| library.starts_with(directory));
+    if is_usual {
+        return None;
+    }
+    let confines = match read(place, PROFILES) {
+        Some(profiles) => profiles.lines().any(is_enforced).then_some("AppArmor has profiles in enforce mode here")?,
+        None => read(place, ENABLED).filter(|enabled| enabled.trim() == "Y").map(|_| "AppArmor is on here")?,
+    };
+    Some(format!(
+        "{confines}: the usual profiles don't let programs map {0}, and the loader would print an error at each start of such a \
+         program (`aa-status` lists them); use the package, whose library is in /usr/lib, or add `{1}/*.so mr,` to the \
+         profiles' local rules",
+        library.display(),
+        library.parent().unwrap_or(library).display(),
+    ))
+}
+
+/// A profile that kills is enforced as well; one that complains lets everything pass.
+fn is_enforced(profile: &str) -> bool {
+    ["(enforce)", "(kill)"].iter().any(|mode| profile.trim_end().ends_with(mode))
+}
+
+fn read(place: &Place, path: &str) -> Option<String> {
+    let real = place.real(Path::new(path), Last::Followed).ok()?;
+    std::fs::read(real).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_where_profiles_are_enforced_and_only_for_unusual_places() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::system(Some(directory.path())).unwrap();
+        let library = Path::new("/usr/local/lib/windlass/x.so");
+        let write = |path: &str, text: &str| {
+            let path = directory.path().join(&path[1..]);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        assert_eq!(note(&place, library), None);
+        write(ENABLED, "N\n");
+        assert_eq!(note(&place, library), None);
+        write(ENABLED, "Y\n");
+        assert!(note(&place, library).unwrap().starts_with("AppArmor is on here: "));
+        write(PROFILES, "/usr/bin/man (complain)\nfirefox//x (unconfined)\n");
+        assert_eq!(note(&place, library), None, "nothing is kept from anybody");
+        write(PROFILES, "/usr/bin/man (complain)\n/usr/sbin/cupsd (enforce)\n");
+        let said = note(&place, library).unwrap();
+        assert!(said.contains("enforce mode") && said.contains("`/usr/local/lib/windlass/*.so mr,`"), "{said}");
+        assert_eq!(note(&place, Path::new("/usr/lib/x86_64-linux-gnu/windlass/x.so")), None);
+    }
+}
