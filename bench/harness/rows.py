@@ -53,6 +53,21 @@ def request(world):
                 "the same, fresh context / fresh context that loads no CAs: it is given the reused one's store")]
 
 
+def trace(world):
+    """Row B's program under `windlass trace` / alone."""
+    # Else the layout of the heap decides: whether a freed bundle goes back to the kernel, and comes again page by page.
+    allocator = {"MALLOC_TRIM_THRESHOLD_": "1000000000", "MALLOC_TOP_PAD_": "67108864", "MALLOC_MMAP_THRESHOLD_": "1000000000"}
+    with Server(world.folder / "traced-server") as server:
+        argv = [world.built["request.cr"], server.url, world.count(40)]
+        trust = {**allocator, "SSL_CERT_FILE": server.bundle}
+        traced = [world.windlass, "trace", "--output", "/dev/null", "--", *argv]
+        alone, ours = alternate(world.count(8), lambda: run_json(argv, trust), lambda: run_json(traced, trust))
+    return [Row("trace", "us", joined(alone, "fresh"), None, joined(ours, "fresh"), ratio(joined(ours, "fresh"), joined(alone, "fresh")),
+                1.05, "Crystal HTTPS GET, fresh context: under `windlass trace` / alone"),
+            Row("trace, no loads", "us", joined(alone, "reused"), None, joined(ours, "reused"),
+                ratio(joined(ours, "reused"), joined(alone, "reused")), None, "the same, reused context")]
+
+
 def memory(world):
     """Resident KiB added by a further verifying context, over an unverified one."""
     contexts = 200
@@ -208,6 +223,6 @@ def compile_roots(world):
                 extra=extra)]
 
 
-ROWS = {"context": context, "command": command, "request": request, "memory": memory, "roots": many_roots,
+ROWS = {"context": context, "command": command, "request": request, "trace": trace, "memory": memory, "roots": many_roots,
         "cold-index": cold_index, "preload-tax": preload_tax, "threads": threads, "unknown-issuer": unknown_issuer, "warm-start": warm_start,
         "directory": directory, "compile": compile_roots}
