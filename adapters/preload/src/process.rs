@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_char};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -24,7 +25,28 @@ pub struct Process {
     address_space: u32,
     /// Root stores by source.
     pub cache: TrustCache,
-    snapshots: Mutex<HashMap<(usize, usize), Arc<Snapshot>>>,
+    snapshots: Mutex<Snapshots>,
+}
+
+/// By the addresses of the library and of the root store.
+type Snapshots = HashMap<(usize, usize), Arc<Snapshot>, BuildHasherDefault<Addresses>>;
+
+/// The hash of addresses of our own, which nobody else chooses.
+#[derive(Default)]
+struct Addresses(u64);
+
+impl Hasher for Addresses {
+    fn write_usize(&mut self, address: usize) {
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// Whether the library may do anything in this process.
@@ -88,19 +110,19 @@ impl Process {
             environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
         let stores = Directories::from_environment(|name| Some(environment(&CString::new(name).ok()?)?.to_owned()));
         count(Event::ProcessAttached, 1);
-        Process::of(TrustCache::new(Config { max_age, stores }, Some(stats())), HashMap::new())
+        Process::of(TrustCache::new(Config { max_age, stores }, Some(stats())), Snapshots::default())
     }
 
     fn adopt(parent: &Process) -> Process {
         count(Event::ProcessAttached, 1);
         let snapshots = match parent.snapshots.try_lock() {
             Ok(snapshots) => snapshots.clone(),
-            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => HashMap::new(),
+            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => Snapshots::default(),
         };
         Process::of(TrustCache::adopt(&parent.cache), snapshots)
     }
 
-    fn of(cache: TrustCache, snapshots: HashMap<(usize, usize), Arc<Snapshot>>) -> Process {
+    fn of(cache: TrustCache, snapshots: Snapshots) -> Process {
         Process { address_space: address_space::id(), cache, snapshots: Mutex::new(snapshots) }
     }
 

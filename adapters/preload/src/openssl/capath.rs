@@ -14,7 +14,7 @@ use crate::process;
 /// Remembers what `X509_LOOKUP_add_dir` was given: directories with `:` between them, empty ones ignored, each once, with
 /// the type that it was first given with.
 pub fn track(state: &StoreState, list: &CStr, is_pem: bool) {
-    if let (None, Some(served)) = (state.directories.iter().next(), state.served()) {
+    if let (false, Some(served)) = (state.tracks(LookupKind::HashedDirectory), state.served()) {
         // SAFETY: the store is alive, and has the lookup that the directory was just added to: it is found, not made.
         let lookup = unsafe { (served.api.X509_STORE_add_lookup)(state.store, (served.api.X509_LOOKUP_hash_dir)()) };
         if !lookup.is_null() {

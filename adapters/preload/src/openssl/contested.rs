@@ -12,6 +12,12 @@ use crate::openssl::materialise::canonical;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::StoreState;
 
+/// Whether one certificate is there twice, among others of its subject. As in [`is_contested`], the original does it better.
+pub fn holds_twins(snapshot: &Snapshot) -> bool {
+    let roots = &snapshot.roots;
+    roots.shared_subjects().iter().any(|&index| roots.anchor(index).is_duplicate())
+}
+
 /// Whether a subject of this source would end up with several certificates of different origin. What stock makes of that
 /// depends on the version: some forget to recognise a certificate that is already there, and hold it twice. The original
 /// does it better.
@@ -20,10 +26,6 @@ pub fn is_contested(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot
     let registered = |name: &CanonicalName| {
         state.registrations.iter().any(|known| known.snapshot.roots.by_subject(name).next().is_some())
     };
-    // One certificate twice, among others of its subject.
-    if roots.shared_subjects().iter().any(|&index| roots.anchor(index).is_duplicate()) {
-        return true;
-    }
     let mut earlier = state.registrations.iter().map(|known| &known.snapshot);
     if earlier.any(|other| have_contested_subject(other, snapshot)) {
         return true;

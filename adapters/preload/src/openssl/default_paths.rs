@@ -9,7 +9,7 @@ use crate::openssl::added::{Defaults, Target};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_STORE};
 use crate::openssl::library::{Libcrypto, Served, original};
 use crate::openssl::load_file::serve_or_prepare;
-use crate::openssl::store::{StoreState, tracked};
+use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{capath, default_store, materialise};
 use crate::process;
 
@@ -76,18 +76,25 @@ pub fn default_file(served: &Served) -> Result<&'static std::ffi::CStr, Bypass> 
 }
 
 fn add_directory(state: &StoreState, served: &Served) -> bool {
-    let api = &served.api;
+    let (api, kind) = (&served.api, X509_FILETYPE_DEFAULT.into());
     // SAFETY: the store is alive for the length of the call that we are in; the arguments are those of
     // X509_LOOKUP_add_dir(lookup, NULL, X509_FILETYPE_DEFAULT), whose result stock ignores as well.
-    let added = unsafe {
+    let (lookup, added) = unsafe {
         let lookup = (api.X509_STORE_add_lookup)(state.store, (api.X509_LOOKUP_hash_dir)());
         if lookup.is_null() {
             return false;
         }
-        let kind = X509_FILETYPE_DEFAULT.into();
-        (api.X509_LOOKUP_ctrl)(lookup, X509_L_ADD_DIR, ptr::null(), kind, ptr::null_mut())
+        // From 3.0 on X509_LOOKUP_ctrl only calls this, by way of our hook.
+        let added = match state.library.originals.X509_LOOKUP_ctrl_ex {
+            Some(ctrl) => {
+                ctrl(lookup, X509_L_ADD_DIR, ptr::null(), kind, ptr::null_mut(), ptr::null_mut(), ptr::null())
+            }
+            None => (api.X509_LOOKUP_ctrl)(lookup, X509_L_ADD_DIR, ptr::null(), kind, ptr::null_mut()),
+        };
+        (lookup, added)
     };
     if added == 1 {
+        state.track_lookup(lookup, LookupKind::HashedDirectory);
         capath::track_default(state, served);
     }
     true

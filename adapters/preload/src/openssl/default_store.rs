@@ -6,7 +6,6 @@
 
 use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
@@ -103,6 +102,9 @@ pub fn registered_by_original(state: &StoreState, served: &Served) {
     }
 }
 
+/// A longer path goes the original way.
+const LONGEST: usize = 253;
+
 enum Uri {
     Missing,
     Directory,
@@ -111,21 +113,25 @@ enum Uri {
 
 impl Uri {
     fn of(uri: &CStr) -> Uri {
-        use std::os::unix::ffi::OsStrExt;
-        if !uri.to_bytes().starts_with(b"/") || uri.to_bytes().contains(&b':') {
+        let path = uri.to_bytes();
+        // What is in a directory that can be listed and entered, and nothing else, can be reached by the name `.` in it: one
+        // system call answers both questions.
+        let mut inside = [0_u8; LONGEST + b"/.\0".len()];
+        if !path.starts_with(b"/") || path.contains(&b':') || path.len() > LONGEST {
             return Uri::Other;
         }
-        match std::fs::metadata(Path::new(std::ffi::OsStr::from_bytes(uri.to_bytes()))) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Uri::Missing,
-            Ok(metadata) if metadata.is_dir() && readable(uri) => Uri::Directory,
+        inside[..path.len()].copy_from_slice(path);
+        inside[path.len()..][..2].copy_from_slice(b"/.");
+        let wanted = libc::R_OK | libc::X_OK;
+        // SAFETY: the bytes behind the path are still NUL.
+        if unsafe { libc::faccessat(libc::AT_FDCWD, inside.as_ptr().cast(), wanted, libc::AT_EACCESS) } == 0 {
+            return Uri::Directory;
+        }
+        match std::io::Error::last_os_error().kind() {
+            std::io::ErrorKind::NotFound => Uri::Missing,
             _ => Uri::Other,
         }
     }
-}
-
-fn readable(directory: &CStr) -> bool {
-    // SAFETY: NUL-terminated path.
-    unsafe { libc::faccessat(libc::AT_FDCWD, directory.as_ptr(), libc::R_OK | libc::X_OK, libc::AT_EACCESS) == 0 }
 }
 
 fn add_original(state: &StoreState, served: &Served) -> bool {

@@ -22,7 +22,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     if !store.is_null() {
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
-            let verifies = !library.shows_verifications || !library::begins_verifications(caller);
+            let verifies = || !library.shows_verifications || !library::begins_verifications(caller);
             lookup::attach(library, store, users::survey().linked, verifies);
             Some(())
         });

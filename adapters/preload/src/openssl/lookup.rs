@@ -32,10 +32,11 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 /// Puts the method into a store that was just made, before any other, and starts to watch the store.
 ///
 /// Where nothing is linked against the library the store is only watched, so that its calls reach the right library.
-/// `verifies`: a verification may begin unseen.
-pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool, verifies: bool) {
+/// `verifies`: a verification may begin unseen. It is only asked where that matters.
+pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool, verifies: impl FnOnce() -> bool) {
     let Some(served) = &library.served else { return };
     let _marked = Marked::new(served);
+    let verifies = !served.sorts_objects() && verifies();
     // SAFETY: `store` is fresh from X509_STORE_new and not yet known to anybody else.
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);
@@ -105,18 +106,30 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
     process::count(Event::Lookups, 1);
     state.touched.store(true, Ordering::Release);
     let _marked = Marked::new(served);
-    let Some(name) = materialise::canonical(&served.api, name) else {
+    // SAFETY: libcrypto searches for a valid name, and nobody changes it meanwhile.
+    let encoded = unsafe { materialise::encoded(&served.api, name) };
+    if let (X509_LU_X509, Some(encoded), false) = (kind, encoded, verification::is_to_be_expected(state, served)) {
+        let _guard = state.lock();
+        if let Some(known) = materialise::recalled(state, served, encoded) {
+            order::note(state, order::Event::Find);
+            return Some(known);
+        }
+    }
+    let Some((encoded, name)) = encoded.and_then(|encoded| Some((encoded, materialise::canonical_of(encoded)?))) else {
         // A name that our reader can't canonicalise can still equal one of ours: let libcrypto compare them itself.
         materialise::everything(state);
         return None;
     };
     // The context of this search was not seen to begin: its code came to the function by `dlsym`.
-    if !state.verifies.load(Ordering::Acquire) {
+    if verification::is_to_be_expected(state, served) {
         verification::expect_verification(state, served);
     }
     let registered = {
         let _guard = state.lock();
         let registered = materialise::subject(state, served, &name);
+        if registered.is_some() {
+            materialise::remember(state, encoded, &name);
+        }
         order::note(state, order::Event::Find);
         registered
     };

@@ -83,10 +83,34 @@ pub fn everything(state: &StoreState) {
 
 /// Adds every registered anchor of a subject. To be called with the state's lock held. The result is the first of them.
 pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Option<*mut X509> {
+    together(state, served, |snapshot| snapshot.roots.by_subject(name))
+}
+
+/// As [`subject`], of a name as it was encoded. `None`, too, if it has to be searched for.
+pub fn recalled<'s>(state: &'s StoreState, served: &Served, name: &[u8]) -> Option<*mut X509> {
+    let is_known = state.registrations.iter().all(|known| known.snapshot.searches.recall(name).is_some());
+    let anchors = |snapshot: &'s Arc<Snapshot>| snapshot.searches.recall(name).unwrap_or_default().iter().copied();
+    is_known.then(|| together(state, served, anchors))?
+}
+
+/// Makes a search known to [`recalled`].
+pub fn remember(state: &StoreState, encoded: &[u8], name: &CanonicalName) {
+    for registration in state.registrations.iter() {
+        let snapshot = &registration.snapshot;
+        snapshot.searches.remember(encoded, snapshot.roots.by_subject(name));
+    }
+}
+
+/// Adds all anchors of one subject.
+fn together<'s, I: Iterator<Item = AnchorIndex>>(
+    state: &'s StoreState,
+    served: &Served,
+    anchors: impl Fn(&'s Arc<Snapshot>) -> I,
+) -> Option<*mut X509> {
     let (mut first, mut missing, mut marks, mut seen) = (None, Vec::new(), Vec::new(), Distinct::default());
     for registration in state.registrations.iter() {
         let snapshot = &registration.snapshot;
-        for index in arranged(snapshot.roots.by_subject(name)) {
+        for index in arranged(anchors(snapshot)) {
             let added = registration.has_added(index);
             // Another thread has just added it; or the program has taken it out of the store again.
             if added && state.exposed.load(Ordering::Acquire) {
@@ -187,14 +211,27 @@ pub fn add(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot>, index:
 
 /// The canonical form of one of libcrypto's names; `None` when our reader does not know its form.
 pub fn canonical(api: &Required, name: *const X509_NAME) -> Option<CanonicalName> {
+    // SAFETY: a valid name of this libcrypto, which nobody changes meanwhile.
+    canonical_of(unsafe { encoded(api, name) }?)
+}
+
+/// The canonical form of an encoded name.
+pub fn canonical_of(name: &[u8]) -> Option<CanonicalName> {
+    CanonicalName::from_raw(RawName::from_der(name).ok()?).ok()
+}
+
+/// The encoding of one of libcrypto's names.
+///
+/// # Safety
+/// The name is valid, and neither changed nor freed as long as the result is used.
+pub unsafe fn encoded<'a>(api: &Required, name: *const X509_NAME) -> Option<&'a [u8]> {
     let (mut der, mut length) = (std::ptr::null(), 0);
-    // SAFETY: `name` is a valid name of this libcrypto; the encoding belongs to it and stays until it is changed.
+    // SAFETY: as the caller states; the encoding belongs to the name.
     if unsafe { (api.X509_NAME_get0_der)(name, &mut der, &mut length) } != 1 || der.is_null() {
         return None;
     }
     // SAFETY: as above.
-    let der = unsafe { std::slice::from_raw_parts(der, length) };
-    CanonicalName::from_raw(RawName::from_der(der).ok()?).ok()
+    Some(unsafe { std::slice::from_raw_parts(der, length) })
 }
 
 /// Restores the error queue to what it was, should libcrypto leave something there while it works for us.
@@ -226,12 +263,23 @@ impl Drop for Marked<'_> {
 
 fn register(state: &StoreState, served: &Served, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
     let _guard = state.lock();
+    let is_first = order::is_untouched(state, served);
     // A directory may have given libcrypto certificates since the last search: they come before the new ones.
-    order::settle_after_search(state, served);
-    if contested::is_contested(state, served, &snapshot) {
+    if !is_first {
+        order::settle_after_search(state, served);
+    }
+    let is_contested =
+        contested::holds_twins(&snapshot) || !is_first && contested::is_contested(state, served, &snapshot);
+    if is_contested {
         return Err(Bypass::SharedSubject);
     }
     process::count(Event::AnchorsRegistered, snapshot.roots.len() as u64);
+    if is_first && !state.eager.load(Ordering::Acquire) {
+        let registration = Arc::new(Registration::new(snapshot));
+        order::begin(state, Arc::clone(&registration));
+        state.registrations.push(registration);
+        return Ok(());
+    }
     let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot, &snapshot));
     if let Some(known) = known {
         // The same certificates again: nothing is new, but it shows in the order of an enumeration.
@@ -246,7 +294,7 @@ fn register(state: &StoreState, served: &Served, snapshot: Arc<Snapshot>) -> Res
         order::settle(state, served);
         return Ok(());
     }
-    if state.verifies.load(Ordering::Acquire) {
+    if state.verifies.load(Ordering::Acquire) && !served.sorts_objects() {
         verification::add_shared_subjects(state, served, &registration);
     }
     order::remember_sortedness(state, served);

@@ -39,6 +39,7 @@ pub mod lookup_ctrl;
 pub mod materialise;
 pub mod noted;
 pub mod order;
+pub mod remembered;
 pub mod snapshot;
 pub mod store;
 pub mod users;

@@ -64,6 +64,18 @@ pub fn note(state: &StoreState, event: Event) {
     }
 }
 
+/// Whether nothing has happened to a store that keeps a stack: the usual case, in which little has to be noted.
+pub fn is_untouched(state: &StoreState, served: &Served) -> bool {
+    served.sorts_objects() && state.events.len() == 0 && state.registrations.len() == 0 && is_empty(state, &served.api)
+}
+
+/// Writes down the first load of an untouched store.
+pub fn begin(state: &StoreState, registration: std::sync::Arc<Registration>) {
+    state.events.push(Event::Load(registration));
+    state.ends_in_find.store(false, Ordering::Relaxed);
+    state.sorted_when_noted.store(false, Ordering::Relaxed);
+}
+
 /// Writes down that a certificate was added. While nothing is pending, only 4.0 needs to know: what its table holds
 /// can't be listed without changing it.
 pub fn note_added(state: &StoreState, served: &Served, certificate: Held) {
@@ -295,6 +307,19 @@ fn base(store: *mut X509_STORE, api: &Required) -> Vec<BaseObject> {
             .collect();
         (api.X509_STORE_unlock)(store);
         objects
+    }
+}
+
+/// Whether a store's memory holds nothing.
+fn is_empty(state: &StoreState, api: &Required) -> bool {
+    // SAFETY: as in `base`.
+    unsafe {
+        if (api.X509_STORE_lock)(state.store) != 1 {
+            return false;
+        }
+        let empty = (api.OPENSSL_sk_num)((api.X509_STORE_get0_objects)(state.store)) == 0;
+        (api.X509_STORE_unlock)(state.store);
+        empty
     }
 }
 

@@ -11,6 +11,7 @@ use crate::labels::Event;
 use crate::openssl::api::X509;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::materialise::Marked;
+use crate::openssl::remembered::Remembered;
 use crate::process;
 
 /// A root store together with the `X509` objects that were made of it so far.
@@ -21,6 +22,8 @@ pub struct Snapshot {
     library: &'static Libcrypto,
     /// The certificates as they were read.
     pub roots: Arc<RootStore>,
+    /// What searches in it have found.
+    pub searches: Remembered<AnchorIndex>,
     certificates: Box<[AtomicPtr<X509>]>,
     /// Certificates whose key libcrypto could not read when they were parsed: 3.0 and later read it then or never, and a
     /// provider that can may be loaded later.
@@ -44,6 +47,7 @@ impl Snapshot {
         Snapshot {
             library,
             roots,
+            searches: Remembered::default(),
             certificates,
             keyless: AppendList::new(),
             replaced: AppendList::new(),

@@ -61,7 +61,8 @@ pub struct StoreState {
     pub verifies: AtomicBool,
     /// OpenSSL 3.0 to 3.3: the default directory as an OSSL_STORE.
     pub default_store: DefaultStore,
-    lookups: AppendList<usize>,
+    /// The handle of each kind of lookup. X509_STORE_add_lookup makes one for each method.
+    lookups: [AtomicUsize; LookupKind::COUNT],
 }
 
 // SAFETY: the raw pointer is only handed to libcrypto's functions, which lock the store themselves.
@@ -124,6 +125,10 @@ pub enum LookupKind {
     DefaultStore,
 }
 
+impl LookupKind {
+    const COUNT: usize = LookupKind::DefaultStore as usize + 1;
+}
+
 #[derive(Clone, Copy)]
 struct Tracked(*const StoreState);
 
@@ -170,7 +175,7 @@ impl StoreState {
             verifies: AtomicBool::new(verifies),
             noted: Noted::default(),
             default_store: DefaultStore::default(),
-            lookups: AppendList::new(),
+            lookups: [const { AtomicUsize::new(0) }; LookupKind::COUNT],
         }));
         STORES.insert(store as usize, Tracked(state));
         state
@@ -184,8 +189,8 @@ impl StoreState {
         // SAFETY: as the caller states.
         let state = unsafe { Box::from_raw(state) };
         STORES.remove(state.store as usize);
-        for &lookup in state.lookups.iter() {
-            LOOKUPS.remove(lookup);
+        for lookup in &state.lookups {
+            LOOKUPS.remove(lookup.load(Ordering::Acquire));
         }
         if let Some(served) = state.served() {
             // SAFETY: as the caller states.
@@ -200,10 +205,21 @@ impl StoreState {
 
     /// Remembers what a lookup handle of this store is.
     pub fn track_lookup(&self, lookup: *mut X509_LOOKUP, kind: LookupKind) {
-        if tracked_lookup(lookup).is_none() {
-            self.lookups.push(lookup as usize);
-            LOOKUPS.insert(lookup as usize, TrackedLookup(self, kind));
+        let slot = &self.lookups[kind as usize];
+        if slot.load(Ordering::Acquire) == lookup as usize {
+            return;
         }
+        // Entered first: `end` takes out what the slot says.
+        LOOKUPS.insert(lookup as usize, TrackedLookup(self, kind));
+        let other = slot.swap(lookup as usize, Ordering::AcqRel);
+        if other != 0 {
+            LOOKUPS.remove(other);
+        }
+    }
+
+    /// Whether the handle of this kind of lookup is known.
+    pub fn tracks(&self, kind: LookupKind) -> bool {
+        self.lookups[kind as usize].load(Ordering::Acquire) != 0
     }
 
     /// Keeps other threads from registering or materialising.

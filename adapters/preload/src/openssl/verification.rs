@@ -2,8 +2,10 @@
 //!
 //! Other threads may verify while a lookup adds one certificate after the other, and libcrypto asks no lookup for a subject
 //! of which it has one certificate: a subject that several certificates share must never be seen with only some of them.
-//! So these go into a store before the first verification with it begins. Not sooner: parsing them is most of what a
-//! first context would cost, and many contexts verify nothing.
+//! Before 4.0 the certificates of a subject go into a store's stack as one, under its lock, whenever they are asked for
+//! (`materialise::subject`). 4.0 has a table that only it can reach: there, shared subjects go into a store before the first
+//! verification with it begins. Not sooner: parsing them is most of what a first context would cost, and many contexts
+//! verify nothing.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -27,16 +29,23 @@ pub extern "C-unwind" fn begin(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
-    if let Some(state) = state.filter(|state| !state.verifies.load(Ordering::Acquire)) {
+    if let Some((state, served)) = state.and_then(|state| Some((state, state.served()?)))
+        && is_to_be_expected(state, served)
+    {
         guarded(|| {
             if !enumerate::holds_store_lock(store) {
-                expect_verification(state, state.served()?);
+                expect_verification(state, served);
             }
             Some(())
         });
     }
     let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
     transparent!(library, caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
+}
+
+/// Whether the store has to be made ready before anything is verified with it.
+pub fn is_to_be_expected(state: &StoreState, served: &Served) -> bool {
+    !served.sorts_objects() && !state.verifies.load(Ordering::Acquire)
 }
 
 /// Makes the store ready for verifications, now and from now on.
