@@ -1,6 +1,7 @@
 """The rows of the table, one function each."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import roots as made
 from measure import Row, alternate, cost, instructions, joined, median, ratio, run, run_json, system_calls, wall_ms
@@ -130,21 +131,27 @@ def preload_tax(world):
 
 
 def threads(world):
-    """Contexts a second with 2 threads / with 1; and the same for the stores alone."""
+    """Contexts a second with 2 threads / with 1; and the same for the stores alone, and for 2 processes that share nothing."""
     def rate(count, what, env=None):
-        return lambda: float(run([world.built["threads.c"], count, 300, what], env))
+        return lambda: float(run([world.built["threads.c"], count, 150, what], env))
+
+    def processes(what, env=None):
+        with ThreadPoolExecutor(2) as pool:
+            return sum(pool.map(lambda _: rate(1, what, env)(), range(2)))
 
     ours = preload(world)
-    one, two, stock_one, stock_two, limit_one, limit_two, store_one, store_two, empty_one, empty_two = alternate(
-        world.count(15), rate(1, "context", ours), rate(2, "context", ours), rate(1, "context"), rate(2, "context"),
-        rate(1, "unverified"), rate(2, "unverified"), rate(1, "store", ours), rate(2, "store", ours),
-        rate(1, "empty-store"), rate(2, "empty-store"))
+    one, two, apart, stock_one, stock_two, limit_one, limit_two, limit_apart, store_one, store_two, empty_one, empty_two = alternate(
+        world.count(30), rate(1, "context", ours), rate(2, "context", ours), lambda: processes("context", ours),
+        rate(1, "context"), rate(2, "context"), rate(1, "unverified"), rate(2, "unverified"), lambda: processes("unverified"),
+        rate(1, "store", ours), rate(2, "store", ours), rate(1, "empty-store"), rate(2, "empty-store"))
     how = "a second by 2 threads / by 1 thread"
     return [Row("threads", "/s", stock_two, limit_two, two, ratio(two, one), 1.8,
                 f"contexts {how} (limit: unverified contexts)", at_least=True,
                 extra={"Windlass, 1 thread": one, "stock, 1 thread": stock_one, "limit, 1 thread": limit_one}),
             Row("threads, limit's own", "/s", stock_two, limit_two, limit_two, ratio(limit_two, limit_one), None,
                 f"unverified contexts {how}: what libssl itself reaches, without Windlass"),
+            Row("threads, machine's own", "/s", [], limit_apart, apart, ratio(apart, one), None,
+                "contexts a second by 2 processes of 1 thread, which share nothing / by 1: what this machine's cores reach"),
             Row("threads, store alone", "/s", [], empty_two, store_two, ratio(store_two, store_one), None,
                 f"X509_STORE with default paths {how} (limit: empty stores without Windlass)",
                 extra={"Windlass, 1 thread": store_one, "limit, 1 thread": empty_one})]
