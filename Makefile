@@ -114,7 +114,7 @@ test-top: build ## what windlass top counts, against strace; its terminal; witho
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/top/run.sh
 
 test-doctor: build ## what windlass doctor finds, and what OpenSSL makes of the same files
-	WINDLASS=$(CARGO_TARGET_DIR)/release/windlass tests/doctor/run.sh
+	WINDLASS=$(CARGO_TARGET_DIR)/release/windlass WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) tests/doctor/run.sh
 
 test-packaging: build ## the Debian package and `windlass install` in a minimal system, and piuparts
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh

@@ -1,5 +1,6 @@
 """Makes images with one fault each, with OpenSSL's own tools, and compares what `windlass doctor` says of them with what OpenSSL
-does: a certificate that the doctor calls lost must be refused by `openssl verify`, one that it does not must be accepted."""
+does: a certificate that the doctor calls lost must be refused by `openssl verify`, one that it does not must be accepted. And with what
+the trust token gives p11tool, in images that have it."""
 
 import argparse
 import json
@@ -43,6 +44,8 @@ class Image:
 
     def __init__(self, root, authorities):
         self.root, self.authorities = root, authorities
+        # What the trust token reads here, if p11-kit loads it.
+        self.token_places = []
         self.certs = root / "etc/ssl/certs"
         self.certs.mkdir(parents=True)
         (root / "usr/lib/ssl").mkdir(parents=True)
@@ -69,6 +72,13 @@ class Image:
     def by_bundle(self, name):
         where = ["-no-CApath", "-no-CAstore", "-CAfile", self.bundle]
         return openssl("verify", "-purpose", "sslserver", *where, self.authorities.leaf(name), ok=False).returncode == 0
+
+    def by_token(self, token):
+        """How many anchors the trust token gives."""
+        places = ":".join(map(str, self.token_places))
+        command = ["env", f"WINDLASS_TRUST_PATHS={places}", "p11tool", "--provider", token, "--list-all-trusted", "pkcs11:"]
+        listed = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        return sum(line.startswith("Object ") for line in listed.stdout.splitlines())
 
 
 def link_missing(image):
@@ -98,6 +108,15 @@ def bad_block(image):
 
 def empty_bundle(image):
     image.write_bundle("")
+
+
+def joined_without_newline(image):
+    image.bundle.write_text("".join(image.authorities.root(name).read_text().strip() for name in "ab"))
+
+
+def bundle_missing(image):
+    both_default_paths(image)
+    image.bundle.unlink()
 
 
 def only_in_directory(image):
@@ -134,6 +153,38 @@ def both_default_paths(image):
     (image.root / "usr/lib/ssl/cert.pem").symlink_to("/etc/ssl/certs/ca-certificates.crt")
 
 
+def token(image):
+    """As docs/pkcs11.md sets it up."""
+    module = image.root / "etc/pkcs11/modules/p11-kit-trust.module"
+    module.parent.mkdir(parents=True)
+    module.write_bytes(pathlib.Path("packaging/p11-kit/p11-kit-trust.module").read_bytes())
+    library = image.root / "usr/lib/x86_64-linux-gnu/pkcs11/libwindlass_pkcs11.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    image.token_places = [image.bundle]
+
+
+def token_with_directories(image):
+    token(image)
+    source = image.root / "etc/pki/ca-trust/source"
+    for name in ["anchors", "blocklist"]:
+        (source / name).mkdir(parents=True)
+    (source / "anchors/a.pem").write_bytes(image.authorities.root("a").read_bytes())
+    image.token_places = [source, image.root / "usr/share/pki/ca-trust-source"]
+
+
+def token_unreadable(image):
+    """A name that p11-kit does not know either: nobody knows what it takes away."""
+    token_with_directories(image)
+    (image.token_places[0] / "blocklist/b.p11-kit").write_text("[p11-kit-object-v1]\nclass: certificate\nno-such-attribute: 1\n")
+
+
+def token_hidden_bundle(image):
+    token(image)
+    (image.root / "etc/pki/trust/anchors").mkdir(parents=True)
+    image.token_places = [image.root / "etc/pki/trust", image.root / "usr/share/pki/trust"]
+
+
 # The fault, the checks that find it, and whether OpenSSL still finds root b in the directory, and in the bundle.
 CASES = {
     "healthy": (lambda image: None, set(), True, True),
@@ -143,7 +194,9 @@ CASES = {
     "dangling": (dangling, {"dangling-links", "bundle-differs"}, False, True),
     "der": (der_instead_of_pem, {"unparsable-entry", "bundle-differs"}, False, True),
     "bad-block": (bad_block, {"bundle-dropped"}, True, False),
-    "empty-bundle": (empty_bundle, {"bundle-dropped", "bundle-differs"}, True, False),
+    "empty-bundle": (empty_bundle, {"bundle-dropped"}, True, False),
+    "joined": (joined_without_newline, {"bundle-dropped"}, True, False),
+    "bundle-missing": (bundle_missing, {"bundle-missing"}, True, False),
     "only-in-directory": (only_in_directory, {"bundle-differs"}, True, False),
     "only-in-bundle": (only_in_bundle, {"bundle-differs"}, False, True),
     "duplicate": (duplicate, {"duplicates"}, True, True),
@@ -152,6 +205,10 @@ CASES = {
     "refused-in-both": (refused_in_both, set(), False, False),
     "trusted-with-settings": (trusted_with_settings, set(), True, True),
     "double-load": (both_default_paths, {"double-load"}, True, True),
+    "token": (token, set(), True, True),
+    "token-directories": (token_with_directories, set(), True, True),
+    "token-unreadable": (token_unreadable, {"token-no-anchors"}, True, True),
+    "token-hidden-bundle": (token_hidden_bundle, {"token-no-anchors"}, True, True),
 }
 
 
@@ -163,7 +220,7 @@ def opened_by_default_paths(image):
     return [line for line in traced.stderr.splitlines() if str(image.certs) in line and "= -1" not in line]
 
 
-def run(windlass, fault, checks, in_directory, in_bundle, image):
+def run(windlass, token, fault, checks, in_directory, in_bundle, image):
     fault(image)
     report = subprocess.run([windlass, "doctor", "--root", image.root, "--json", "--no-measure"], capture_output=True, text=True)
     if report.stderr:
@@ -178,6 +235,8 @@ def run(windlass, fault, checks, in_directory, in_bundle, image):
             wrong.append(f"OpenSSL {'finds' if theirs else 'does not find'} the root by the {way}")
     if not image.by_directory("a"):
         wrong.append("the other root is lost too")
+    if image.token_places and (image.by_token(token) > 0) != ("token-no-anchors" not in checks):
+        wrong.append(f"the token gives {image.by_token(token)} anchors")
     if "double-load" in checks and not any("ca-certificates.crt" in line for line in opened_by_default_paths(image)):
         wrong.append("OpenSSL does not open the bundle")
     return "; ".join(wrong)
@@ -186,6 +245,7 @@ def run(windlass, fault, checks, in_directory, in_bundle, image):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--windlass", required=True)
+    parser.add_argument("--token", required=True)
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
     names = [name for name in CASES if not arguments.cases or any(part in name for part in arguments.cases)]
@@ -197,7 +257,7 @@ def main():
         (directory / "pki").mkdir()
         authorities = Authorities(directory / "pki")
         for name in names:
-            wrong = run(arguments.windlass, *CASES[name], Image(directory / name, authorities))
+            wrong = run(arguments.windlass, arguments.token, *CASES[name], Image(directory / name, authorities))
             failed += bool(wrong)
             print(f"{'FAILED' if wrong else 'ok':6}  {name}" + (f": {wrong}" if wrong else ""), flush=True)
     print(f"doctor: {len(names) - failed} passed, {failed} failed")

@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use cryptoki_sys::*;
+use windlass::trust::paths_argument;
 
-use crate::arguments;
 use crate::call::{Answer, Refusal, answer, write};
 use crate::module;
 use crate::places::places;
@@ -78,7 +78,7 @@ unsafe fn initialize_inner(arguments: *mut CK_C_INITIALIZE_ARGS) -> Answer {
         if !arguments.pReserved.is_null() {
             // SAFETY: the caller's; p11-kit and NSS give a string.
             let text = unsafe { CStr::from_ptr(arguments.pReserved.cast::<c_char>()) };
-            paths = arguments::paths(text.to_bytes());
+            paths = paths_argument(text.to_bytes());
         }
     }
     module::current().initialize(|| places(paths.as_deref()));

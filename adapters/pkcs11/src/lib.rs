@@ -6,7 +6,6 @@
 //! Loading the library sets up little (`process`), and nothing is read before somebody searches for objects.
 
 mod absent;
-mod arguments;
 mod call;
 mod general;
 mod interface;

@@ -5,14 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What p11-kit is built with on Fedora and Red Hat, SUSE, Arch; and Debian, Alpine and others. The first row of which
-/// anything is there is taken.
-const USUAL: [&[&str]; 4] = [
-    &["/etc/pki/ca-trust/source", "/usr/share/pki/ca-trust-source"],
-    &["/etc/pki/trust", "/usr/share/pki/trust"],
-    &["/etc/ca-certificates/trust-source", "/usr/share/ca-certificates/trust-source"],
-    &["/etc/ssl/certs/ca-certificates.crt"],
-];
+use windlass::trust::USUAL_PLACES;
 
 /// The names of p11-kit's tokens (trust/module.c): programs find tokens by these. Each is given once.
 const LABELS: [(&str, &str); 3] = [("~/", "User Trust"), ("/usr/share", "Default Trust"), ("/etc", "System Trust")];
@@ -33,7 +26,7 @@ pub fn places(argument: Option<&[u8]>) -> Vec<Place> {
         Some(paths) if !paths.is_empty() => named(paths.as_bytes(), &Process::new()),
         _ => {
             let there = |row: &&&[&str]| row.iter().any(|path| Path::new(path).exists());
-            let row = USUAL.iter().find(there).or(USUAL.last()).copied().unwrap_or_default();
+            let row = USUAL_PLACES.iter().find(there).or(USUAL_PLACES.last()).copied().unwrap_or_default();
             named(row.join(":").as_bytes(), &Process::new())
         }
     }

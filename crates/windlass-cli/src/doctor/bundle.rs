@@ -20,6 +20,8 @@ pub struct Contents {
     pub bad: Vec<Bad>,
     /// Blocks of other labels: keys, CRLs.
     pub others: usize,
+    /// A byte order mark stands before the first block: OpenSSL, and so this reader, does not see that block.
+    pub has_mark: bool,
 }
 
 /// A certificate, and where it begins.
@@ -58,7 +60,7 @@ pub struct Bundle {
 impl Contents {
     /// Reads the bytes of a PEM file. What a certificate is, `libcrypto` says, if it may be asked about these bytes.
     pub fn of(bytes: &[u8], libcrypto: Option<&Libcrypto>) -> Contents {
-        let mut contents = Contents::default();
+        let mut contents = Contents { has_mark: bytes.starts_with(b"\xEF\xBB\xBF-----BEGIN "), ..Contents::default() };
         for block in pem::blocks(bytes) {
             contents.add(block, libcrypto);
         }
@@ -85,6 +87,11 @@ impl Contents {
         } else {
             self.bad.push(Bad { line, why: String::from("the block is base64, but no X.509 certificate") });
         }
+    }
+
+    /// It holds certificates, and no bad block among them: OpenSSL loads all of such a file or nothing.
+    pub fn is_whole(&self) -> bool {
+        self.bad.is_empty() && !self.certificates.is_empty()
     }
 
     /// Those that are trusted, in the order of the file.

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -171,6 +172,20 @@ impl<'a> Machine<'a> {
         let Some(root) = self.root.0 else { return reached };
         let below = std::fs::canonicalize(root).ok().and_then(|root| Some(reached.strip_prefix(root).ok()?.to_owned()));
         below.map_or_else(|| path.to_owned(), |below| Path::new("/").join(below))
+    }
+
+    /// The first on the way to `path`, itself too, that shuts out whoever is neither its owner nor of its group, and its mode:
+    /// a directory that can't be passed, or a file that can't be read.
+    pub fn shuts_out(&self, path: &Path) -> Option<(PathBuf, u32)> {
+        let real = self.real(path);
+        let mut way: Vec<_> = real.ancestors().collect();
+        // The root directory of an image is whoever's unpacked it.
+        way.pop();
+        way.into_iter().rev().find_map(|step| {
+            let metadata = self.reach(step).and_then(std::fs::metadata).ok()?;
+            let needed = if metadata.is_dir() { 0o001 } else { 0o004 };
+            (metadata.mode() & needed == 0).then(|| (step.to_owned(), metadata.mode() & 0o777))
+        })
     }
 
     /// Opens a regular file. Nothing else is opened.

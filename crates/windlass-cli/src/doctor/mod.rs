@@ -10,6 +10,7 @@ pub mod environment;
 mod homes;
 pub mod machine;
 pub mod measure;
+pub mod p11_kit;
 pub mod pem;
 pub mod private;
 pub mod registry;
@@ -17,3 +18,4 @@ pub mod report;
 pub mod sources;
 #[cfg(test)]
 pub mod testing;
+pub mod token;

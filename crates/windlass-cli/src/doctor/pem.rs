@@ -21,6 +21,8 @@ pub enum Fault {
     NoEnd,
     /// The END line has another label.
     OtherEnd,
+    /// Behind the END, on this line, the next block begins.
+    Joined(u64),
     /// Not base64, on this line or at the end of the block.
     NotBase64(u64),
 }
@@ -30,6 +32,12 @@ impl fmt::Display for Fault {
         match self {
             Fault::NoEnd => f.write_str("has no END line"),
             Fault::OtherEnd => f.write_str("has the END line of another label"),
+            Fault::Joined(line) => {
+                write!(
+                    f,
+                    "ends and the next begins on one line ({line}): they were joined without a newline in between"
+                )
+            }
             Fault::NotBase64(line) => write!(f, "is not base64 (line {line})"),
         }
     }
@@ -56,8 +64,12 @@ pub fn blocks(text: &[u8]) -> Vec<Block> {
             match lines.next_if(|(line, _)| !line.starts_with(b"-----BEGIN ")) {
                 None => break Err(Fault::NoEnd),
                 Some((line, number)) if line.starts_with(b"-----END") => {
-                    let same = self::label(line, b"-----END ") == Some(label);
-                    break if same { decode(&digits).ok_or(Fault::NotBase64(number)) } else { Err(Fault::OtherEnd) };
+                    let is_joined = memchr::memmem::find(line, b"-----BEGIN ").is_some();
+                    break match self::label(line, b"-----END ") {
+                        Some(same) if same == label => decode(&digits).ok_or(Fault::NotBase64(number)),
+                        _ if is_joined => Err(Fault::Joined(number)),
+                        _ => Err(Fault::OtherEnd),
+                    };
                 }
                 Some((line, number)) => {
                     digits.extend_from_slice(line);

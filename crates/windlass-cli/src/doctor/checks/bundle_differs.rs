@@ -12,11 +12,13 @@ pub const CHECK: Check = Check {
     title: "a bundle and the hashed directory beside it hold different certificates",
     severity: Severity::Warning,
     explanation: "A distribution keeps the same certificates in two forms: a bundle for programs that load all of them, and a hashed \
-        directory for OpenSSL. If the two disagree, what is trusted depends on the program: curl and GnuTLS' programs on Debian use the \
-        bundle, git the directory, and OpenSSL's default paths the directory and, where cert.pem exists, the bundle too.\n\nIt comes about when a \
+        directory for OpenSSL. If the two disagree, what is trusted depends on the program: on Debian GnuTLS' programs and Python's \
+        requests use the bundle, curl both, and OpenSSL's default paths the directory and, where cert.pem exists, the bundle too.\n\nIt comes about when a \
         certificate is copied into the directory, or appended to the bundle, instead of being given to update-ca-certificates or \
         update-ca-trust. A TRUSTED CERTIFICATE has OpenSSL's trust settings behind it: one that rejects servers (or any use), or has a \
-        list of trusted uses without them, is refused, and the same certificate in the other form is trusted. A directory without any hash link is not looked at: nobody uses it as a hashed one.",
+        list of trusted uses without them, is refused, and the same certificate in the other form is trusted. A directory without any hash link is not looked at: nobody uses it as a hashed one. Certificates of no CA that are in \
+        the directory alone are not meant, see not-ca: Debian keeps servers' own there, as ssl-cert-snakeoil.pem. A bundle with a bad block, or without any \
+        certificate, has to be made anew first, see bundle-dropped.",
     run,
 };
 
@@ -24,7 +26,8 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();
     sources.tell_unseen(outcome);
     for directory in sources.directories.iter().filter(|directory| directory.is_hashed()) {
-        for bundle in sources.bundles.iter().filter(|bundle| belong_together(machine, bundle, directory)) {
+        let whole = sources.bundles.iter().filter(|bundle| bundle.contents.is_whole());
+        for bundle in whole.filter(|bundle| belong_together(machine, bundle, directory)) {
             outcome.findings.extend(compare(bundle, directory));
         }
     }
@@ -63,6 +66,10 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
             continue;
         }
         let is_refused = bundle_refuses.contains(&certificate.fingerprint);
+        // As a server's own: not-ca tells of it.
+        if !is_refused && certificate.says.as_ref().is_some_and(|says| !says.is_ca) {
+            continue;
+        }
         *if is_refused { &mut refused } else { &mut only_directory } += 1;
         let where_ =
             if is_refused { "trusted in the directory, refused in the bundle" } else { "only in the directory" };
@@ -90,7 +97,16 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
     // Nothing is found there by hash yet, or what is missing are links to files that lie there.
     let lacks_links = directory_trusts.is_empty() && directory_refuses.is_empty()
         || refused + only_directory == 0 && only_unlinked == only_bundle;
-    let remedy = if lacks_links {
+    let remedy = if bundle.contents.has_mark {
+        facts.insert(
+            0,
+            String::from("a byte order mark is before the bundle's first block, so OpenSSL does not see that block"),
+        );
+        String::from(
+            "take the byte order mark away (sed -i '1s/^\\xEF\\xBB\\xBF//' FILE), or make the bundle anew (update-ca-certificates, \
+             update-ca-trust)",
+        )
+    } else if lacks_links {
         let path = directory.real.display();
         format!(
             "make the hash links: openssl rehash {path}; where files are missing too: update-ca-certificates (Fedora: \
@@ -135,6 +151,39 @@ mod tests {
             finding.facts.shown[1].contains("only in the directory")
                 && finding.facts.shown[1].contains("Würzelzertifikat")
         );
+    }
+
+    /// Each Debian with the package ssl-cert has one.
+    #[test]
+    fn a_servers_own_certificate_in_the_directory_is_not_meant() {
+        let image = Image::healthy();
+        image.add("doctor/leaf.pem");
+        assert!(image.findings(&CHECK).is_empty());
+    }
+
+    /// Whoever heeded it would add to the system what is there.
+    #[test]
+    fn a_bundle_that_has_to_be_made_anew_is_not_compared() {
+        let image = Image::healthy();
+        for text in ["", &fixture("rsa.pem")[..100]] {
+            image.write("etc/ssl/certs/ca-certificates.crt", text);
+            assert!(image.findings(&CHECK).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_the_first_block() {
+        let image = Image::healthy();
+        let bundle = std::fs::read_to_string(image.path("etc/ssl/certs/ca-certificates.crt")).unwrap();
+        image.write("etc/ssl/certs/ca-certificates.crt", &format!("\u{feff}{bundle}"));
+        let finding = image.finding(&CHECK);
+        assert!(
+            finding.facts.shown[0].starts_with("a byte order mark ") && finding.facts.shown.len() == 2,
+            "{finding:?}"
+        );
+        assert!(finding.remedy.starts_with("take the byte order mark away (sed -i '1s/^\\xEF"), "{}", finding.remedy);
+        image.write("etc/ssl/certs/ca-certificates.crt", &format!("\u{feff}# two\n{bundle}"));
+        assert!(image.findings(&CHECK).is_empty());
     }
 
     #[test]

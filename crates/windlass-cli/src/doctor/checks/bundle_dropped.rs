@@ -29,22 +29,31 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             (None, 0) => String::from("OpenSSL loads nothing of this file: it holds no certificate"),
             (None, _) => format!("OpenSSL loads nothing of this file: {refused}"),
         };
-        let mut facts = vec![match good {
-            1 => String::from("1 good certificate is lost with it"),
-            _ => format!("{good} good certificates are lost with it"),
-        }];
+        let lost = match good {
+            0 => None,
+            1 => Some(String::from("1 good certificate is lost with it")),
+            _ => Some(format!("{good} good certificates are lost with it")),
+        };
+        let mut facts: Vec<_> = lost.into_iter().collect();
         facts.extend(contents.bad.iter().map(|bad| format!("line {}: {}", bad.line, bad.why)));
         facts.push(refused);
         facts.push(format!("it is the {}", bundle.reason));
+        let (first, then) = match (contents.bad.is_empty(), good) {
+            (true, 0) => ("put certificates in PEM into it", ""),
+            _ => (
+                "correct or remove the block",
+                ", after the bad file was removed from where its certificates come from",
+            ),
+        };
+        let remedy = format!(
+            "{first}; a bundle that a tool makes is made anew by it (update-ca-certificates, update-ca-trust){then}"
+        );
         outcome.found(
             Finding::new(Severity::Error, &bundle.real, what)
                 .at_line(contents.bad.first().map(|bad| bad.line))
                 .facts(facts)
                 .reason("programs that use this file trust nothing of it: their verifications fail")
-                .remedy(
-                    "correct or remove the block; a bundle that a tool makes is made anew by it (update-ca-certificates, \
-                     update-ca-trust), after the bad file was removed from where its certificates come from",
-                ),
+                .remedy(remedy),
         );
     }
 }
@@ -94,10 +103,15 @@ mod tests {
     fn an_empty_file_and_one_that_is_cut_off() {
         let image = Image::healthy();
         image.write("etc/ssl/certs/ca-certificates.crt", "");
-        assert!(image.finding(&CHECK).what.ends_with("it holds no certificate"));
+        let finding = image.finding(&CHECK);
+        assert!(finding.what.ends_with("it holds no certificate") && !finding.remedy.contains("block"), "{finding:?}");
+        assert!(finding.facts.shown[0].starts_with("OpenSSL 3"), "none is lost: {:?}", finding.facts);
         let rsa = fixture("rsa.pem");
         image.write("etc/ssl/certs/ca-certificates.crt", &rsa[..rsa.len() / 2]);
         assert!(image.finding(&CHECK).what.ends_with("the block has no END line"));
+        image.write("etc/ssl/certs/ca-certificates.crt", &(rsa.trim_end().to_owned() + &rsa));
+        let joined = format!("the block ends and the next begins on one line ({}): ", rsa.lines().count());
+        assert!(image.finding(&CHECK).what.contains(&joined), "{}", image.finding(&CHECK).what);
     }
 
     /// What OpenSSL passes over is no fault.

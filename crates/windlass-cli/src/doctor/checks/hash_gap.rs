@@ -1,7 +1,8 @@
 //! Numbers that are missing among the names of one hash.
 
-use crate::doctor::check::{Check, Facts, Finding, Outcome, Severity};
-use crate::doctor::directory::HashName;
+use super::warn_of_directories;
+use crate::doctor::check::{Check, Outcome, Severity};
+use crate::doctor::directory::{Directory, HashName};
 use crate::doctor::machine::Machine;
 
 pub const CHECK: Check = Check {
@@ -15,39 +16,28 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
-    for directory in &sources.directories {
-        let mut facts = Facts::default();
-        let mut lost = 0;
-        for ((hash, is_crl), row) in directory.rows() {
-            let gap = (0..).zip(&row).find(|(expected, (number, _))| expected != number).map(|(expected, _)| expected);
-            let Some(gap) = gap else { continue };
-            let missing = HashName { hash, is_crl, number: gap };
-            for (_, item) in row.iter().filter(|(number, _)| *number > gap) {
-                let label = item
-                    .certificates()
-                    .first()
-                    .map(|placed| format!(" ({})", placed.certificate.label()))
-                    .unwrap_or_default();
-                facts.add(format!("{}{label}: there is no {missing}", item.name()));
-                lost += 1;
-            }
-        }
-        if lost > 0 {
-            let what = if lost == 1 {
-                String::from("1 name that OpenSSL never comes to")
-            } else {
-                format!("{lost} names that OpenSSL never comes to")
-            };
-            outcome.found(Finding {
-                facts,
-                ..Finding::new(Severity::Warning, &directory.real, what)
-                    .reason("OpenSSL stops at the first number that is missing: what is behind it is not trusted, or not revoked")
-                    .remedy(format!("number the names anew: openssl rehash {}", directory.real.display()))
-            });
+    warn_of_directories(
+        machine,
+        outcome,
+        behind_gaps,
+        ["name that OpenSSL never comes to", "names that OpenSSL never comes to"],
+        "OpenSSL stops at the first number that is missing: what is behind it is not trusted, or not revoked",
+        |directory| format!("number the names anew: openssl rehash {directory}"),
+    );
+}
+
+fn behind_gaps(directory: &Directory) -> Vec<String> {
+    let mut facts = Vec::new();
+    for ((hash, is_crl), row) in directory.rows() {
+        let gap = (0..).zip(&row).find(|(expected, (number, _))| expected != number).map(|(expected, _)| expected);
+        let Some(gap) = gap else { continue };
+        let missing = HashName { hash, is_crl, number: gap };
+        for (_, item) in row.iter().filter(|(number, _)| *number > gap) {
+            let label = item.certificates().first().map(|placed| format!(" ({})", placed.certificate.label()));
+            facts.push(format!("{}{}: there is no {missing}", item.name(), label.unwrap_or_default()));
         }
     }
+    facts
 }
 
 #[cfg(test)]

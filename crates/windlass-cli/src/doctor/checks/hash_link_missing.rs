@@ -1,6 +1,8 @@
 //! CA certificates in a hashed directory that no hash link leads to.
 
-use crate::doctor::check::{Check, Finding, Outcome, Severity};
+use super::warn_of_directories;
+use crate::doctor::check::{Check, Outcome, Severity};
+use crate::doctor::directory::Directory;
 use crate::doctor::machine::Machine;
 
 pub const CHECK: Check = Check {
@@ -16,38 +18,35 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
-    for directory in sources.directories.iter().filter(|directory| directory.is_hashed()) {
-        let (trusted, refused) = directory.standing();
-        let mut facts = Vec::new();
-        for item in directory.items.iter().filter(|item| item.name.is_none()) {
-            let [only] = item.certificates() else { continue };
-            let Some(says) = &only.certificate.says else { continue };
-            let (certificate, fingerprint) = (&only.certificate, &only.certificate.fingerprint);
-            let is_found = trusted.contains(fingerprint) || refused.contains(fingerprint);
-            if says.is_ca && !is_found && !certificate.is_refused {
-                let hash = says.subject_hash.map(|hash| format!("; its hash is {:08x}", hash.0)).unwrap_or_default();
-                facts.push(format!("{}: {}{hash}", item.name(), certificate.label()));
-            }
-        }
-        if facts.is_empty() {
-            continue;
-        }
-        let what = match facts.len() {
-            1 => String::from("1 CA certificate has no hash link"),
-            count => format!("{count} CA certificates have no hash link"),
-        };
-        outcome.found(
-            Finding::new(Severity::Warning, &directory.real, what)
-                .facts(facts)
-                .reason("OpenSSL does not find it there, so that its programs do not trust what it signed, while GnuTLS' programs do")
-                .remedy(format!(
-                    "if it is to be trusted: openssl rehash {}; else take the file out of the directory",
-                    directory.real.display()
-                )),
-        );
+    warn_of_directories(
+        machine,
+        outcome,
+        unlinked,
+        ["CA certificate has no hash link", "CA certificates have no hash link"],
+        "OpenSSL does not find it there, so that its programs do not trust what it signed, while GnuTLS' programs do",
+        |directory| {
+            format!("if it is to be trusted: openssl rehash {directory}; else take the file out of the directory")
+        },
+    );
+}
+
+fn unlinked(directory: &Directory) -> Vec<String> {
+    if !directory.is_hashed() {
+        return Vec::new();
     }
+    let (trusted, refused) = directory.standing();
+    let mut facts = Vec::new();
+    for item in directory.items.iter().filter(|item| item.name.is_none()) {
+        let [only] = item.certificates() else { continue };
+        let Some(says) = &only.certificate.says else { continue };
+        let (certificate, fingerprint) = (&only.certificate, &only.certificate.fingerprint);
+        let is_found = trusted.contains(fingerprint) || refused.contains(fingerprint);
+        if says.is_ca && !is_found && !certificate.is_refused {
+            let hash = says.subject_hash.map(|hash| format!("; its hash is {:08x}", hash.0)).unwrap_or_default();
+            facts.push(format!("{}: {}{hash}", item.name(), certificate.label()));
+        }
+    }
+    facts
 }
 
 #[cfg(test)]

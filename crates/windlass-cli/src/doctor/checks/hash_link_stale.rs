@@ -1,6 +1,7 @@
 //! Names of a hashed directory that are not the hash of what they lead to.
 
-use crate::doctor::check::{Check, Finding, Outcome, Severity};
+use super::warn_of_directories;
+use crate::doctor::check::{Check, Outcome, Severity};
 use crate::doctor::directory::{HashName, Item};
 use crate::doctor::machine::Machine;
 
@@ -15,26 +16,14 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
-    for directory in &sources.directories {
-        let facts: Vec<_> = directory.items.iter().filter_map(|item| stale(item, item.name?)).collect();
-        if facts.is_empty() {
-            continue;
-        }
-        let what = match facts.len() {
-            1 => String::from("1 hash link leads to a certificate of another subject"),
-            count => format!("{count} hash links lead to certificates of another subject"),
-        };
-        outcome.found(
-            Finding::new(Severity::Warning, &directory.real, what)
-                .facts(facts)
-                .reason(
-                    "OpenSSL looks for a certificate by the hash of its subject: by this name it reads one of no use",
-                )
-                .remedy(format!("make the links anew: openssl rehash {}", directory.real.display())),
-        );
-    }
+    warn_of_directories(
+        machine,
+        outcome,
+        |directory| directory.items.iter().filter_map(|item| stale(item, item.name?)).collect(),
+        ["hash link leads to a certificate of another subject", "hash links lead to certificates of another subject"],
+        "OpenSSL looks for a certificate by the hash of its subject: by this name it reads one of no use",
+        |directory| format!("make the links anew: openssl rehash {directory}"),
+    );
 }
 
 fn stale(item: &Item, name: HashName) -> Option<String> {

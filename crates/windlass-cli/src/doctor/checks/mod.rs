@@ -2,6 +2,7 @@
 
 mod bundle_differs;
 mod bundle_dropped;
+mod bundle_missing;
 mod dangling_links;
 mod double_load;
 mod duplicates;
@@ -12,17 +13,23 @@ mod hash_link_missing;
 mod hash_link_stale;
 mod no_default_source;
 mod not_ca;
+mod not_readable;
 mod not_yet_valid;
 pub mod processes;
+mod token_no_anchors;
 mod unparsable_entry;
 mod verification_off;
 
-use super::check::Check;
+use super::check::{Check, Finding, Outcome, Severity};
+use super::directory::Directory;
+use super::machine::Machine;
 
 /// In the order in which they run.
 pub const ALL: &[Check] = &[
     no_default_source::CHECK,
     bundle_dropped::CHECK,
+    bundle_missing::CHECK,
+    not_readable::CHECK,
     double_load::CHECK,
     bundle_differs::CHECK,
     hash_link_missing::CHECK,
@@ -37,4 +44,28 @@ pub const ALL: &[Check] = &[
     environment_overrides::CHECK,
     verification_off::CHECK,
     processes::CHECK,
+    token_no_anchors::CHECK,
 ];
+
+/// A warning about each hashed directory of which there is something to tell. `what` is so of one fact, and of several: "has", "have".
+fn warn_of_directories(
+    machine: &Machine<'_>,
+    outcome: &mut Outcome,
+    facts: impl Fn(&Directory) -> Vec<String>,
+    [one, several]: [&str; 2],
+    reason: &str,
+    remedy: impl Fn(std::path::Display<'_>) -> String,
+) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    for directory in &sources.directories {
+        let facts = facts(directory);
+        let what = match facts.len() {
+            0 => continue,
+            1 => format!("1 {one}"),
+            count => format!("{count} {several}"),
+        };
+        let finding = Finding::new(Severity::Warning, &directory.real, what).facts(facts);
+        outcome.found(finding.reason(reason).remedy(remedy(directory.real.display())));
+    }
+}

@@ -1,6 +1,7 @@
 //! Files of a hashed directory that OpenSSL can't read.
 
-use crate::doctor::check::{Check, Finding, Outcome, Severity};
+use super::warn_of_directories;
+use crate::doctor::check::{Check, Outcome, Severity};
 use crate::doctor::directory::{HashName, Item, Leads};
 use crate::doctor::machine::Machine;
 
@@ -16,27 +17,22 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
-    for directory in &sources.directories {
-        let facts: Vec<_> = directory.items.iter().filter_map(|item| unparsable(item, item.name?)).collect();
-        if facts.is_empty() {
-            continue;
-        }
-        let what = match facts.len() {
-            1 => String::from("1 hash link leads to something that is no PEM certificate"),
-            count => format!("{count} hash links lead to something that is no PEM certificate"),
-        };
-        outcome.found(
-            Finding::new(Severity::Warning, &directory.real, what)
-                .facts(facts)
-                .reason("the certificate that is meant there is not trusted")
-                .remedy(
-                    "replace the file by the certificate in PEM (from DER: openssl x509 -inform DER -in FILE -out FILE.pem), or remove \
-                     the link",
-                ),
-        );
-    }
+    warn_of_directories(
+        machine,
+        outcome,
+        |directory| directory.items.iter().filter_map(|item| unparsable(item, item.name?)).collect(),
+        [
+            "hash link leads to something that is no PEM certificate",
+            "hash links lead to something that is no PEM certificate",
+        ],
+        "the certificate that is meant there is not trusted",
+        |_| {
+            String::from(
+                "replace the file by the certificate in PEM (from DER: openssl x509 -inform DER -in FILE -out FILE.pem), or remove \
+                 the link",
+            )
+        },
+    );
 }
 
 fn unparsable(item: &Item, name: HashName) -> Option<String> {
