@@ -64,6 +64,7 @@ functions! {
         X509_set_subject_name: fn(*mut X509, *const X509_NAME) -> c_int;
         d2i_X509_NAME: fn(*mut *mut X509_NAME, *mut *const c_uchar, c_long) -> *mut X509_NAME;
         X509_NAME_free: fn(*mut X509_NAME);
+        X509_NAME_cmp: fn(*const X509_NAME, *const X509_NAME) -> c_int;
         X509_NAME_get0_der: fn(*const X509_NAME, *mut *const c_uchar, *mut usize) -> c_int;
         X509_CRL_up_ref: fn(*mut X509_CRL) -> c_int;
         X509_CRL_free: fn(*mut X509_CRL);

@@ -193,7 +193,7 @@ fn is_absent(state: &StoreState, api: &Required, subject: &CanonicalName) -> boo
 
 /// What by_dir.c does when it has added something, up to 3.6: searches the stack, which sorts it in some versions, and sorts
 /// it then where that did not.
-fn take_out(state: &StoreState, api: &Required, name: *const X509_NAME) -> Option<*mut X509> {
+pub fn take_out(state: &StoreState, api: &Required, name: *const X509_NAME) -> Option<*mut X509> {
     // SAFETY: the stack is the live one, used under its lock; the store keeps what is in it.
     unsafe {
         if (api.X509_STORE_lock)(state.store) != 1 {

@@ -36,7 +36,7 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool, verifies: impl FnOnce() -> bool) {
     let Some(served) = &library.served else { return };
     let _marked = Marked::new(served);
-    let verifies = !served.sorts_objects() && verifies();
+    let verifies = !verification::adds_as_one(library, served) && verifies();
     // SAFETY: `store` is fresh from X509_STORE_new and not yet known to anybody else.
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);
@@ -116,9 +116,9 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
         }
     }
     let Some((encoded, name)) = encoded.and_then(|encoded| Some((encoded, materialise::canonical_of(encoded)?))) else {
-        // A name that our reader can't canonicalise can still equal one of ours: let libcrypto compare them itself.
+        // A name that our reader can't canonicalise can still equal one of ours, for libcrypto.
         materialise::everything(state);
-        return None;
+        return (kind == X509_LU_X509).then(|| materialise::compared(state, served, name))?;
     };
     // The context of this search was not seen to begin: its code came to the function by `dlsym`.
     if verification::is_to_be_expected(state, served) {
@@ -131,6 +131,9 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
             materialise::remember(state, encoded, &name);
         }
         order::note(state, order::Event::Find);
+        if registered.is_none() {
+            state.searches_went_on.store(true, Ordering::Release);
+        }
         registered
     };
     // A search for CRLs goes on to the program's directories, and the store lookups of 3.0 add certificates on that

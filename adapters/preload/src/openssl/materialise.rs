@@ -14,7 +14,7 @@ use crate::openssl::api::{Required, X509, X509_NAME};
 use crate::openssl::library::Served;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{Registration, StoreState};
-use crate::openssl::{contested, order};
+use crate::openssl::{contested, directory_search, order};
 use crate::openssl::{users, verification};
 use crate::process;
 
@@ -116,7 +116,8 @@ fn together<'s, I: Iterator<Item = AnchorIndex>>(
             if added && state.exposed.load(Ordering::Acquire) {
                 continue;
             }
-            let Some(certificate) = snapshot.certificate(served, index) else { continue };
+            // One that can't be made (memory is short) keeps all of its subject away: some of them alone would hide it.
+            let certificate = snapshot.certificate(served, index)?;
             first = first.or(Some(certificate));
             if !added {
                 // Duplicates collapse in the store.
@@ -179,6 +180,7 @@ fn add_together(state: &StoreState, served: &Served, certificates: &[*mut X509])
             return false;
         }
         let stack = (api.X509_STORE_get0_objects)(state.store);
+        let before = (api.OPENSSL_sk_num)(stack);
         let added = certificates.iter().all(|&certificate| {
             let object = (api.X509_OBJECT_new)();
             let whole = !object.is_null()
@@ -189,6 +191,10 @@ fn add_together(state: &StoreState, served: &Served, certificates: &[*mut X509])
             }
             whole
         });
+        // All or none: a subject of which something is in memory is not searched for again.
+        while !added && (api.OPENSSL_sk_num)(stack) > before {
+            (api.X509_OBJECT_free)((api.OPENSSL_sk_pop)(stack).cast());
+        }
         (api.X509_STORE_unlock)(state.store);
         added
     }
@@ -213,6 +219,28 @@ pub fn add(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot>, index:
 pub fn canonical(api: &Required, name: *const X509_NAME) -> Option<CanonicalName> {
     // SAFETY: a valid name of this libcrypto, which nobody changes meanwhile.
     canonical_of(unsafe { encoded(api, name) }?)
+}
+
+/// The first certificate of a name that our reader can't canonicalise, as libcrypto compares names. Everything registered is in
+/// memory, where libcrypto does not look again in this search.
+pub fn compared(state: &StoreState, served: &Served, name: *const X509_NAME) -> Option<*mut X509> {
+    let _guard = state.lock();
+    if served.sorts_objects() {
+        return directory_search::take_out(state, &served.api, name);
+    }
+    if state.exposed.load(Ordering::Acquire) {
+        return None;
+    }
+    let known = |registration: &Arc<Registration>| {
+        let snapshot = &registration.snapshot;
+        snapshot.roots.anchors().filter_map(|anchor| snapshot.certificate(served, anchor.index())).find(
+            |&certificate| {
+                // SAFETY: the snapshot holds the certificate; libcrypto passes a valid name.
+                unsafe { (served.api.X509_NAME_cmp)((served.api.X509_get_subject_name)(certificate), name) == 0 }
+            },
+        )
+    };
+    state.registrations.iter().find_map(known)
 }
 
 /// The canonical form of an encoded name.
@@ -274,7 +302,10 @@ fn register(state: &StoreState, served: &Served, snapshot: Arc<Snapshot>) -> Res
         return Err(Bypass::SharedSubject);
     }
     process::count(Event::AnchorsRegistered, snapshot.roots.len() as u64);
-    if is_first && !state.eager.load(Ordering::Acquire) {
+    // A search may be on its way to directories, and what libcrypto adds from there is not seen.
+    let is_late = !state.library.shows_additions && state.searches_went_on.load(Ordering::Acquire);
+    let eager = is_late || state.eager.load(Ordering::Acquire);
+    if is_first && !eager && !state.verifies.load(Ordering::Acquire) {
         let registration = Arc::new(Registration::new(snapshot));
         order::begin(state, Arc::clone(&registration));
         state.registrations.push(registration);
@@ -290,11 +321,11 @@ fn register(state: &StoreState, served: &Served, snapshot: Arc<Snapshot>) -> Res
     let registration = Arc::new(Registration::new(snapshot));
     order::note(state, order::Event::Load(Arc::clone(&registration)));
     state.registrations.push(Arc::clone(&registration));
-    if state.eager.load(Ordering::Acquire) {
+    if eager {
         order::settle(state, served);
         return Ok(());
     }
-    if state.verifies.load(Ordering::Acquire) && !served.sorts_objects() {
+    if state.verifies.load(Ordering::Acquire) {
         verification::add_shared_subjects(state, served, &registration);
     }
     order::remember_sortedness(state, served);

@@ -21,7 +21,7 @@ use crate::ptr_table::PtrTable;
 ///
 /// Invariant, held whenever `lock` is free: for each subject of each registered snapshot, either all its anchors are in
 /// the store's memory, in the order of an eager load, or none of them and no other certificate of that subject is. Once
-/// `verifies` is set, the former holds for all subjects that several anchors share.
+/// `verifies` is set (see `verification`), the former holds for all subjects that several anchors share.
 pub struct StoreState {
     /// Whose store it is.
     pub library: &'static Libcrypto,
@@ -54,6 +54,8 @@ pub struct StoreState {
     pub touched: AtomicBool,
     /// Something may read the store's memory where no hook sees it: whatever is loaded goes in at once.
     pub eager: AtomicBool,
+    /// A search found nothing registered, and went on to other lookups: it may add certificates at any time from now on.
+    pub searches_went_on: AtomicBool,
     /// The program has had the live stack of objects.
     pub exposed: AtomicBool,
     /// A verification has begun, or may begin where no hook sees it: shared subjects are in memory, and go there as soon as
@@ -172,6 +174,7 @@ impl StoreState {
             touched: AtomicBool::new(false),
             eager: AtomicBool::new(false),
             exposed: AtomicBool::new(false),
+            searches_went_on: AtomicBool::new(false),
             verifies: AtomicBool::new(verifies),
             noted: Noted::default(),
             default_store: DefaultStore::default(),

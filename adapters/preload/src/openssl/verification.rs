@@ -3,9 +3,9 @@
 //! Other threads may verify while a lookup adds one certificate after the other, and libcrypto asks no lookup for a subject
 //! of which it has one certificate: a subject that several certificates share must never be seen with only some of them.
 //! Before 4.0 the certificates of a subject go into a store's stack as one, under its lock, whenever they are asked for
-//! (`materialise::subject`). 4.0 has a table that only it can reach: there, shared subjects go into a store before the first
-//! verification with it begins. Not sooner: parsing them is most of what a first context would cost, and many contexts
-//! verify nothing.
+//! (`materialise::subject`). 4.0 has a table that only it can reach, and where libcrypto's additions can't be seen (`-Bsymbolic`)
+//! it may add one of them itself: there, shared subjects go into a store before the first verification with it begins. Not
+//! sooner: parsing them is most of what a first context would cost, and many contexts verify nothing.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -43,9 +43,14 @@ pub extern "C-unwind" fn begin(
     transparent!(library, caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
 }
 
+/// Whether all certificates of a subject come into a store in one step, whoever adds them.
+pub fn adds_as_one(library: &Libcrypto, served: &Served) -> bool {
+    served.sorts_objects() && library.shows_additions
+}
+
 /// Whether the store has to be made ready before anything is verified with it.
 pub fn is_to_be_expected(state: &StoreState, served: &Served) -> bool {
-    !served.sorts_objects() && !state.verifies.load(Ordering::Acquire)
+    !adds_as_one(state.library, served) && !state.verifies.load(Ordering::Acquire)
 }
 
 /// Makes the store ready for verifications, now and from now on.
