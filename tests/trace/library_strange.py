@@ -12,7 +12,7 @@ PYTHON = ("/usr/bin/python3", "-B", "-c")
 
 
 def cases(world):
-    for case in (coroutines, signal_frames, own_lookup, plugin, wrappers, token, file_size, fragments, silent_ends, nothing_can_be_opened, ossl_store,
+    for case in (coroutines, signal_frames, cut_objects, replaced_objects, small_stack, own_lookup, plugin, wrappers, token, file_size, fragments, silent_ends, nothing_can_be_opened, ossl_store,
                  relative_paths, namespaces, another_file):
         yield f"strange: {case.__name__.replace('_', ' ')}", functools.partial(case, world)
 
@@ -35,6 +35,45 @@ def signal_frames(world):
     (load,) = loads(same(world, [program(world), "signal", world.few]))
     plain = loads(same(world, [program(world), "frame", world.few]))[0]["stack"]
     assert load["stack"][-1] == plain[-1] and len(load["stack"]) > len(plain), (load, plain)
+
+
+def passage(world, name):
+    return world.c(HERE / "programs" / "passage.c", name=f"{name}.so", flags=("-shared", "-fPIC", f"-DNAME={name}"))
+
+
+def objects(world):
+    return world.c(HERE / "programs" / "objects.c", "-lssl", "-lcrypto", "-ldl")
+
+
+def cut_objects(world):
+    """A library on the stack whose headers or tables can't be read any more: its file was made shorter, or its pages are protected."""
+    whole, copy = passage(world, "first").read_bytes(), world.folder / "cut.so"
+    # Headers, code, tables: a page each.
+    for mode, at, tables in (("unreadable", 0, False), ("unreadable", 8192, False), ("unreadable", 12288, True), ("truncated", 8192, False)):
+        command = [objects(world), mode, world.few, copy, at]
+        copy.write_bytes(whole)
+        stock = world.run(command)
+        copy.write_bytes(whole)
+        done, events = world.trace(command)
+        assert (done.returncode, done.stdout, done.stderr) == (stock.returncode, stock.stdout, stock.stderr), (mode, at, stock, done)
+        assert done.stdout.split() == [b"1", b"1"], done
+        # The frames as far as there are tables.
+        before, load = [load["stack"] for load in loads(events)]
+        assert (load[-1] == before[-1]) == tables and (tables or len(load) == 2), (mode, at, load)
+
+
+def replaced_objects(world):
+    """A library that was loaded to the place of one that was unloaded is another one: by its name, or by its build id."""
+    first, other = passage(world, "first"), passage(world, "other")
+    assert len(str(first)) == len(str(other))
+    events = same(world, [objects(world), "replaced", world.few, first, other])
+    modules = {module["id"]: module["path"] for module in of(events, "module")}
+    assert [modules[load["stack"][1][0]] for load in loads(events)[1:]] == [str(first), str(other)] * 5, (modules, loads(events))
+
+
+def small_stack(world):
+    """A coroutine's stack of 5 KiB, which has room for OpenSSL."""
+    assert len(loads(same(world, [objects(world), "small", world.few]))) == 2
 
 
 def own_lookup(world):

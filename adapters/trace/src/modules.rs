@@ -1,16 +1,16 @@
 //! The loaded objects that stacks refer to, each described once.
 
-use std::ffi::CStr;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 
 use windlass_interpose::append_list::AppendList;
 use windlass_interpose::fork_lock::ForkLock;
 use windlass_interpose::object::{LinkMap, Object};
 
 use crate::json::Line;
-use crate::process::Process;
+use crate::process::{self, Process};
 use crate::segments::Segments;
 use crate::sink;
+use crate::stack::Memory;
 
 /// The objects that were met in one process.
 pub struct Modules {
@@ -18,11 +18,16 @@ pub struct Modules {
     meeting: ForkLock,
 }
 
+/// Also by which file it is: one that was loaded when another had been unloaded can have all its addresses.
+#[derive(PartialEq)]
 struct Module {
     link_map: usize,
-    /// The dynamic section: another object that was loaded later has another, or is the same file at the same place.
     dynamic: usize,
     base: usize,
+    /// Path; empty for the executable.
+    name: Vec<u8>,
+    /// The GNU build id.
+    build_id: Option<Vec<u8>>,
 }
 
 impl Modules {
@@ -31,67 +36,74 @@ impl Modules {
         Modules { known: AppendList::new(), meeting: ForkLock::new() }
     }
 
-    /// The number of the module that holds an address, and the address in that module's file. A module that is new is described
-    /// in an event of its own before this returns.
-    pub fn locate(&self, process: &Process, address: usize) -> Option<(usize, usize)> {
-        let object = Object::of(address)?;
-        let module = Module::of(&object);
+    /// The number of the module that a loaded object is, and the difference between the addresses in its file and those in memory.
+    /// A module that is new is described in an event of its own before this returns.
+    pub fn locate(&self, process: &Process, object: &Object) -> Option<(usize, usize)> {
+        let module = Module::of(object);
+        let base = module.base;
         let number = self.number(&module).or_else(|| {
-            let (path, build_id) = (path_of(&object), build_id(&object));
+            let path = module.path();
             let _guard = self.meeting.lock();
             self.number(&module).or_else(|| {
                 let number = self.known.len();
                 let mut line = Line::of("module", process);
                 line.number("id", number as i64).path("path", &path);
-                match build_id {
-                    Some(id) => line.text("build_id", id.as_bytes()),
+                match &module.build_id {
+                    Some(id) => line.text("build_id", hexadecimal(id).as_bytes()),
                     None => line.raw("build_id", "null"),
                 };
                 // A module that nobody was told of can't be referred to.
                 if !sink::put(&line.finish()) {
                     return None;
                 }
-                self.known.push(Module { ..module });
+                self.known.push(module);
                 Some(number)
             })
         })?;
-        Some((number, address.wrapping_sub(module.base)))
+        Some((number, base))
     }
 
     fn number(&self, module: &Module) -> Option<usize> {
-        self.known.iter().position(|known| known.link_map == module.link_map && known.dynamic == module.dynamic)
+        self.known.iter().position(|known| known == module)
     }
 }
 
 impl Module {
     fn of(object: &Object) -> Module {
         // SAFETY: code of the object is on this thread's stack, so it stays loaded.
-        let LinkMap { l_addr, l_ld, .. } = unsafe { &*object.link_map };
-        Module { link_map: object.link_map as usize, dynamic: *l_ld as usize, base: *l_addr }
+        let LinkMap { l_addr, l_name, l_ld } = unsafe { &*object.link_map };
+        // SAFETY: as above; the name lives as long as the object.
+        let name = unsafe { process::copied(*l_name) }.unwrap_or_default();
+        let build_id = build_id(object);
+        Module { link_map: object.link_map as usize, dynamic: *l_ld as usize, base: *l_addr, name, build_id }
+    }
+
+    fn path(&self) -> Vec<u8> {
+        if !self.name.is_empty() {
+            return self.name.clone();
+        }
+        std::fs::read_link("/proc/self/exe").map(|path| path.into_os_string().into_vec()).unwrap_or_default()
     }
 }
 
-fn path_of(object: &Object) -> Vec<u8> {
-    // SAFETY: as above; the name lives as long as the object.
-    let name = unsafe { (*object.link_map).l_name };
-    // SAFETY: as above.
-    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    if !name.is_empty() {
-        return name.to_bytes().to_vec();
-    }
-    // The executable.
-    std::fs::read_link("/proc/self/exe").map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default()
-}
-
-/// The GNU build id of an object, in hexadecimal.
-fn build_id(object: &Object) -> Option<String> {
+/// The GNU build id of an object.
+fn build_id(object: &Object) -> Option<Vec<u8>> {
+    const LONGEST: usize = 4096;
+    let memory = Memory::new();
     // SAFETY: code of the object is on this thread's stack, so it stays loaded.
-    let segments = unsafe { Segments::of(object)? };
-    segments.of_kind(libc::PT_NOTE).find_map(|note| gnu_build_id(segments.content(note)?))
+    let segments = unsafe { Segments::of(object, &memory)? };
+    segments.of_kind(libc::PT_NOTE).find_map(|mut note| {
+        let bytes: Vec<u8> = std::iter::from_fn(|| note.byte()).take(LONGEST).collect();
+        gnu_build_id(&bytes).map(<[u8]>::to_vec)
+    })
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// From the content of a note segment (System V gABI, "Note Section"): words of 4 bytes, name and descriptor padded to 4.
-fn gnu_build_id(mut notes: &[u8]) -> Option<String> {
+fn gnu_build_id(mut notes: &[u8]) -> Option<&[u8]> {
     const NT_GNU_BUILD_ID: usize = 3;
     loop {
         let word = |at: usize| Some(u32::from_ne_bytes(notes.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -100,7 +112,7 @@ fn gnu_build_id(mut notes: &[u8]) -> Option<String> {
         let end = start.checked_add(size)?;
         let (name, id) = (notes.get(12..12usize.checked_add(name_size)?)?, notes.get(start..end)?);
         if kind == NT_GNU_BUILD_ID && name == b"GNU\0" && size <= 64 {
-            return Some(id.iter().map(|byte| format!("{byte:02x}")).collect());
+            return Some(id);
         }
         notes = notes.get(end.checked_next_multiple_of(4)?..)?;
     }
@@ -108,7 +120,7 @@ fn gnu_build_id(mut notes: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::gnu_build_id;
+    use super::{gnu_build_id, hexadecimal};
 
     #[test]
     fn finds_the_build_id_among_notes() {
@@ -125,7 +137,7 @@ mod tests {
         };
         let all =
             [note(b"stapsdt\0", 3, b"xyz"), note(b"GNU\0", 1, &[9; 5]), note(b"GNU\0", 3, &[0xab, 0, 1])].concat();
-        assert_eq!(gnu_build_id(&all).as_deref(), Some("ab0001"));
+        assert_eq!(gnu_build_id(&all).map(hexadecimal).as_deref(), Some("ab0001"));
         for end in 0..all.len() - 1 {
             assert_eq!(gnu_build_id(&all[..end]), None);
         }

@@ -203,7 +203,7 @@ fn is_linked(object: &Object) -> bool {
 /// A NUL-terminated string.
 unsafe fn begins(name: *const c_char, with: &[u8]) -> bool {
     // SAFETY: a byte is only read when those before it were equal, so none of them was the terminator.
-    with.iter().enumerate().all(|(at, byte)| unsafe { *name.add(at) }.cast_unsigned() == *byte)
+    with.iter().enumerate().all(|(at, byte)| unsafe { *name.cast::<u8>().add(at) } == *byte)
 }
 
 fn shows_its_calls(object: &Object) -> bool {

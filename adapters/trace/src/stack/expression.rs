@@ -12,7 +12,10 @@ pub fn value(mut code: Reader, first: Option<usize>, registers: &Registers, memo
     let mut stack: Vec<usize> = Vec::with_capacity(MOST);
     stack.extend(first);
     for _ in 0..MOST_STEPS {
-        let Some(operation) = code.byte() else { return stack.pop() };
+        if code.is_at_end() {
+            return stack.pop();
+        }
+        let operation = code.byte()?;
         let value = match operation {
             0x06 => memory.word(stack.pop()?)?,
             0x08 => code.number(1)? as usize,
@@ -37,6 +40,7 @@ pub fn value(mut code: Reader, first: Option<usize>, registers: &Registers, memo
                 match operation {
                     0x1a => left & right,
                     0x1c => left.wrapping_sub(right),
+                    0x1e => left.wrapping_mul(right),
                     0x21 => left | right,
                     0x22 => left.wrapping_add(right),
                     0x24 => left.checked_shl(u32::try_from(right).ok()?)?,
@@ -67,13 +71,18 @@ mod tests {
     fn of(code: &[u8]) -> Option<usize> {
         let mut values = [None; COUNT];
         values[7] = Some(1000);
-        value(Reader::new(code), None, &Registers { values, at: 0 }, &Memory::new())
+        let memory = Memory::new();
+        let begin = code.as_ptr() as usize;
+        let code = Reader::new(&memory, begin, begin + code.len());
+        value(code, None, &Registers { values, at: 0 }, &memory)
     }
 
     #[test]
     fn computes_what_compilers_write() {
         // breg7 8, breg7 0, lit15, and, lit11, ge, lit3, shl, plus: an entry of a procedure linkage table.
         assert_eq!(of(&[0x77, 8, 0x77, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22]), Some(1008));
+        // breg7 8, lit3, lit8, mul, plus: libcrypto's frames for big numbers.
+        assert_eq!(of(&[0x77, 8, 0x33, 0x38, 0x1e, 0x22]), Some(1032));
         assert_eq!(of(&[0x77, 0x78]), Some(992));
         assert_eq!(of(&[0x77, 0x7f, 0x23, 0x81, 0x01, 0x12, 0x1c]), Some(0));
     }

@@ -3,18 +3,21 @@
 use std::cell::Cell;
 
 const PAGE: usize = 4096;
-const KNOWN: usize = 8;
+const KNOWN: usize = 32;
+/// Bytes of tables that are read at most: far more than describe any stack.
+const MOST: usize = 1 << 20;
 
-/// Memory of this process. Of each page the kernel is asked once whether it can be read.
+/// Memory of this process. Of each page the kernel is asked once whether it can be read: a program may have unmapped it or protected it,
+/// and the end of a mapped file is gone when somebody has made that shorter.
 pub struct Memory {
     pages: [Cell<usize>; KNOWN],
-    next: Cell<usize>,
+    left: Cell<usize>,
 }
 
 impl Memory {
     /// No page is known.
     pub const fn new() -> Memory {
-        Memory { pages: [const { Cell::new(0) }; KNOWN], next: Cell::new(0) }
+        Memory { pages: [const { Cell::new(0) }; KNOWN], left: Cell::new(MOST) }
     }
 
     /// The word at an address; `None` if it can't be read, or if that is no address of a word.
@@ -27,11 +30,23 @@ impl Memory {
         Some(unsafe { std::ptr::read_volatile(address as *const usize) })
     }
 
+    /// The bytes at an address, a few of a table; `None` if they can't be read, or if too many were.
+    pub fn bytes<const COUNT: usize>(&self, address: usize) -> Option<[u8; COUNT]> {
+        self.left.set(self.left.get().checked_sub(COUNT)?);
+        let last = address.checked_add(COUNT - 1)?;
+        if !self.is_readable(address & !(PAGE - 1)) || !self.is_readable(last & !(PAGE - 1)) {
+            return None;
+        }
+        // SAFETY: in one or two pages that can be read. Whoever reads tables has them of an object whose code is on the stack (see `walk`).
+        Some(unsafe { std::ptr::read(address as *const [u8; COUNT]) })
+    }
+
     fn is_readable(&self, page: usize) -> bool {
         if page == 0 {
             return false;
         }
-        if self.pages.iter().any(|known| known.get() == page) {
+        let known = &self.pages[page / PAGE % KNOWN];
+        if known.get() == page {
             return true;
         }
         // The kernel reads the set before it finds that there is no such operation: EFAULT or EINVAL.
@@ -40,7 +55,7 @@ impl Memory {
         // SAFETY: the location is this thread's own. Whoever walks gives `errno` back.
         let readable = status == -1 && unsafe { *libc::__errno_location() } == libc::EINVAL;
         if readable {
-            self.pages[self.next.replace((self.next.get() + 1) % KNOWN)].set(page);
+            known.set(page);
         }
         readable
     }
@@ -48,15 +63,25 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::Memory;
+    use super::{MOST, Memory};
 
     #[test]
     fn what_is_not_there_is_not_read() {
         let memory = Memory::new();
         let word = 0x1234_5678_9abc_def0_usize;
-        assert_eq!(memory.word(&raw const word as usize), Some(word));
-        for address in [0, 8, 0xdead_beef, 0xdead_bee8, usize::MAX - 7, 1 << 63, &raw const word as usize + 1] {
-            assert_eq!(memory.word(address), None, "{address:x}");
+        let at = &raw const word as usize;
+        let bytes = |address| memory.bytes(address).map(usize::from_ne_bytes);
+        assert_eq!((memory.word(at), bytes(at)), (Some(word), Some(word)));
+        for address in [0, 8, 0xdead_beef, 0xdead_bee8, usize::MAX - 7, usize::MAX, 1 << 63] {
+            assert_eq!((memory.word(address), bytes(address)), (None, None), "{address:x}");
         }
+        assert_eq!(memory.word(at + 1), None);
+    }
+
+    #[test]
+    fn so_much_is_read_and_no_more() {
+        let (memory, bytes) = (Memory::new(), [1u8; 4]);
+        let read = (0..MOST).map_while(|_| memory.bytes::<4>(bytes.as_ptr() as usize)).count();
+        assert_eq!(read, MOST / 4);
     }
 }

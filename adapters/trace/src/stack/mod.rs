@@ -15,7 +15,12 @@ mod memory;
 mod registers;
 mod rules;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod walk;
+
+pub use memory::Memory;
+pub use tables::Reader;
 
 use std::fmt::Write;
 
@@ -25,6 +30,9 @@ use crate::process;
 
 const MOST: usize = 128;
 
+/// Number of a module, and the difference between the addresses in its file and those in memory.
+type Located = Option<(usize, usize)>;
+
 /// The callers of a hooked function, innermost first, as JSON. They end with the first one in `last`, an interpreter: what is beyond is its
 /// own, or not even of this stack.
 #[inline(never)]
@@ -33,13 +41,20 @@ pub fn native(last: Option<Object>) -> String {
     let mut list = String::with_capacity(512);
     list.push('[');
     let mut count = 0;
-    walk::from(registers::here(), |address| {
+    let mut met: Vec<(Object, Located)> = Vec::new();
+    walk::from(registers::here(), |address, object| {
         if object::is_ours(address) {
             return true;
         }
-        if let Some((module, offset)) = process.modules.locate(process, address) {
+        let located = met.iter().find(|(known, _)| known.link_map == object.link_map).map(|(_, located)| *located);
+        let located = located.unwrap_or_else(|| {
+            let located = process.modules.locate(process, object);
+            met.push((*object, located));
+            located
+        });
+        if let Some((module, base)) = located {
             // Writing into a String can't fail.
-            let _ = write!(list, "{}[{module},{offset}]", if list.len() > 1 { "," } else { "" });
+            let _ = write!(list, "{}[{module},{}]", if list.len() > 1 { "," } else { "" }, address.wrapping_sub(base));
         }
         count += 1;
         count < MOST && !last.is_some_and(|last| last.contains(address))

@@ -34,7 +34,7 @@ pub enum Frame<'a> {
 }
 
 /// What holds at one address.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Rules<'a> {
     /// The frame's address.
     pub frame: Frame<'a>,
@@ -44,45 +44,50 @@ pub struct Rules<'a> {
 
 const MOST_REMEMBERED: usize = 8;
 
-/// The rules of an entry for an address.
-pub fn at<'a>(entry: &Entry<'a>, address: usize) -> Option<Rules<'a>> {
-    let start = Rules { frame: Frame::Unknown, registers: [Rule::Same; COUNT] };
-    let initial = run(entry, entry.initial, start, &start, usize::MAX)?;
-    run(entry, entry.own, initial, &initial, address)
+/// The rules of an entry for an address. In allocated memory: what calls here may have little room left on its stack.
+#[inline(never)]
+pub fn at<'a>(entry: &Entry<'a>, address: usize) -> Option<Box<Rules<'a>>> {
+    let mut rules = Box::new(Rules { frame: Frame::Unknown, registers: [Rule::Same; COUNT] });
+    let initial = rules.clone();
+    run(entry, entry.initial, &mut rules, &initial, usize::MAX)?;
+    let initial = rules.clone();
+    run(entry, entry.own, &mut rules, &initial, address)?;
+    Some(rules)
 }
 
+#[inline(never)]
 fn run<'a>(
     entry: &Entry<'a>,
     mut code: Reader<'a>,
-    mut rules: Rules<'a>,
+    rules: &mut Box<Rules<'a>>,
     initial: &Rules<'a>,
     until: usize,
-) -> Option<Rules<'a>> {
+) -> Option<()> {
     let mut remembered = Vec::new();
     let mut location = entry.begin;
     let offset = |value: u64| (value as i64).wrapping_mul(entry.data_factor);
-    while location <= until {
-        let Some(byte) = code.byte() else { break };
+    while location <= until && !code.is_at_end() {
+        let byte = code.byte()?;
         let low = usize::from(byte & 0x3f);
         let mut advance = |by: u64| location = location.saturating_add(by.saturating_mul(entry.code_factor) as usize);
         match byte {
             0x40..=0x7f => advance(low as u64),
-            0x80..=0xbf => set(&mut rules, low, Rule::At(offset(code.leb()?))),
-            0xc0..=0xff => set(&mut rules, low, restored(initial, low)),
+            0x80..=0xbf => set(rules, low, Rule::At(offset(code.leb()?))),
+            0xc0..=0xff => set(rules, low, restored(initial, low)),
             0x00 => {}
             0x02 => advance(code.number(1)?),
             0x03 => advance(code.number(2)?),
             0x04 => advance(code.number(4)?),
-            0x05 => set(&mut rules, register(&mut code)?, Rule::At(offset(code.leb()?))),
+            0x05 => set(rules, register(&mut code)?, Rule::At(offset(code.leb()?))),
             0x06 => {
                 let register = register(&mut code)?;
-                set(&mut rules, register, restored(initial, register));
+                set(rules, register, restored(initial, register));
             }
-            0x07 => set(&mut rules, register(&mut code)?, Rule::Undefined),
-            0x08 => set(&mut rules, register(&mut code)?, Rule::Same),
-            0x09 => set(&mut rules, register(&mut code)?, Rule::In(register(&mut code)?)),
-            0x0a if remembered.len() < MOST_REMEMBERED => remembered.push(rules),
-            0x0b => rules = remembered.pop()?,
+            0x07 => set(rules, register(&mut code)?, Rule::Undefined),
+            0x08 => set(rules, register(&mut code)?, Rule::Same),
+            0x09 => set(rules, register(&mut code)?, Rule::In(register(&mut code)?)),
+            0x0a if remembered.len() < MOST_REMEMBERED => remembered.push(rules.clone()),
+            0x0b => *rules = remembered.pop()?,
             0x0c => rules.frame = Frame::Register(register(&mut code)?, code.leb()? as i64),
             0x0d => match rules.frame {
                 Frame::Register(_, distance) => rules.frame = Frame::Register(register(&mut code)?, distance),
@@ -93,10 +98,10 @@ fn run<'a>(
                 _ => return None,
             },
             0x0f => rules.frame = Frame::Expression(block(&mut code)?),
-            0x10 => set(&mut rules, register(&mut code)?, Rule::AtExpression(block(&mut code)?)),
+            0x10 => set(rules, register(&mut code)?, Rule::AtExpression(block(&mut code)?)),
             0x11 => {
                 let register = register(&mut code)?;
-                set(&mut rules, register, Rule::At(code.signed_leb()?.wrapping_mul(entry.data_factor)));
+                set(rules, register, Rule::At(code.signed_leb()?.wrapping_mul(entry.data_factor)));
             }
             0x12 => {
                 let register = register(&mut code)?;
@@ -108,12 +113,12 @@ fn run<'a>(
                 }
                 _ => return None,
             },
-            0x14 => set(&mut rules, register(&mut code)?, Rule::Is(offset(code.leb()?))),
+            0x14 => set(rules, register(&mut code)?, Rule::Is(offset(code.leb()?))),
             0x15 => {
                 let register = register(&mut code)?;
-                set(&mut rules, register, Rule::Is(code.signed_leb()?.wrapping_mul(entry.data_factor)));
+                set(rules, register, Rule::Is(code.signed_leb()?.wrapping_mul(entry.data_factor)));
             }
-            0x16 => set(&mut rules, register(&mut code)?, Rule::IsExpression(block(&mut code)?)),
+            0x16 => set(rules, register(&mut code)?, Rule::IsExpression(block(&mut code)?)),
             // AArch64: whether the return address is signed. Its signature is taken off in any case.
             0x2d => {}
             // The size of the arguments that were pushed.
@@ -121,7 +126,7 @@ fn run<'a>(
             _ => return None,
         }
     }
-    Some(rules)
+    Some(())
 }
 
 fn register(code: &mut Reader) -> Option<usize> {

@@ -2,14 +2,16 @@
 
 use windlass_interpose::object::Object;
 
+use super::memory::Memory;
 use crate::segments::Segments;
 
-/// Bytes that are read one after the other. Each read fails at the end.
+/// Bytes of this process's memory that are read one after the other. Each read fails at the end, and where nothing can be read.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
-    rest: &'a [u8],
+    memory: &'a Memory,
     /// Address of the next byte.
     pub address: usize,
+    end: usize,
 }
 
 /// What an entry says, before it is interpreted.
@@ -31,34 +33,50 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Of bytes in memory.
-    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { rest: bytes, address: bytes.as_ptr() as usize }
+    /// Of the bytes from `address` to `end`.
+    pub fn new(memory: &'a Memory, address: usize, end: usize) -> Reader<'a> {
+        Reader { memory, address, end: end.max(address) }
     }
 
-    /// That many bytes.
-    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count)?;
-        self.rest = rest;
-        self.address += count;
-        Some(taken)
+    /// The bytes from another address on, which is one of these.
+    pub fn from(&self, address: usize) -> Option<Reader<'a>> {
+        (self.address..self.end).contains(&address).then_some(Reader { address, ..*self })
+    }
+
+    /// Whether all bytes were read.
+    pub fn is_at_end(&self) -> bool {
+        self.address == self.end
+    }
+
+    /// Passes over that many bytes.
+    pub fn skip(&mut self, count: usize) -> Option<()> {
+        self.part(count).map(drop)
     }
 
     /// A part of its own of that many bytes.
     pub fn part(&mut self, count: usize) -> Option<Reader<'a>> {
-        self.take(count).map(Reader::new)
+        let end = self.address.checked_add(count).filter(|end| *end <= self.end)?;
+        let part = Reader { end, ..*self };
+        self.address = end;
+        Some(part)
     }
 
     /// One byte.
     pub fn byte(&mut self) -> Option<u8> {
-        self.take(1).map(|bytes| bytes[0])
+        self.number(1).map(|byte| byte as u8)
     }
 
     /// An unsigned number of 1, 2, 4 or 8 bytes.
+    #[inline]
     pub fn number(&mut self, size: usize) -> Option<u64> {
-        let mut bytes = [0; 8];
-        bytes[..size].copy_from_slice(self.take(size)?);
-        Some(u64::from_le_bytes(bytes))
+        let (memory, at) = (self.memory, self.part(size)?.address);
+        Some(match size {
+            1 => u64::from(u8::from_le_bytes(memory.bytes(at)?)),
+            2 => u64::from(u16::from_le_bytes(memory.bytes(at)?)),
+            4 => u64::from(u32::from_le_bytes(memory.bytes(at)?)),
+            8 => u64::from_le_bytes(memory.bytes(at)?),
+            _ => return None,
+        })
     }
 
     /// A signed one.
@@ -105,7 +123,8 @@ impl<'a> Reader<'a> {
             0x0b => self.signed(4)? as usize,
             _ => return None,
         };
-        match encoding & 0x70 {
+        // The highest bit says that the pointer lies where this one points.
+        match encoding & 0xf0 {
             0x00 => Some(value),
             0x10 => Some(place.wrapping_add(value)),
             _ => None,
@@ -113,44 +132,60 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The entry for an address in a loaded object.
-///
-/// # Safety
-/// The object stays loaded as long as what is returned is used.
-pub unsafe fn entry<'a>(object: &Object, address: usize) -> Option<Entry<'a>> {
-    // SAFETY: as the caller states.
-    let segments = unsafe { Segments::of(object)? };
-    let header = segments.of_kind(libc::PT_GNU_EH_FRAME).next()?;
-    let (segment, header) = (segments.around(header)?, segments.address(header));
-    let place = |address: usize| Some(Reader::new(segment.get(address.checked_sub(segment.as_ptr() as usize)?..)?));
-    let mut head = place(header)?;
-    // Version; `.eh_frame` relative to its place, a count of 4 bytes, a table of pairs relative to the header: what linkers write.
-    if head.take(4)? != [1, 0x1b, 0x03, 0x3b] {
-        return None;
-    }
-    head.take(4)?;
-    let count = head.number(4)? as usize;
-    let table = head.take(count.checked_mul(8)?)?;
-    let field = |at: usize| {
-        let bytes = table.get(at * 4..at * 4 + 4).and_then(|bytes| bytes.try_into().ok());
-        bytes.map(|bytes| header.wrapping_add(i32::from_le_bytes(bytes) as usize))
-    };
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low.midpoint(high);
-        if field(middle * 2)? <= address {
-            low = middle + 1;
-        } else {
-            high = middle;
+/// The sorted table of a loaded object.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    /// Where the table is, to which its addresses are relative.
+    header: usize,
+    /// Pairs of addresses: of code, and of the entry about it.
+    pairs: Reader<'a>,
+    count: usize,
+    object: Reader<'a>,
+}
+
+impl<'a> Table<'a> {
+    /// That of an object.
+    ///
+    /// # Safety
+    /// The object is loaded.
+    pub unsafe fn of(object: &Object, memory: &'a Memory) -> Option<Table<'a>> {
+        // SAFETY: as the caller states.
+        let segments = unsafe { Segments::of(object, memory)? };
+        let mut head = segments.of_kind(libc::PT_GNU_EH_FRAME).next()?;
+        let header = head.address;
+        // Version; `.eh_frame` relative to its place, a count of 4 bytes, a table of pairs relative to the header: what linkers write.
+        if head.number(4)? != u64::from(u32::from_le_bytes([1, 0x1b, 0x03, 0x3b])) {
+            return None;
         }
+        head.skip(4)?;
+        let count = head.number(4)? as usize;
+        Some(Table { header, pairs: head.part(count.checked_mul(8)?)?, count, object: segments.whole })
     }
-    let mut entry = place(field(low.checked_sub(1)? * 2 + 1)?)?;
-    let length = entry.number(4)? as usize;
-    let mut entry = entry.part(length)?;
-    let place_of_offset = entry.address;
-    let mut common = place(place_of_offset.checked_sub(entry.number(4)? as usize)?)?;
-    let length = common.number(4)? as usize;
-    read(common.part(length)?, entry, address)
+
+    /// The entry for an address.
+    pub fn entry(&self, address: usize) -> Option<Entry<'a>> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.field(middle * 2)? <= address {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let mut entry = self.object.from(self.field(low.checked_sub(1)? * 2 + 1)?)?;
+        let length = entry.number(4)? as usize;
+        let mut entry = entry.part(length)?;
+        let place_of_offset = entry.address;
+        let mut common = self.object.from(place_of_offset.checked_sub(entry.number(4)? as usize)?)?;
+        let length = common.number(4)? as usize;
+        read(common.part(length)?, entry, address)
+    }
+
+    fn field(&self, at: usize) -> Option<usize> {
+        let mut place = self.pairs.from(self.pairs.address + at * 4)?;
+        Some(self.header.wrapping_add(place.signed(4)? as usize))
+    }
 }
 
 /// Reads a common part (CIE) and the entry (FDE).
@@ -159,8 +194,13 @@ fn read<'a>(mut common: Reader<'a>, mut entry: Reader<'a>, address: usize) -> Op
     if id != 0 || !matches!(version, 1 | 3) {
         return None;
     }
-    let length = common.rest.iter().position(|byte| *byte == 0)?;
-    let augmentation = &common.take(length + 1)?[..length];
+    let mut letters = [0; 8];
+    let mut length = 0;
+    while let letter @ 1.. = common.byte()? {
+        *letters.get_mut(length)? = letter;
+        length += 1;
+    }
+    let augmentation = &letters[..length];
     let (code_factor, data_factor) = (common.leb()?, common.signed_leb()?);
     let returns_to = if version == 1 { u64::from(common.byte()?) } else { common.leb()? } as usize;
     let (mut encoding, mut is_signal) = (0, false);
@@ -172,9 +212,10 @@ fn read<'a>(mut common: Reader<'a>, mut entry: Reader<'a>, address: usize) -> Op
                 b'R' => encoding = data.byte()?,
                 b'L' => drop(data.byte()?),
                 b'P' => {
+                    const ALIGNED: u8 = 0x50;
                     let encoding = data.byte()?;
-                    // Only its size matters.
-                    data.pointer(encoding & 0x0f)?;
+                    // Only its size matters; what stands before an aligned one is not known.
+                    (encoding != ALIGNED).then(|| data.pointer(encoding & 0x0f))??;
                 }
                 b'S' => is_signal = true,
                 b'B' | b'G' => {}
@@ -191,7 +232,7 @@ fn read<'a>(mut common: Reader<'a>, mut entry: Reader<'a>, address: usize) -> Op
     }
     if !augmentation.is_empty() {
         let length = entry.leb()? as usize;
-        entry.take(length)?;
+        entry.skip(length)?;
     }
     Some(Entry { initial: common, own: entry, begin, code_factor, data_factor, returns_to, is_signal })
 }

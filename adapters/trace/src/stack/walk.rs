@@ -1,49 +1,62 @@
 //! From frame to frame. The walk ends where anything is not as it must be.
 
-use windlass_interpose::object::Object;
+use windlass_interpose::object::{LinkMap, Object};
 
+use super::expression;
 use super::memory::Memory;
 use super::registers::{COUNT, Registers, STACK};
 use super::rules::{self, Frame, Rule};
-use super::{expression, tables};
+use super::tables::Table;
 
 /// More than a program needs whose frames are of this library and of interpreters.
 const MOST: usize = 256;
 
-/// Calls `visit` with the address of a call in each frame, innermost first, until it returns `false`.
-pub fn from(mut registers: Registers, mut visit: impl FnMut(usize) -> bool) {
-    let memory = Memory::new();
+/// Calls `visit` with the address of a call in each frame and the object that it lies in, innermost first, until it returns `false`.
+pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> bool) {
+    let memory = Box::new(Memory::new());
     let mut is_exact = false;
+    let mut last: Option<(*const LinkMap, Table)> = None;
     for _ in 0..MOST {
         // A return address is that of the next instruction, which may belong to another line or another function.
-        let address = registers.at.wrapping_sub(1);
+        let address = if is_exact { registers.at } else { registers.at.wrapping_sub(1) };
         let Some(object) = Object::of(address) else { return };
-        if !visit(if is_exact { registers.at } else { address }) {
+        if !visit(address, &object) {
             return;
         }
-        let Some((caller, from_signal)) = caller(&registers, is_exact, &object, &memory) else { return };
+        // Many callers are of the same object.
+        let known = last.filter(|(link_map, _)| *link_map == object.link_map).map(|(_, table)| table);
+        // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see `mod.rs`): a loaded object
+        // that could only be unloaded at this very moment.
+        let Some(table) = known.or_else(|| unsafe { Table::of(&object, &memory) }) else { return };
+        last = Some((object.link_map, table));
+        let Some((caller, from_signal)) = caller(&registers, address, is_exact, &table, &memory) else { return };
         (registers, is_exact) = (caller, from_signal);
     }
 }
 
 /// The registers of the frame that has called this one, and whether it was interrupted by a signal rather than calling.
-fn caller(frame: &Registers, is_exact: bool, object: &Object, memory: &Memory) -> Option<(Registers, bool)> {
-    let address = if is_exact { frame.at } else { frame.at.wrapping_sub(1) };
-    // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see `mod.rs`): a loaded object
-    // that could only be unloaded at this very moment.
-    let entry = unsafe { tables::entry(object, address)? };
+pub(super) fn caller(
+    frame: &Registers,
+    address: usize,
+    is_exact: bool,
+    table: &Table,
+    memory: &Memory,
+) -> Option<(Registers, bool)> {
+    let entry = table.entry(address)?;
     let rules = rules::at(&entry, address)?;
     let base = match rules.frame {
         Frame::Register(register, distance) => frame.values.get(register).copied()??.wrapping_add(distance as usize),
         Frame::Expression(code) => expression::value(code, None, frame, memory)?,
         Frame::Unknown => return None,
     };
-    // Stacks grow downwards; only a signal can be handled on another one.
-    if !entry.is_signal && base < frame.values[STACK]? {
+    // A function that has called another one has its own return address elsewhere, and x86-64 has no register for it.
+    let is_in_register = is_exact && cfg!(target_arch = "aarch64");
+    if !is_in_register && matches!(rules.registers.get(entry.returns_to)?, Rule::Same) {
         return None;
     }
-    // A function that has called another one has its own return address elsewhere.
-    if !is_exact && matches!(rules.registers.get(entry.returns_to)?, Rule::Same) {
+    // Stacks grow downwards, if only by that address; only a signal can be handled on another one.
+    let stack = frame.values[STACK]?;
+    if !entry.is_signal && (base < stack || base == stack && !is_in_register) {
         return None;
     }
     let mut values = [None; COUNT];
@@ -93,7 +106,7 @@ mod tests {
     #[inline(never)]
     fn both() -> (Vec<usize>, Vec<usize>) {
         let (mut ours, mut theirs) = (Vec::new(), Vec::<usize>::new());
-        super::from(registers::here(), |address| {
+        super::from(registers::here(), |address, _| {
             ours.push(address);
             true
         });

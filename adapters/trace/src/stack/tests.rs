@@ -1,0 +1,246 @@
+//! Tables as nobody should write them.
+
+use std::ptr;
+
+use windlass_interpose::object::{LinkMap, Object};
+
+use super::memory::Memory;
+use super::registers::{COUNT, Registers, STACK};
+use super::rules::{self, Frame, Rule};
+use super::tables::Table;
+use super::walk::caller;
+use super::{Reader, expression};
+
+const PAGE: usize = 4096;
+/// Where the code is that the table is about, from the beginning of the image.
+const CODE: usize = 0x100_0000;
+/// The column of return addresses.
+const RETURN: u8 = if cfg!(target_arch = "aarch64") { 30 } else { 16 };
+
+/// An object of which there are only headers and tables, before a page that can't be read.
+struct Image {
+    memory: *mut u8,
+    size: usize,
+    link_map: LinkMap,
+}
+
+impl Image {
+    fn of(bytes: &[u8]) -> Image {
+        let size = bytes.len().next_multiple_of(PAGE);
+        // SAFETY: a new mapping, of which all but the last page is opened, and filled from its end on.
+        unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            let memory = libc::mmap(ptr::null_mut(), size + PAGE, libc::PROT_NONE, flags, -1, 0);
+            assert_ne!(memory, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(memory, size, libc::PROT_READ | libc::PROT_WRITE), 0);
+            let memory = memory.cast::<u8>();
+            ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len());
+            let link_map = LinkMap { l_addr: memory as usize, l_name: c"".as_ptr(), l_ld: ptr::null() };
+            Image { memory, size, link_map }
+        }
+    }
+
+    fn object(&self) -> Object {
+        let start = self.memory as usize;
+        Object { link_map: &raw const self.link_map, start, end: start + 2 * CODE }
+    }
+
+    fn rules<R>(&self, address: usize, look: impl FnOnce(&rules::Rules) -> R) -> Option<R> {
+        let memory = Memory::new();
+        let address = self.memory as usize + address;
+        // SAFETY: the image is there, and its link map.
+        let entry = unsafe { Table::of(&self.object(), &memory)? }.entry(address)?;
+        rules::at(&entry, address).map(|rules| look(&rules))
+    }
+
+    fn frame(&self, address: usize) -> Option<(usize, i64)> {
+        self.rules(address, |rules| match rules.frame {
+            Frame::Register(register, distance) => Some((register, distance)),
+            _ => None,
+        })?
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `of`.
+        unsafe { libc::munmap(self.memory.cast(), self.size + PAGE) };
+    }
+}
+
+/// An image whose table has one entry, about 64 bytes of code.
+fn image(augmentation: &[u8], data: &[u8], instructions: &[u8]) -> Vec<u8> {
+    const TABLE: usize = 0x100;
+    const COMMON: usize = TABLE + 20;
+    let mut common = [&[0, 0, 0, 0, 1][..], augmentation, &[0, 1, 0x78, RETURN], data].concat();
+    // def_cfa: the stack pointer and 8; the return address is at -8.
+    common.extend([0x0c, STACK as u8, 8, 0x80 | RETURN, 1]);
+    common.resize(common.len().next_multiple_of(4), 0);
+    let own = COMMON + 4 + common.len();
+    let begin = (CODE as i32 - (own + 8) as i32).to_le_bytes();
+    let entry = [&(own as u32 + 4 - COMMON as u32).to_le_bytes()[..], &begin, &64u32.to_le_bytes(), &[0], instructions];
+    let entry = entry.concat();
+
+    let mut image = vec![0; TABLE];
+    image[..4].copy_from_slice(b"\x7fELF");
+    image[32..40].copy_from_slice(&64u64.to_le_bytes());
+    image[56..58].copy_from_slice(&1u16.to_le_bytes());
+    image[64..68].copy_from_slice(&libc::PT_GNU_EH_FRAME.to_le_bytes());
+    for at in [72, 80, 88] {
+        image[at..at + 8].copy_from_slice(&(TABLE as u64).to_le_bytes());
+    }
+    image[96..104].copy_from_slice(&20u64.to_le_bytes());
+    image.extend([1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 1, 0, 0, 0]);
+    image.extend(((CODE - TABLE) as u32).to_le_bytes());
+    image.extend(((own - TABLE) as u32).to_le_bytes());
+    image.extend((common.len() as u32).to_le_bytes());
+    image.extend(common);
+    image.extend((entry.len() as u32).to_le_bytes());
+    image.extend(entry);
+    image
+}
+
+fn usual(instructions: &[u8]) -> Vec<u8> {
+    image(b"zR", &[1, 0x1b], instructions)
+}
+
+#[test]
+fn rules_hold_for_the_code_that_they_are_about() {
+    // advance 4, def_cfa_offset 16, advance 4, remember, def_cfa 6 and 32, advance 4, restore.
+    let image = Image::of(&usual(&[0x44, 0x0e, 16, 0x44, 0x0a, 0x0c, 6, 32, 0x44, 0x0b]));
+    let found = [0, 3, 4, 7, 8, 11, 12, 63].map(|at| image.frame(CODE + at));
+    let (small, large) = ((STACK, 8), (STACK, 16));
+    let expected = [small, small, large, large, (6, 32), (6, 32), large, large].map(Some);
+    assert_eq!(found, expected);
+    assert_eq!([CODE - 1, CODE + 64, 0, PAGE - 1].map(|at| image.frame(at)), [None; 4]);
+}
+
+#[test]
+fn what_is_not_understood_is_not_guessed() {
+    let aligned_personality = [&[19, 0x50, 0, 0, 0][..], &[0; 8], &[0x1b, 0x1b, 0, 0, 0, 0, 0]].concat();
+    let cases: [(&[u8], &[u8]); 7] = [
+        // A pointer to the pointer; one relative to `.text`; none.
+        (b"zR", &[1, 0x9b]),
+        (b"zR", &[1, 0x2b]),
+        (b"zR", &[1, 0xff]),
+        (b"zPRL", &aligned_personality),
+        (b"zX", &[0]),
+        (b"eh", &[0; 8]),
+        (b"zLLLLLLLLLLLLR", &[13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1b]),
+    ];
+    for (augmentation, data) in cases {
+        assert_eq!(Image::of(&image(augmentation, data, &[])).frame(CODE), None, "{augmentation:?} {data:x?}");
+    }
+    // set_loc; restore without remember; an offset where an expression stands; an expression that is longer than the entry.
+    for code in [&[0x01, 0, 0, 0, 0][..], &[0x0b], &[0x0f, 0, 0x0e, 8], &[0x0f, 0x7f, 0x77, 8], &[0x3f], &[0x0a; 9]] {
+        assert_eq!(Image::of(&usual(code)).frame(CODE), None, "{code:x?}");
+    }
+}
+
+#[test]
+fn callers_are_further_up_the_stack() {
+    let stack = [11usize, 12, 13, 14];
+    let at = |index: usize| &raw const stack[index] as usize;
+    let mut registers = Registers { values: [None; COUNT], at: 0 };
+    registers.values[STACK] = Some(at(1));
+    // What `def_cfa_offset` says, and where the function goes on that has called.
+    for (distance, expected) in [(8, Some(12)), (16, Some(13)), (0, None)] {
+        let image = Image::of(&usual(&[0x0e, distance]));
+        let memory = Memory::new();
+        // SAFETY: the image is there, and its link map.
+        let table = unsafe { Table::of(&image.object(), &memory) }.unwrap();
+        let found = caller(&registers, image.memory as usize + CODE, false, &table, &memory);
+        assert_eq!(found.as_ref().map(|(caller, _)| caller.at), expected, "{distance}");
+        let above = found.and_then(|(caller, _)| caller.values[STACK]);
+        assert_eq!(above, expected.map(|_| at(1) + usize::from(distance)));
+    }
+}
+
+#[test]
+fn long_tables_are_given_up() {
+    let long = 8 << 20;
+    for filling in [0u8, 0x0a, 0x40, 0x80, 0xff] {
+        assert_eq!(Image::of(&usual(&vec![filling; long])).frame(CODE), None, "{filling:x}");
+    }
+}
+
+#[test]
+fn a_file_that_was_made_shorter_has_no_tables() {
+    let mut bytes = usual(&[]);
+    bytes.resize(4 * PAGE, 0);
+    // SAFETY: a file in memory, mapped in place of the image, and cut off while it is.
+    unsafe {
+        let file = libc::memfd_create(c"windlass".as_ptr(), libc::MFD_CLOEXEC);
+        assert_eq!(libc::write(file, bytes.as_ptr().cast(), bytes.len()), bytes.len() as isize);
+        let image = Image::of(&bytes);
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+        assert_eq!(libc::mmap(image.memory.cast(), image.size, libc::PROT_READ, flags, file, 0), image.memory.cast());
+        assert_eq!(image.frame(CODE), Some((STACK, 8)));
+        assert_eq!(libc::ftruncate(file, 0), 0);
+        assert_eq!(image.frame(CODE), None);
+        libc::close(file);
+    }
+}
+
+#[test]
+fn what_can_not_be_read_is_not_there() {
+    let bytes = usual(&[0x44, 0x0e, 16]);
+    let image = Image::of(&bytes);
+    // SAFETY: takes away what the test has mapped.
+    assert_eq!(unsafe { libc::mprotect(image.memory.cast(), PAGE, libc::PROT_NONE) }, 0);
+    assert_eq!(image.frame(CODE), None);
+    // The end of the image can't be read: entries that go on there.
+    for length in 0x100..bytes.len() {
+        let mut bytes = bytes[..length].to_vec();
+        let count = bytes.len();
+        bytes.splice(0..0, vec![0; count.next_multiple_of(PAGE) - count]);
+        let image = Image::of(&bytes);
+        let start = image.memory as usize + bytes.len() - count;
+        let link_map = LinkMap { l_addr: start, l_name: c"".as_ptr(), l_ld: ptr::null() };
+        let object = Object { link_map: &raw const link_map, start, end: start + 2 * CODE };
+        let memory = Memory::new();
+        // SAFETY: the image is there, and its link map.
+        if let Some(entry) = unsafe { Table::of(&object, &memory) }.and_then(|table| table.entry(start + CODE + 4)) {
+            assert!(rules::at(&entry, start + CODE + 4).is_none(), "{length}");
+        }
+    }
+}
+
+/// Numbers that look like chance, the same in each run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+#[test]
+fn tables_of_chance_do_no_harm() {
+    let mut chance = Chance(7);
+    let values = std::array::from_fn(|at| Some(at << 40 | 8));
+    let registers = Registers { values, at: CODE };
+    for round in 0..20_000 {
+        let code: Vec<u8> = (0..chance.below(40)).map(|_| chance.below(256) as u8).collect();
+        let mut bytes = usual(&code);
+        for _ in 0..chance.below(4) {
+            // In the headers of the object, of the table and of the entries.
+            let at = [32 + chance.below(72), 0x100 + chance.below(bytes.len() - 0x100)][chance.below(2)];
+            bytes[at] = [chance.below(256) as u8, 0, 0x7f, 0x80, 0xff][chance.below(5)];
+        }
+        let image = Image::of(&bytes);
+        image.rules(CODE + chance.below(64), |rules| {
+            let memory = Memory::new();
+            let run = |code: Reader| expression::value(code, Some(round), &registers, &memory);
+            if let Frame::Expression(code) = rules.frame {
+                run(code);
+            }
+            for rule in rules.registers {
+                if let Rule::AtExpression(code) | Rule::IsExpression(code) = rule {
+                    run(code);
+                }
+            }
+        });
+    }
+}
