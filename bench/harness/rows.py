@@ -41,10 +41,9 @@ def command(world):
 def request(world):
     """Crystal's HTTPS GET with a fresh / a reused context; local nginx, TLS 1.3."""
     with Server(world.folder / "server") as server:
-        argv = [world.built["request.cr"], server.url, world.count(60)]
-        trust = {"SSL_CERT_FILE": server.bundle}
-        stock, ours = alternate(world.count(6), lambda: run_json(argv, trust),
-                                lambda: run_json(argv, {**trust, **preload(world)}))
+        program, trust = [world.built["request.cr"], server.url], {"SSL_CERT_FILE": server.bundle}
+        stock, ours = alternate(world.count(8), lambda: run_json([*program, world.count(40)], trust),
+                                lambda: run_json([*program, world.count(300)], {**trust, **preload(world)}))
     windlass, limit = joined(ours, "fresh"), joined(ours, "reused")
     return [Row("B request", "us", joined(stock, "fresh"), limit, windlass, ratio(windlass, limit), 1.20,
                 "Crystal HTTPS GET, fresh context / reused context",

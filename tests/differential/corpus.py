@@ -8,7 +8,7 @@ import pathlib
 import shutil
 
 import builds
-from generate import changes, contexts, directories, handshakes, loads, mutants, names, universe
+from generate import changes, contexts, directories, handshakes, loads, mutants, names, odd_names, universe
 from generate.forge import Signer
 from generate.pki import Pki
 
@@ -47,6 +47,7 @@ SUITES = {
     "changes": lambda signer: changes.cases(Pki(signer)),
     "directories": lambda signer: directories.cases(Pki(signer)),
     "names": lambda signer: names.cases(Pki(signer)),
+    "odd-names": odd_names.cases,
     "handshakes": lambda signer: handshakes.cases(Pki(signer)),
     "mutants": lambda signer: mutants.cases(Pki(signer)),
 }

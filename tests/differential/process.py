@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whole-process tests of the preload library: threads, fork, several
-libcryptos in one process, dlopen(RTLD_LOCAL), secure execution.
+"""Whole-process tests of the preload library: threads, fork, shared subjects,
+several libcryptos in one process, dlopen(RTLD_LOCAL), secure execution.
 
     process.py --library L [--sabotaged S] [--only threads,fork,...] [--rounds N]
 
@@ -12,58 +12,17 @@ import argparse
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import builds
+import one_subject
 from generate.forge import Signer
 from generate.pki import Pki
+from programs import Results, execute, same_in_both, write_files
 
 HERE = pathlib.Path(__file__).resolve().parent
-CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "WINDLASS_STORE": ""}
 NOBODY = 65534
-
-
-class Results:
-    """Counts what ran and says what went wrong."""
-
-    def __init__(self):
-        self.passed, self.failed = 0, 0
-
-    def check(self, label, good, details=""):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print(f"{'ok  ' if good else 'FAIL'} {label}")
-        if not good and details:
-            print("\n".join(f"     {line}" for line in str(details).splitlines()[:40]))
-
-
-def execute(command, folder, library=None, **more):
-    env = dict(CLEAN, **more.pop("env", {}))
-    if library:
-        env["LD_PRELOAD"] = str(library)
-    done = subprocess.run(list(map(str, command)), cwd=folder, env=env, capture_output=True,
-                          text=True, errors="backslashreplace", timeout=7200, **more)
-    return f"{done.stdout}{done.stderr}exit {done.returncode}\n"
-
-
-def write_files(folder, files):
-    for path, content in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, str):
-            target.symlink_to(content)
-        elif content is None:
-            target.mkdir(exist_ok=True)
-        else:
-            target.write_bytes(content)
-
-
-def same_in_both(results, label, command, folder, library, **more):
-    stock = execute(command, folder, **more)
-    now = execute(command, folder, library, **more)
-    good = stock == now and now.endswith("exit 0\n")
-    results.check(label, good, f"stock:\n{stock}\nnow:\n{now}")
 
 
 def stress(results, options, pki, mode, rounds):
@@ -93,6 +52,17 @@ def cancelled(results, options, pki):
         for how, env in (("", {}), (", switched off", {"WINDLASS_DISABLE": "1"})):
             same_in_both(results, f"cancelled on OpenSSL {build}{how}", [program, "fifo", "root.pem"], folder, options.library, env=env)
         shutil.rmtree(folder)
+
+
+def plugins(results, options, pki):
+    """Plugins of the same layout, linked against different libcryptos: one comes to lie where another was."""
+    folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
+    write_files(folder, {"root.pem": pki.pem("r0")})
+    host = builds.compile_c([HERE / "process" / "plugins.c"], builds.WORK / "bin" / "plugins", "system", libraries=())
+    of_3, of_4 = (builds.compile_c([HERE / "process" / "plugin.c"], builds.WORK / "bin" / f"plugin-{build}.so", build,
+                                   ("-shared", "-fPIC"), ("-lcrypto",)) for build in ("3.5.5", "4.0.3"))
+    same_in_both(results, "plugins opened and closed in turn", [host, "root.pem", *[of_3, of_4] * 3], folder, options.library)
+    shutil.rmtree(folder)
 
 
 SCRIPT = """bag 0 all.pem
@@ -207,7 +177,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,cancelled,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,shared,late,shortage,cancelled,plugins,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -219,8 +189,15 @@ def main():
     for mode, rounds in (("threads", 25), ("fork", 60), ("pinned", 2)):
         if mode in chosen:
             stress(results, options, pki, mode, rounds * options.rounds)
+    if "shared" in chosen:
+        one_subject.shared(results, options, pki, 600 * options.rounds)
+    for mode in (one_subject.late, one_subject.shortage):
+        if mode.__name__ in chosen:
+            mode(results, options, pki)
     if "cancelled" in chosen:
         cancelled(results, options, pki)
+    if "plugins" in chosen:
+        plugins(results, options, pki)
     if "libraries" in chosen:
         several_libraries(results, options, pki)
     if "secure" in chosen:

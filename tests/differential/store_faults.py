@@ -17,7 +17,7 @@ from faults import damage, disk, guest, mounts, owners, races
 from faults.lab import Lab
 from generate.forge import Signer
 from generate.pki import Pki
-from process import Results
+from programs import Results
 
 GROUPS = {"damage": damage, "owners": owners, "races": races, "disk": disk, "mounts": mounts, "guest": guest}
 

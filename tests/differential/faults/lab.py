@@ -17,7 +17,7 @@ import builds
 import compiled
 import counters
 import store_file
-from process import write_files
+from programs import write_files
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}

@@ -9,6 +9,14 @@ opaque! {
     OPENSSL_STACK OSSL_LIB_CTX BIO
 }
 
+/// `EXFLAG_INVALID` of <openssl/x509v3.h>.
+pub const EXFLAG_INVALID: u32 = 0x80;
+/// `EXFLAG_SI`: issuer and subject are the same name.
+pub const EXFLAG_SI: u32 = 0x20;
+/// `EXFLAG_SS`: it has signed itself.
+pub const EXFLAG_SS: u32 = 0x2000;
+/// `EXFLAG_NO_FINGERPRINT` (3.0).
+pub const EXFLAG_NO_FINGERPRINT: u32 = 0x10_0000;
 /// `X509_LU_NONE` of <openssl/x509_vfy.h>.
 pub const X509_LU_NONE: c_int = 0;
 /// `X509_LU_X509` of <openssl/x509_vfy.h>.
@@ -61,6 +69,7 @@ functions! {
         i2d_X509: fn(*const X509, *mut *mut c_uchar) -> c_int;
         X509_get_subject_name: fn(*const X509) -> *mut X509_NAME;
         X509_get0_pubkey: fn(*const X509) -> *mut c_void;
+        X509_get_extension_flags: fn(*mut X509) -> u32;
         X509_set_subject_name: fn(*mut X509, *const X509_NAME) -> c_int;
         d2i_X509_NAME: fn(*mut *mut X509_NAME, *mut *const c_uchar, c_long) -> *mut X509_NAME;
         X509_NAME_free: fn(*mut X509_NAME);

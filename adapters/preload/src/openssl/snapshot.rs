@@ -8,7 +8,7 @@ use windlass::{AnchorIndex, RootStore};
 
 use crate::append_list::AppendList;
 use crate::labels::Event;
-use crate::openssl::api::X509;
+use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, EXFLAG_SI, EXFLAG_SS, X509};
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::materialise::Marked;
 use crate::openssl::remembered::Remembered;
@@ -65,7 +65,7 @@ impl Snapshot {
             return Some(known);
         }
         let fresh = self.parse(served, index)?;
-        let has_key = served.is_before_3_0() || self.reads_key(served, fresh);
+        let has_key = self.has_key(served, fresh);
         if !known.is_null() && (!has_key || self.reads_key(served, known)) {
             // SAFETY: parsed above and not given to anybody.
             unsafe { (served.api.X509_free)(fresh) };
@@ -109,6 +109,11 @@ impl Snapshot {
         self.readable_keys.load(Ordering::Acquire) == YES
     }
 
+    /// Whether a certificate has the key that it is to have when it is parsed. 1.1.1 reads keys when they are needed.
+    fn has_key(&self, served: &Served, certificate: *mut X509) -> bool {
+        served.is_before_3_0() || self.reads_key(served, certificate)
+    }
+
     /// Whether libcrypto has, or can read, the key of a parsed certificate.
     fn reads_key(&self, served: &Served, certificate: *mut X509) -> bool {
         let _context = self.library.originals.global_context();
@@ -122,7 +127,23 @@ impl Snapshot {
         Arc::strong_count(self) == 1 && Arc::strong_count(&self.roots) == 1
     }
 
+    /// When memory is short libcrypto notes in the object itself that its extensions, or its key, can't be read, and never looks
+    /// again. One failed allocation must not take a root from a store, or even from all that share it; what is so twice is so.
     fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
+        let certificate = self.parse_once(served, index)?;
+        // SAFETY: parsed above and not given to anybody.
+        let flags = unsafe { (served.api.X509_get_extension_flags)(certificate) };
+        let is_read =
+            flags & (EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT) == 0 && flags & (EXFLAG_SI | EXFLAG_SS) != EXFLAG_SI;
+        if is_read && self.has_key(served, certificate) {
+            return Some(certificate);
+        }
+        // SAFETY: as above.
+        unsafe { (served.api.X509_free)(certificate) };
+        self.parse_once(served, index)
+    }
+
+    fn parse_once(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let _context = self.library.originals.global_context();
         let der = self.roots.anchor(index).der();
         let mut at = der.as_ptr();
