@@ -36,10 +36,11 @@ impl<V: Copy> PtrTable<V> {
 
     /// Enters a value; an older one for the same address is replaced.
     pub fn insert(&self, key: usize, value: V) {
-        self.remove(key);
         let bucket = self.bucket(key);
         let node = Box::new(Node { key, value, next: AtomicPtr::new(ptr::null_mut()) });
         let _guard = bucket.lock.lock();
+        // In one step: of two threads that enter the same address, one replaces what the other has entered.
+        bucket.take(key);
         node.next.store(bucket.head.load(Ordering::Relaxed), Ordering::Relaxed);
         bucket.head.store(Box::into_raw(node), Ordering::Release);
     }
@@ -92,7 +93,20 @@ impl<V: Copy> PtrTable<V> {
             return None;
         }
         let _guard = bucket.lock.lock();
-        let mut link = &bucket.head;
+        bucket.take(key)
+    }
+
+    fn bucket(&self, key: usize) -> &Bucket<V> {
+        // Heap addresses are multiples of 16; a Fibonacci multiplier spreads them.
+        let hash = (key >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        &self.buckets[hash >> (usize::BITS - BUCKETS.trailing_zeros())]
+    }
+}
+
+impl<V: Copy> Bucket<V> {
+    /// Takes a value out. The bucket's lock is held.
+    fn take(&self, key: usize) -> Option<V> {
+        let mut link = &self.head;
         loop {
             let at = link.load(Ordering::Acquire);
             if at.is_null() {
@@ -108,17 +122,24 @@ impl<V: Copy> PtrTable<V> {
             link = &node.next;
         }
     }
-
-    fn bucket(&self, key: usize) -> &Bucket<V> {
-        // Heap addresses are multiples of 16; a Fibonacci multiplier spreads them.
-        let hash = (key >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        &self.buckets[hash >> (usize::BITS - BUCKETS.trailing_zeros())]
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_address_is_there_once_whoever_enters_it() {
+        let table = PtrTable::new();
+        std::thread::scope(|scope| {
+            for thread in 0..4usize {
+                let table = &table;
+                scope.spawn(move || (0..20_000).for_each(|_| table.insert(16, thread)));
+            }
+        });
+        assert!(table.remove(16).is_some());
+        assert_eq!(table.remove(16), None);
+    }
 
     #[test]
     fn passes_over_all() {

@@ -215,7 +215,8 @@ impl StoreState {
         // Entered first: `end` takes out what the slot says.
         LOOKUPS.insert(lookup as usize, TrackedLookup(self, kind));
         let other = slot.swap(lookup as usize, Ordering::AcqRel);
-        if other != 0 {
+        // Another thread may just have entered the same one.
+        if other != 0 && other != lookup as usize {
             LOOKUPS.remove(other);
         }
     }
