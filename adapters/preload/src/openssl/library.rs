@@ -276,7 +276,8 @@ impl Drop for GlobalContext<'_> {
 }
 
 /// Whether the calling object, which has called before, imports `X509_STORE_CTX_init`: then it is taken for granted that
-/// what it makes stores for, it verifies by that name. Others may have the function by `dlsym`, where no hook sees it.
+/// what it makes stores for, it verifies by that name. Others may have the function by `dlsym`, where no hook sees it. Asked
+/// only where that matters (`verification::adds_as_one`).
 pub fn begins_verifications(caller: Caller) -> bool {
     Object::of(caller.address()).and_then(|object| CALLERS.find(&object)).is_some_and(|known| known.flag)
 }

@@ -116,7 +116,9 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
         }
     }
     let Some((encoded, name)) = encoded.and_then(|encoded| Some((encoded, materialise::canonical_of(encoded)?))) else {
-        // A name that our reader can't canonicalise can still equal one of ours, for libcrypto.
+        // A name that our reader can't canonicalise can still equal one of ours, for libcrypto. Whatever is registered from now on
+        // goes in at once, as after any search that goes on: what came before is added here, under the lock.
+        state.searches_went_on.store(true, Ordering::Release);
         materialise::everything(state);
         return (kind == X509_LU_X509).then(|| materialise::compared(state, served, name))?;
     };

@@ -164,7 +164,8 @@ impl<'a> Distinct<'a> {
 
 /// Adds certificates of one subject, of which the store's memory holds none. No other thread sees some of them without the
 /// others, as far as that is possible: before 4.0 they go into the stack under the store's lock, as x509_lu.c puts them there one
-/// by one. 4.0 has a table that only it can reach; `verification` keeps other threads away.
+/// by one. 4.0 has a table that only it can reach; `verification` keeps other threads away. There, and where the program has the
+/// live stack, a failing addition leaves those before it behind.
 fn add_together(state: &StoreState, served: &Served, certificates: &[*mut X509]) -> bool {
     let api = &served.api;
     state.touched.store(true, Ordering::Release);
