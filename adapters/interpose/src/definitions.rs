@@ -2,10 +2,11 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::image::Sym;
+use crate::elf::Sym;
 
 /// What an object defines, found without the dynamic linker: that may have to wait for its lock, whose holder may be waiting for
-/// the thread that asks. As an image, it must not outlive the object.
+/// the thread that asks. It must not outlive the object.
+#[derive(Clone, Copy)]
 pub struct Definitions {
     pub(crate) table: *const u32,
     pub(crate) symbols: *const Sym,
@@ -33,6 +34,11 @@ impl<'a> Name<'a> {
         Name { text, hash }
     }
 
+    /// Its hash.
+    pub const fn hash(&self) -> u32 {
+        self.hash
+    }
+
     /// The name.
     pub const fn text(&self) -> &'a CStr {
         self.text
@@ -40,9 +46,41 @@ impl<'a> Name<'a> {
 }
 
 impl Definitions {
+    /// The first symbol that the hash table lists: those before it are only imported. `None` if it lists none, where that is not so.
+    pub(crate) fn first(&self) -> Option<u32> {
+        // SAFETY: as in `find`.
+        unsafe {
+            let [buckets, first, words, _] = *self.table.cast::<[u32; 4]>();
+            let heads = self.table.add(4).add(words as usize * 2);
+            (0..buckets).any(|at| *heads.add(at as usize) != 0).then_some(first)
+        }
+    }
+
+    /// Whether a name of this hash can be among them: a quick no for nearly all that are not.
+    #[inline]
+    pub(crate) fn filter(&self) -> impl Fn(u32) -> bool + use<> {
+        // SAFETY: as in `symbol`. The number of words is a power of two (elf/dl-setup_hash.c).
+        let (bloom, mask, shift) = unsafe {
+            let [_, _, words, shift] = *self.table.cast::<[u32; 4]>();
+            (self.table.add(4).cast::<u64>(), words.wrapping_sub(1), shift % 32)
+        };
+        move |hash| {
+            // SAFETY: as above.
+            let word = unsafe { bloom.add((hash / 64 & mask) as usize).read_unaligned() };
+            word >> (hash % 64) & word >> ((hash >> shift) % 64) & 1 == 1
+        }
+    }
+
     /// Where a function or variable of this name is. Not what only the linker can tell (`STT_GNU_IFUNC`, thread-local storage), nor a version
     /// that is kept for old programs.
     pub fn find(&self, name: Name) -> Option<usize> {
+        let at = self.symbol(name)?;
+        // SAFETY: the table has this symbol.
+        Some(self.base.wrapping_add(unsafe { (*self.symbols.add(at)).value } as usize))
+    }
+
+    /// The number of the symbol that [`Definitions::find`] finds.
+    pub(crate) fn symbol(&self, name: Name) -> Option<usize> {
         const BITS: u32 = 64;
         // SAFETY: the table of a loaded object: four numbers, the words of a Bloom filter, the buckets, and for each symbol from `first` on
         // the hash, whose lowest bit ends a chain. The symbols that it names exist.
@@ -66,7 +104,7 @@ impl Definitions {
             loop {
                 let hash = *hashes.add((at - first) as usize);
                 if (hash ^ name.hash) >> 1 == 0 && self.is(at as usize, name.text) {
-                    return Some(self.base.wrapping_add((*self.symbols.add(at as usize)).value as usize));
+                    return Some(at as usize);
                 }
                 if hash & 1 == 1 {
                     return None;

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::ptr;
 
 use crate::definitions::Definitions;
+use crate::elf::Sym;
 use crate::object::{Dyn, Object};
 
 /// The dynamic section of a loaded object.
@@ -199,17 +200,6 @@ const DT_VERDEF: isize = 0x6fff_fffc;
 const DT_VERDEFNUM: isize = 0x6fff_fffd;
 const DT_VERNEED: isize = 0x6fff_fffe;
 const DT_VERNEEDNUM: isize = 0x6fff_ffff;
-
-/// `Elf64_Sym`.
-#[repr(C)]
-pub(crate) struct Sym {
-    pub(crate) name: u32,
-    pub(crate) info: u8,
-    other: u8,
-    pub(crate) section: u16,
-    pub(crate) value: u64,
-    size: u64,
-}
 
 /// `Elf64_Rela`.
 #[repr(C)]

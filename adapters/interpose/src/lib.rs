@@ -17,10 +17,20 @@ pub mod foreign;
 pub mod hook;
 pub mod address_space;
 pub mod append_list;
+pub mod bound;
 pub mod callers;
 pub mod definitions;
+pub mod dlsym;
+pub mod elf;
+#[macro_use]
+pub mod family;
 pub mod fork_lock;
 pub mod image;
+#[macro_use]
+pub mod linker;
 pub mod object;
 pub mod ptr_table;
+pub mod slots;
 pub mod unwinding;
+pub mod wanted;
+pub mod way_in;

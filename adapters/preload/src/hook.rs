@@ -1,5 +1,6 @@
 //! How a function is stood in front of: `windlass-interpose`, as long as the library is switched on.
 
+pub use windlass_interpose::family::Caller;
 pub use windlass_interpose::hook::*;
 
 use crate::process;

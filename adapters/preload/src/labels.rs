@@ -95,9 +95,9 @@ labels! {
         UnsupportedLibrary = "unsupported-library",
         /// The store or trust list was made where it could not be watched (through `dlsym`, or before the library was there).
         UnknownStore = "unknown-store",
-        /// No loaded object is linked against this libcrypto or its libssl: whoever uses it found its functions by `dlsym`,
-        /// where no hook sees the calls.
-        NotLinked = "used-by-dlsym",
+        /// Something in the process may call the library where it is not seen: an object whose import slots could not be written, or lead to
+        /// another interposer.
+        HiddenCallers = "hidden-callers",
         /// A library context or property query other than the default was asked for.
         LibraryContext = "library-context",
         /// The source does not exist or can't be read.

@@ -1,16 +1,18 @@
 //! `libwindlass_preload.so`: put in front of a program with `LD_PRELOAD`, it serves the program's OpenSSL and
 //! GnuTLS from shared, immutable root stores instead of letting every context parse the whole CA bundle again.
 //!
-//! Nothing runs when the library is loaded. The first hooked call of a process sets up what is needed; every hook
-//! falls back to the function that it stands in front of, so a program never sees more than a difference in cost.
+//! When the library is loaded it writes the import slots of the other objects (`attach`), and does nothing else. The first hooked call of a
+//! process sets up what is needed; every hook falls back to the function that it stands in front of, so a program never sees more than a
+//! difference in cost.
 
 #[macro_use]
 extern crate windlass_interpose;
 
-use windlass_interpose::{address_space, append_list, callers, fork_lock, image, object, ptr_table};
+use windlass_interpose::{address_space, append_list, fork_lock, ptr_table};
 
 mod added;
 mod arranged;
+mod attach;
 mod gnutls;
 mod hook;
 mod labels;

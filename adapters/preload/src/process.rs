@@ -51,25 +51,39 @@ impl Hasher for Addresses {
 
 /// Whether the library may do anything in this process.
 pub fn enabled() -> bool {
-    const UNKNOWN: u8 = 0;
-    const ENABLED: u8 = 1;
-    const DISABLED: u8 = 2;
-    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-    match STATE.load(Ordering::Relaxed) {
-        ENABLED => true,
-        DISABLED => false,
-        _ => {
-            // Under secure execution (set-user-ID and the like) nothing from the environment may be believed, and nothing
-            // that a less privileged user prepared may be relied on: the library stays out altogether.
-            // SAFETY: getauxval has no preconditions.
-            let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-            let switched_off =
-                environment(c"WINDLASS_DISABLE").is_some_and(|value| !matches!(value.as_bytes(), b"" | b"0"));
-            let state = if secure || switched_off { DISABLED } else { ENABLED };
-            STATE.store(state, Ordering::Relaxed);
-            state == ENABLED
+    STATE.load(Ordering::Relaxed) == ENABLED
+}
+
+static STATE: AtomicU8 = AtomicU8::new(DISABLED);
+const DISABLED: u8 = 0;
+const ENABLED: u8 = 1;
+
+/// Decides, when the library is loaded, whether it may do anything. `environment` is what the constructor was given, or null.
+pub fn decide(environment: *const *const c_char) -> bool {
+    // Under secure execution (set-user-ID and the like) nothing from the environment may be believed, and nothing that a less privileged user
+    // prepared may be relied on: the library stays out altogether.
+    // SAFETY: getauxval has no preconditions.
+    let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    let switched_off = || is_switched_off(environment);
+    let enabled = !secure && !switched_off();
+    STATE.store(u8::from(enabled), Ordering::Relaxed);
+    enabled
+}
+
+/// Whether `WINDLASS_DISABLE` is set to something else than nothing and 0.
+fn is_switched_off(environment: *const *const c_char) -> bool {
+    let mut at = environment;
+    // SAFETY: the environment of a process: pointers to strings, ended by a null pointer.
+    while let Some(entry) = unsafe { at.as_ref() }.filter(|entry| !entry.is_null()) {
+        // SAFETY: as above.
+        let entry = unsafe { CStr::from_ptr(*entry) }.to_bytes();
+        if let Some(value) = entry.strip_prefix(b"WINDLASS_DISABLE=") {
+            return !matches!(value, b"" | b"0");
         }
+        // SAFETY: this was not the null pointer at the end.
+        at = unsafe { at.add(1) };
     }
+    false
 }
 
 /// Adds to a counter.

@@ -1,18 +1,16 @@
 //! The copies of libgnutls in this process, kept apart.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::callers::Callers;
-use crate::fork_lock::ForkLock;
+use windlass_interpose::definitions::Name;
+use windlass_interpose::family::{Copy, Libraries};
+
+use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Originals, Required};
-use crate::gnutls::probe;
 use crate::hook::Caller;
-use crate::image::Image;
 use crate::labels::Bypass;
-use crate::object::{self, Object};
-use crate::process;
+use crate::openssl::library::{defined, pin};
 
 /// The oldest that is served. Tested are 3.7.9 and 3.8.
 const OLDEST: [u32; 3] = [3, 7, 0];
@@ -35,14 +33,11 @@ const INTERNAL_CALLS: [&CStr; 11] = [
     c"gnutls_ocsp_resp_verify",
 ];
 
-/// Who has called; flagged: it is linked against the functions that make lists.
-static CALLERS: Callers<Libgnutls> = Callers::new();
-
-static LOADED: [AtomicPtr<Libgnutls>; 16] = [const { AtomicPtr::new(ptr::null_mut()) }; 16];
+static KNOWN: Libraries<Libgnutls> = Libraries::new(&LIBGNUTLS);
 
 /// One loaded libgnutls.
 pub struct Libgnutls {
-    object: Object,
+    copy: &'static Copy,
     /// The originals of what is hooked.
     pub originals: Originals,
     /// Everything that serving needs, or why this one is not served.
@@ -63,73 +58,29 @@ unsafe impl Send for Libgnutls {}
 unsafe impl Sync for Libgnutls {}
 
 impl Libgnutls {
-    /// The libgnutls that a call from this place means.
+    /// The libgnutls that a call is meant for.
     pub fn of_caller(caller: Caller) -> Option<&'static Libgnutls> {
-        let object = Object::of(caller.address())?;
-        if let Some(known) = CALLERS.find(&object) {
-            return Some(known.library);
-        }
-        let library = Libgnutls::defining(object::original(caller.address(), ANCHOR)? as usize)?;
-        CALLERS.remember(&object, library, is_linked(&object));
-        Some(library)
+        KNOWN.of(caller, Libgnutls::open)
     }
 
     /// Whether the call comes from this libgnutls itself.
     pub fn contains(&self, caller: Caller) -> bool {
-        self.object.contains(caller.address())
+        caller.is_own() && ptr::eq(self.copy, LIBGNUTLS.copy(caller.copy()))
     }
 
-    fn defining(address: usize) -> Option<&'static Libgnutls> {
-        static REGISTERING: ForkLock = ForkLock::new();
-        let known = || Libgnutls::loaded().find(|library| library.object.contains(address));
-        if let Some(library) = known() {
-            return Some(library);
-        }
-        // Made before the lock is taken: it needs the dynamic linker's lock, whose holder may be waiting for ours.
-        let fresh = Libgnutls::open(Object::of(address)?)?;
-        let _guard = REGISTERING.lock();
-        if let Some(library) = known() {
-            return Some(library);
-        }
-        let free = LOADED.iter().find(|entry| entry.load(Ordering::Acquire).is_null())?;
-        let library = Box::into_raw(Box::new(fresh));
-        free.store(library, Ordering::Release);
-        // SAFETY: just published, never freed.
-        Some(unsafe { &*library })
-    }
-
-    /// Those that were met so far.
-    fn loaded() -> impl Iterator<Item = &'static Libgnutls> {
-        // SAFETY: entries come from Box::into_raw and are never freed.
-        LOADED.iter().filter_map(|entry| unsafe { entry.load(Ordering::Acquire).as_ref() })
-    }
-
-    /// The function of the only libgnutls that has it, for callers that are not linked against any.
-    fn only<F>(pick: &impl Fn(&Originals) -> Option<F>) -> Option<F> {
-        for start in object::named("libgnutls.so") {
-            let Some(object) = Object::of(start) else { continue };
-            let Some(handle) = object::handle_of(&object) else { continue };
-            let address = object::defined_by(&object, handle, ANCHOR);
-            if !address.is_null() {
-                Libgnutls::defining(address as usize);
-            }
-        }
-        let mut found = Libgnutls::loaded().filter_map(|library| pick(&library.originals));
-        found.next().filter(|_| found.next().is_none())
-    }
-
-    fn open(object: Object) -> Option<Libgnutls> {
-        let handle = object::handle_of(&object)?;
-        let find = |name: &CStr| object::defined_by(&object, handle, name);
+    fn open(copy: &'static Copy) -> Option<Libgnutls> {
+        let find = |name: &CStr| copy.find(Name::new(name)).map_or(ptr::null_mut(), |address| address as *mut c_void);
         // SAFETY: the names are GnuTLS', and the declarations in `api` are those of its headers.
         let originals = unsafe { Originals::load(find) }?;
         // SAFETY: as above.
         let api = unsafe { Required::load(find) };
         let free: *const unsafe extern "C-unwind" fn(*mut c_void) = find(c"gnutls_free").cast_const().cast();
+        // The compiler binds some calls within a source file; what matters is called from others.
+        let shows_its_calls =
+            || INTERNAL_CALLS.iter().all(|&call| LIBGNUTLS.sees_own_call(copy, Name::new(call))) && pin(copy);
         let served = match api {
             Some(api) if !free.is_null() && is_known_version(&api) => {
-                // Where nothing is served, nothing is called that the program has not called.
-                if process::enabled() && shows_its_calls(&object) && probe::sees_calls(&object, &api) {
+                if shows_its_calls() {
                     Ok(Served { api, free })
                 } else {
                     Err(Bypass::HiddenCalls)
@@ -137,7 +88,7 @@ impl Libgnutls {
             }
             _ => Err(Bypass::UnsupportedLibrary),
         };
-        Some(Libgnutls { object, originals, served })
+        Some(Libgnutls { copy, originals, served })
     }
 }
 
@@ -152,28 +103,17 @@ impl Served {
     }
 }
 
-/// Whether the calling object makes its lists by linked functions. What was found by `dlsym` in the library itself is called
-/// where no hook sees it, so a list that begins there can't be watched.
-pub fn is_linked_caller(caller: Caller) -> bool {
-    Object::of(caller.address()).and_then(|object| CALLERS.find(&object)).is_some_and(|known| known.flag)
-}
-
-/// The function that a call would have reached without us: that of the list's libgnutls, else of the caller's.
-pub fn forward<F: Copy>(
+/// The function that a call would have reached without us: that of the list's libgnutls, else of the one that the call was meant for.
+pub fn forward<F: core::marker::Copy>(
     library: Option<&'static Libgnutls>,
     caller: Caller,
     name: &CStr,
     pick: impl Fn(&Originals) -> Option<F>,
 ) -> Option<F> {
-    let library = library.or_else(|| Libgnutls::of_caller(caller));
-    if let Some(function) = library.and_then(|library| pick(&library.originals)) {
-        return Some(function);
+    if let Some(library) = library.or_else(|| Libgnutls::of_caller(caller)) {
+        return pick(&library.originals);
     }
-    let Some(address) = object::original(caller.address(), name) else {
-        return Libgnutls::only(&pick);
-    };
-    // SAFETY: F is the type that GnuTLS declares for `name`, an unsafe extern function pointer, as large as an address.
-    Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })
+    defined(LIBGNUTLS.copy(caller.copy()), name)
 }
 
 /// Calls an original. What it does through libgnutls' PLT is seen: the hooks there make a list ready for what it is going to do.
@@ -183,47 +123,6 @@ macro_rules! original {
     };
 }
 pub(crate) use original;
-
-const ANCHOR: &CStr = c"gnutls_x509_trust_list_init";
-
-fn is_linked(object: &Object) -> bool {
-    // SAFETY: the object's code is running, so it stays loaded; the names belong to its string table.
-    let image = unsafe { Image::of_object(object) };
-    let makes_lists = |name: *const c_char| {
-        // SAFETY: as above.
-        let name = unsafe { CStr::from_ptr(name) };
-        name == ANCHOR || name == c"gnutls_certificate_allocate_credentials"
-    };
-    image.is_some_and(|image| image.imports().any(makes_lists))
-}
-
-/// Whether a name begins with these bytes, of which none is NUL.
-///
-/// # Safety
-/// A NUL-terminated string.
-unsafe fn begins(name: *const c_char, with: &[u8]) -> bool {
-    // SAFETY: a byte is only read when those before it were equal, so none of them was the terminator.
-    with.iter().enumerate().all(|(at, byte)| unsafe { *name.cast::<u8>().add(at) } == *byte)
-}
-
-fn shows_its_calls(object: &Object) -> bool {
-    // SAFETY: the caller holds a handle, which keeps the object loaded.
-    let Some(image) = (unsafe { Image::of_object(object) }) else { return false };
-    let mut seen = [false; INTERNAL_CALLS.len()];
-    // A thousand names and more: most end at their first byte.
-    // SAFETY: the names belong to the object's string table.
-    let is_ours = |name: &*const c_char| unsafe { begins(*name, b"gnutls_x509_t") || begins(*name, b"gnutls_ocsp_r") };
-    for name in image.imports().filter(is_ours) {
-        // SAFETY: as above.
-        let name = unsafe { CStr::from_ptr(name) };
-        if let Some(at) = INTERNAL_CALLS.iter().position(|known| *known == name) {
-            seen[at] = true;
-        }
-    }
-    seen.iter().all(|seen| *seen)
-        // Two copies of the same version in the global scope call each other.
-        && object::original(object.start, ANCHOR).is_some_and(|address| object.contains(address as usize))
-}
 
 fn is_known_version(api: &Required) -> bool {
     // SAFETY: with no version asked for, the function returns its own, a constant string.

@@ -3,19 +3,16 @@
 use std::ffi::{c_int, c_uint};
 use std::ptr;
 
+use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Credentials, INTERNAL_ERROR, List};
-use crate::gnutls::library::{Libgnutls, is_linked_caller, original};
+use crate::gnutls::library::{Libgnutls, original};
 use crate::gnutls::list::{self, tracked};
-use crate::gnutls::probe;
 use crate::hook::{self, Caller, guarded};
 use crate::labels::{Bypass, Gnutls};
 use crate::process;
 
 /// `gnutls_x509_trust_list_init`.
 pub extern "C-unwind" fn init(list: *mut *mut List, size: c_uint, caller: Caller) -> c_int {
-    if let Some(status) = probe::init(list, size, caller) {
-        return status;
-    }
     let status = original!(None, caller, gnutls_x509_trust_list_init(list, size), or INTERNAL_ERROR);
     if status >= 0 {
         // SAFETY: the original has stored the new list there.
@@ -24,8 +21,8 @@ pub extern "C-unwind" fn init(list: *mut *mut List, size: c_uint, caller: Caller
     status
 }
 
-/// `gnutls_certificate_allocate_credentials`. Its own call of `init` comes from libgnutls, which does not tell whether the program
-/// is linked against it; this one does.
+/// `gnutls_certificate_allocate_credentials`. Its own call of `init` comes from libgnutls, for whom lists are not watched: it makes some for
+/// itself. This one comes from the program.
 pub extern "C-unwind" fn allocate_credentials(credentials: *mut *mut Credentials, caller: Caller) -> c_int {
     let status = {
         let _inside = hook::inside();
@@ -40,9 +37,6 @@ pub extern "C-unwind" fn allocate_credentials(credentials: *mut *mut Credentials
 
 /// `gnutls_x509_trust_list_deinit`.
 pub extern "C-unwind" fn deinit(list: *mut List, all: c_uint, caller: Caller) {
-    if probe::deinit(list, all, caller).is_some() {
-        return;
-    }
     let library = tracked(list).map(|state| state.library);
     list::end(list);
     original!(library, caller, gnutls_x509_trust_list_deinit(list, all), or())
@@ -66,7 +60,7 @@ pub unsafe fn list_of(credentials: *mut Credentials, caller: Caller) -> Option<*
 fn watch(caller: Caller, size: c_uint, list: impl FnOnce() -> Option<*mut List>) {
     guarded(|| {
         let library = Libgnutls::of_caller(caller)?;
-        if library.contains(caller) || !is_linked_caller(caller) {
+        if library.contains(caller) || LIBGNUTLS.is_hidden() {
             return None;
         }
         let served = match &library.served {

@@ -2,8 +2,9 @@
 //!
 //! | module | concern |
 //! | --- | --- |
+//! | `hooks` | what is stood in front of: the list of all hooked functions |
 //! | `api` | the functions that are used, as each libgnutls defines them |
-//! | `library`, `probe` | which libgnutls a caller means, and whether it can be served |
+//! | `library` | the copies of libgnutls, and whether they can be served |
 //! | `list` | what is known of one trust list: lazy with a recipe, or complete |
 //! | `bucket` | where GnuTLS puts a certificate in a list |
 //! | `fill` | putting certificates into a list, or into a private one |
@@ -44,46 +45,13 @@ pub mod api;
 pub mod bucket;
 pub mod complete;
 pub mod fill;
+pub mod hooks;
 pub mod library;
 pub mod lifecycle;
 pub mod list;
 pub mod load;
 pub mod log;
-pub mod probe;
 pub mod server;
 pub mod verify;
 
-hook! {
-    2 gnutls_x509_trust_list_init => lifecycle::init;
-    2 gnutls_x509_trust_list_deinit => lifecycle::deinit;
-    1 gnutls_certificate_allocate_credentials => lifecycle::allocate_credentials;
-
-    1 gnutls_certificate_set_x509_system_trust => added::credentials_system_trust;
-    3 gnutls_certificate_set_x509_trust_file => added::credentials_trust_file;
-    3 gnutls_certificate_set_x509_trust_dir => added::credentials_trust_dir;
-    3 gnutls_x509_trust_list_add_system_trust => added::list_system_trust;
-    6 gnutls_x509_trust_list_add_trust_dir => added::list_trust_dir;
-
-    6 gnutls_x509_trust_list_add_trust_file => load::add_trust_file;
-    6 gnutls_x509_trust_list_add_trust_mem => load::add_trust_mem;
-
-    6 gnutls_x509_trust_list_verify_crt => verify::verify_crt;
-    8 gnutls_x509_trust_list_verify_crt2 => verify::verify_crt2;
-    4 gnutls_x509_trust_list_get_issuer => verify::get_issuer;
-    4 gnutls_ocsp_resp_verify => verify::ocsp_verify;
-
-    4 gnutls_x509_trust_list_add_cas => complete::add_cas;
-    5 gnutls_x509_trust_list_add_crls => complete::add_crls;
-    5 gnutls_x509_trust_list_add_named_crt => complete::add_named_crt;
-    3 gnutls_x509_trust_list_remove_cas => complete::remove_cas;
-    4 gnutls_x509_trust_list_get_issuer_by_dn => complete::get_issuer_by_dn;
-    5 gnutls_x509_trust_list_get_issuer_by_subject_key_id => complete::get_issuer_by_subject_key_id;
-    3 gnutls_x509_trust_list_iter_get_ca => complete::iter_get_ca;
-    2 gnutls_x509_trust_list_set_getissuer_function => complete::set_getissuer_function;
-    2 gnutls_certificate_get_trust_list => complete::get_trust_list;
-    1 gnutls_certificate_free_ca_names => complete::free_ca_names;
-
-    2 gnutls_certificate_server_set_request => server::set_request;
-    1 gnutls_global_set_log_function => log::set_log_function;
-    1 gnutls_global_set_audit_log_function => log::set_audit_log_function;
-}
+pub use hooks::{LIBGNUTLS, LIBGNUTLS_HOOKS};

@@ -9,12 +9,13 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::ptr;
 
 use windlass::RootStore;
+use windlass_interpose::unwinding;
 
-use crate::hook::{Caller, calling, guarded};
+use crate::hook::{Caller, guarded};
 use crate::labels::{Event, Served as Entry};
-use crate::object;
+use crate::openssl::LIBSSL;
 use crate::openssl::api::{BIO, BIO_C_GET_FILE_PTR, BIO_CTRL_RESET, OPENSSL_STACK, OSSL_LIB_CTX, Required, X509};
-use crate::openssl::library::{Libcrypto, Served, original, transparent};
+use crate::openssl::library::{self, Libcrypto, Served, original, transparent};
 use crate::openssl::materialise::Marked;
 use crate::process;
 
@@ -37,7 +38,7 @@ pub extern "C-unwind" fn load_client_ca_file(file: *const c_char, caller: Caller
         return ptr::null_mut();
     };
     // SAFETY: the program's own argument.
-    listing(function as usize, || unsafe { function(file) })
+    listing(|| unsafe { function(file) })
 }
 
 /// `SSL_load_client_CA_file_ex` (3.0). The library context does not matter for a name.
@@ -53,7 +54,7 @@ pub extern "C-unwind" fn load_client_ca_file_ex(
         return ptr::null_mut();
     };
     // SAFETY: the program's own arguments.
-    listing(function as usize, || unsafe { function(file, context, properties) })
+    listing(|| unsafe { function(file, context, properties) })
 }
 
 /// `SSL_add_file_cert_subjects_to_stack`.
@@ -186,19 +187,17 @@ fn add(stack: *mut OPENSSL_STACK, path: *const c_char, caller: Caller, name: &CS
     // SAFETY: both functions have this declaration in OpenSSL.
     let Some(function) = (unsafe { in_libssl::<Function>(caller, name) }) else { return 0 };
     // SAFETY: the program's own arguments.
-    listing(function as usize, || unsafe { function(stack, path) })
+    listing(|| unsafe { function(stack, path) })
 }
 
 /// # Safety
 /// `F` is the function's type as OpenSSL declares it.
 unsafe fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
-    let address = object::original(caller.address(), name)?;
-    // SAFETY: as the caller states; a function pointer is as large as an address.
-    Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })
+    library::defined(LIBSSL.copy(caller.copy()), name)
 }
 
-fn listing<R>(original: usize, run: impl FnOnce() -> R) -> R {
-    let _calling = calling(original);
+fn listing<R>(run: impl FnOnce() -> R) -> R {
+    unwinding::prepare();
     if !process::enabled() || crate::hook::is_inside() {
         return run();
     }

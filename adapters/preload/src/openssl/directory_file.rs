@@ -37,7 +37,7 @@ pub fn serve(
         let served = library.served.as_ref()?;
         // SAFETY: libcrypto passes its own lookup.
         let state = tracked(unsafe { (served.api.X509_LOOKUP_get_store)(lookup) })?;
-        if !state.linked || enumerate::holds_store_lock(state.store) || !library.originals.is_global_context() {
+        if enumerate::holds_store_lock(state.store) || !library.originals.is_global_context() {
             return None;
         }
         // SAFETY: by_dir.c passes a NUL-terminated path.

@@ -101,8 +101,7 @@ fn search(
 ) -> Option<c_int> {
     let served = state.served()?;
     let directory = state.directories.iter().next().filter(|directory| directory.is_pem)?;
-    let usable = state.linked
-        && state.library.shows_additions
+    let usable = state.library.shows_additions
         && served.has_known_directories()
         && !state.exposed.load(Ordering::Acquire)
         && !enumerate::holds_store_lock(state.store)

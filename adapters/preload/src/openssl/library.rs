@@ -2,15 +2,13 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::callers::Callers;
-use crate::fork_lock::ForkLock;
+use windlass_interpose::definitions::Name;
+use windlass_interpose::family::{Copy, Libraries};
+
 use crate::hook::Caller;
-use crate::image::Image;
-use crate::object::{self, Object};
 use crate::openssl::api::{OSSL_LIB_CTX, Originals, Required, X509_LOOKUP_METHOD};
-use crate::openssl::{default_store, lookup, users};
+use crate::openssl::{LIBCRYPTO, default_store, lookup};
 
 /// `OPENSSL_VERSION_NUMBER` of 1.1.1, the oldest that is served.
 const OLDEST: u64 = 0x1010_1000;
@@ -19,14 +17,11 @@ const BEYOND: u64 = 0x5000_0000;
 const VERSION_3_0: u64 = 0x3000_0000;
 const VERSION_3_4: u64 = 0x3040_0000;
 
-/// Who has called; flagged: it imports `X509_STORE_CTX_init`.
-static CALLERS: Callers<Libcrypto> = Callers::new();
-
-static LOADED: [AtomicPtr<Libcrypto>; 16] = [const { AtomicPtr::new(ptr::null_mut()) }; 16];
+static KNOWN: Libraries<Libcrypto> = Libraries::new(&LIBCRYPTO);
 
 /// One loaded libcrypto.
 pub struct Libcrypto {
-    object: Object,
+    copy: &'static Copy,
     /// Its own additions to stores pass our hooks (Debian). With `-Bsymbolic` they don't.
     pub shows_additions: bool,
     /// The same of the beginning of its own verifications (CMS, OCSP, …).
@@ -54,99 +49,55 @@ unsafe impl Send for Libcrypto {}
 unsafe impl Sync for Libcrypto {}
 
 impl Libcrypto {
-    /// The libcrypto that a call from this place means.
+    /// The libcrypto that a call is meant for.
     pub fn of_caller(caller: Caller) -> Option<&'static Libcrypto> {
-        let object = Object::of(caller.address())?;
-        if let Some(known) = CALLERS.find(&object) {
-            return Some(known.library);
-        }
-        let library = Libcrypto::defining(object::original(caller.address(), c"X509_STORE_new")? as usize)?;
-        // SAFETY: the object's code is running, so it stays loaded.
-        let image = unsafe { Image::of_object(&object) };
-        let imports = |name: &CStr| {
-            // SAFETY: the names belong to the object's string table.
-            image.as_ref().is_some_and(|image| image.imports().any(|known| unsafe { CStr::from_ptr(known) } == name))
-        };
-        if CALLERS.remember(&object, library, imports(c"X509_STORE_CTX_init")) {
-            users::meet(&object);
-        }
-        Some(library)
+        KNOWN.of(caller, Libcrypto::open)
+    }
+
+    /// Those that calls were meant for.
+    pub fn known() -> impl Iterator<Item = &'static Libcrypto> {
+        KNOWN.known()
     }
 
     /// Whether the call comes from this libcrypto itself.
     pub fn contains(&self, caller: Caller) -> bool {
-        self.object.contains(caller.address())
+        caller.is_own() && ptr::eq(self.copy, LIBCRYPTO.copy(caller.copy()))
     }
 
     /// Whether a function is of this libcrypto itself.
     pub fn defines(&self, function: usize) -> bool {
-        self.object.contains(function)
+        self.copy.contains(function)
     }
 
-    fn defining(address: usize) -> Option<&'static Libcrypto> {
-        static REGISTERING: ForkLock = ForkLock::new();
-        let known = || Libcrypto::loaded().find(|library| library.object.contains(address));
-        if let Some(library) = known() {
-            return Some(library);
-        }
-        // Made before the lock is taken: it needs the dynamic linker's lock, whose holder may be waiting for ours.
-        let fresh = Libcrypto::open(Object::of(address)?)?;
-        let _guard = REGISTERING.lock();
-        if let Some(library) = known() {
-            return Some(library);
-        }
-        let free = LOADED.iter().find(|entry| entry.load(Ordering::Acquire).is_null())?;
-        let library = Box::into_raw(Box::new(fresh));
-        free.store(library, Ordering::Release);
-        // SAFETY: just published, never freed.
-        Some(unsafe { &*library })
-    }
-
-    /// Those that were met so far.
-    fn loaded() -> impl Iterator<Item = &'static Libcrypto> {
-        // SAFETY: entries come from Box::into_raw and are never freed.
-        LOADED.iter().filter_map(|entry| unsafe { entry.load(Ordering::Acquire).as_ref() })
-    }
-
-    /// The function of the only libcrypto that has it, for callers that are not linked against any: a program that found its
-    /// functions by `dlsym`, some of which end in a jump to a hooked one, so that the program itself seems to call.
-    fn only<F>(pick: &impl Fn(&Originals) -> Option<F>) -> Option<F> {
-        let only = || {
-            let mut found = Libcrypto::loaded().filter_map(|library| pick(&library.originals));
-            found.next().filter(|_| found.next().is_none())
-        };
-        only().or_else(|| {
-            Libcrypto::meet_all();
-            only()
-        })
-    }
-
-    /// Makes the acquaintance of all libcryptos that are loaded.
-    fn meet_all() {
-        for start in object::named("libcrypto") {
-            let Some(object) = Object::of(start) else { continue };
-            let Some(handle) = object::handle_of(&object) else { continue };
-            let address = object::defined_by(&object, handle, c"X509_STORE_new");
-            if !address.is_null() {
-                Libcrypto::defining(address as usize);
-            }
-        }
-    }
-
-    fn open(object: Object) -> Option<Libcrypto> {
-        let handle = object::handle_of(&object)?;
-        let find = |name: &CStr| object::defined_by(&object, handle, name);
+    fn open(copy: &'static Copy) -> Option<Libcrypto> {
+        let find = |name: &CStr| copy.find(Name::new(name)).map_or(ptr::null_mut(), |address| address as *mut c_void);
         // SAFETY: the names are OpenSSL's, and the declarations in `api` are those of its headers.
         let originals = unsafe { Originals::load(find) }?;
-        // SAFETY: as above.
-        let served = unsafe { Required::load(find) }.and_then(|api| Served::new(api, &originals));
-        // SAFETY: `handle` keeps the object loaded for good.
-        let image = unsafe { Image::of_object(&object) };
-        let shows = |name: &CStr| image.as_ref().is_some_and(|image| image.calls_through_plt(name));
+        let shows = |name: &'static CStr| LIBCRYPTO.sees_own_call(copy, Name::new(name));
         let shows_additions = shows(c"X509_STORE_add_cert") && shows(c"X509_STORE_add_crl");
         let shows_verifications = shows(c"X509_STORE_CTX_init");
-        Some(Libcrypto { object, shows_additions, shows_verifications, originals, served })
+        // A program, or a library of another kind, with libcrypto linked in calls it where no hook sees it.
+        let is_apart = copy.object().is_some_and(|object| !object.is_executable()) && find(c"SSL_CTX_new").is_null();
+        // SAFETY: as above.
+        let api = if is_apart && pin(copy) { unsafe { Required::load(find) } } else { None };
+        let served = api.and_then(|api| Served::new(api, &originals));
+        Some(Libcrypto { copy, shows_additions, shows_verifications, originals, served })
     }
+}
+
+/// Keeps a library loaded, without loading anything: libcrypto pins itself in the same way.
+pub fn pin(copy: &Copy) -> bool {
+    let path = copy.path();
+    if path.is_null() {
+        return false;
+    }
+    // SAFETY: the path of a loaded object, whose code is about to be called. RTLD_NOLOAD opens nothing new.
+    let handle = unsafe { libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    if handle.is_null() {
+        // SAFETY: clears the message that our own failure left for this thread.
+        unsafe { libc::dlerror() };
+    }
+    !handle.is_null()
 }
 
 impl Served {
@@ -200,22 +151,25 @@ impl Served {
     }
 }
 
-/// The function that a call would have reached without us: that of the store's libcrypto, else of the caller's.
-pub fn forward<F: Copy>(
+/// The function that a call would have reached without us: that of the store's libcrypto, else of the one that the call was meant for.
+pub fn forward<F: core::marker::Copy>(
     library: Option<&'static Libcrypto>,
     caller: Caller,
     name: &CStr,
     pick: impl Fn(&Originals) -> Option<F>,
 ) -> Option<F> {
-    let library = library.or_else(|| Libcrypto::of_caller(caller));
-    if let Some(function) = library.and_then(|library| pick(&library.originals)) {
-        return Some(function);
+    if let Some(library) = library.or_else(|| Libcrypto::of_caller(caller)) {
+        return pick(&library.originals);
     }
-    let Some(address) = object::original(caller.address(), name) else {
-        return Libcrypto::only(&pick);
-    };
-    // SAFETY: F is the type that OpenSSL declares for `name`, an unsafe extern function pointer, as large as an address.
-    Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })
+    defined(LIBCRYPTO.copy(caller.copy()), name)
+}
+
+/// A function that a copy defines.
+pub fn defined<F: core::marker::Copy>(copy: &Copy, name: &CStr) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<usize>()) };
+    let address = copy.find(Name::new(name))?;
+    // SAFETY: F is the type that the library's headers declare for `name`, an unsafe extern function pointer, as large as an address.
+    Some(unsafe { std::mem::transmute_copy::<usize, F>(&address) })
 }
 
 /// Calls an original. The calls that it makes through libcrypto's PLT are its own business: they pass our hooks by.
@@ -273,11 +227,4 @@ impl Drop for GlobalContext<'_> {
             unsafe { set(self.previous) };
         }
     }
-}
-
-/// Whether the calling object, which has called before, imports `X509_STORE_CTX_init`: then it is taken for granted that
-/// what it makes stores for, it verifies by that name. Others may have the function by `dlsym`, where no hook sees it. Asked
-/// only where that matters (`verification::adds_as_one`).
-pub fn begins_verifications(caller: Caller) -> bool {
-    Object::of(caller.address()).and_then(|object| CALLERS.find(&object)).is_some_and(|known| known.flag)
 }

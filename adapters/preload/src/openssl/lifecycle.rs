@@ -8,12 +8,12 @@ use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
 use crate::openssl::enumerate;
 use crate::openssl::held::Held;
-use crate::openssl::library::{self, Libcrypto, Served, original, transparent};
+use crate::openssl::library::{Libcrypto, Served, original, transparent};
 use crate::openssl::load_file::owner;
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::order;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
-use crate::openssl::{lookup, users};
+use crate::openssl::{LIBCRYPTO, lookup};
 
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
 /// a file holds comes before what any other source has.
@@ -22,8 +22,11 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     if !store.is_null() {
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
-            let verifies = || !library.shows_verifications || !library::begins_verifications(caller);
-            lookup::attach(library, store, users::survey().linked, verifies);
+            // Somebody may call where it is not seen.
+            if LIBCRYPTO.is_hidden() {
+                return None;
+            }
+            lookup::attach(library, store, || !library.shows_verifications);
             Some(())
         });
     }

@@ -9,7 +9,7 @@ use crate::openssl::added::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_PEM, X509_LOOKUP, X509_STORE};
 use crate::openssl::library::{Libcrypto, original, transparent};
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
-use crate::openssl::{directory_file, enumerate, materialise};
+use crate::openssl::{LIBCRYPTO, directory_file, enumerate, materialise};
 use crate::process;
 
 /// `X509_STORE_load_file`.
@@ -152,8 +152,15 @@ pub fn serve_or_prepare<R>(
     guarded(|| {
         let Some(state) = state else {
             let library = Libcrypto::of_caller(caller);
-            let unsupported = library.is_some_and(|library| library.served.is_none());
-            process::count(if unsupported { Bypass::UnsupportedLibrary } else { Bypass::UnknownStore }, 1);
+            let is_supported = library.is_none_or(|library| library.served.is_some());
+            process::count(
+                match (is_supported, LIBCRYPTO.is_hidden()) {
+                    (false, _) => Bypass::UnsupportedLibrary,
+                    (true, true) => Bypass::HiddenCallers,
+                    (true, false) => Bypass::UnknownStore,
+                },
+                1,
+            );
             return None;
         };
         // The program holds the store's lock: nothing can be added, in stock neither.

@@ -31,9 +31,8 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 
 /// Puts the method into a store that was just made, before any other, and starts to watch the store.
 ///
-/// Where nothing is linked against the library the store is only watched, so that its calls reach the right library.
 /// `verifies`: a verification may begin unseen. It is only asked where that matters.
-pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool, verifies: impl FnOnce() -> bool) {
+pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, verifies: impl FnOnce() -> bool) {
     let Some(served) = &library.served else { return };
     let _marked = Marked::new(served);
     let verifies = !verification::adds_as_one(library, served) && verifies();
@@ -41,7 +40,7 @@ pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool,
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);
         if !lookup.is_null() {
-            (*StoreState::begin(library, store, linked, verifies)).track_lookup(lookup, LookupKind::First);
+            (*StoreState::begin(library, store, verifies)).track_lookup(lookup, LookupKind::First);
             process::count(Event::StoreCreated, 1);
         }
     }

@@ -24,9 +24,6 @@ use crate::process;
 /// Success has the side effect on the error queue that it has in stock: 1.1.1's PEM_X509_INFO_read_bio clears the whole
 /// queue at the end of a file, 3.0 and later leave older entries alone.
 pub fn serve_file(state: &StoreState, served: &Served, path: &CStr) -> Result<c_int, Bypass> {
-    if !state.linked {
-        return Err(Bypass::NotLinked);
-    }
     if !state.library.originals.is_global_context() {
         return Err(Bypass::LibraryContext);
     }
@@ -55,7 +52,7 @@ pub fn load(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
     let process = process::current();
     let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
     let roots = process.cache.load_cafile(path).map_err(|error| Bypass::for_error(&error))?;
-    if users::survey().changes_certificates {
+    if users::change_certificates() {
         // One store's certificates are then its own, as in stock.
         let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot.roots, &roots));
         return Ok(

@@ -2,9 +2,10 @@
 //!
 //! | module | concern |
 //! | --- | --- |
+//! | `hooks` | what is stood in front of: the list of all hooked functions |
 //! | `api` | the functions that are used, as each libcrypto defines them |
-//! | `library` | which libcrypto a caller means |
-//! | `users` | who uses a libcrypto, and whether its certificates may be shared |
+//! | `library` | the libcryptos of the process |
+//! | `users` | whether certificates may be shared |
 //! | `snapshot` | the parsed certificates of one root store |
 //! | `store` | what is known of one `X509_STORE` |
 //! | `verification` | what has to be in a store's memory before anything is verified with it |
@@ -30,6 +31,7 @@ pub mod directory_file;
 pub mod directory_search;
 pub mod enumerate;
 pub mod held;
+pub mod hooks;
 pub mod library;
 pub mod lifecycle;
 pub mod load_file;
@@ -45,46 +47,9 @@ pub mod store;
 pub mod users;
 pub mod verification;
 
-hook! {
-    0 X509_STORE_new => lifecycle::new;
-    2 X509_STORE_add_lookup => lifecycle::add_lookup;
-    2 X509_STORE_add_cert => lifecycle::add_cert;
-    2 X509_STORE_add_crl => lifecycle::add_crl;
-    4 X509_STORE_CTX_init => verification::begin;
+pub use hooks::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
 
-    1 X509_STORE_set_default_paths => default_paths::plain;
-    3 X509_STORE_set_default_paths_ex => default_paths::extended;
-
-    2 X509_STORE_load_file => load_file::store_load_file;
-    4 X509_STORE_load_file_ex => load_file::store_load_file_ex;
-    3 X509_load_cert_file => load_file::load_cert_file;
-    5 X509_load_cert_file_ex => load_file::load_cert_file_ex;
-    3 X509_load_crl_file => lifecycle::load_crl_file;
-    3 X509_load_cert_crl_file => load_file::load_cert_crl_file;
-    5 X509_load_cert_crl_file_ex => load_file::load_cert_crl_file_ex;
-
-    2 X509_STORE_load_path => load_path::load_path;
-    3 X509_STORE_load_locations => load_path::load_locations;
-    5 X509_STORE_load_locations_ex => load_path::load_locations_ex;
-    2 X509_STORE_load_store => load_path::load_store;
-    4 X509_STORE_load_store_ex => load_path::load_store_ex;
-
-    5 X509_LOOKUP_ctrl => lookup_ctrl::plain;
-    7 X509_LOOKUP_ctrl_ex => lookup_ctrl::extended;
-    4 X509_LOOKUP_by_subject => directory_search::by_subject;
-    6 X509_LOOKUP_by_subject_ex => directory_search::by_subject_ex;
-
-    1 X509_STORE_lock => enumerate::lock;
-    1 X509_STORE_unlock => enumerate::unlock;
-    1 X509_STORE_get0_objects => enumerate::get0_objects;
-    1 X509_STORE_get1_objects => enumerate::get1_objects;
-    1 X509_STORE_get1_all_certs => enumerate::get1_all_certs;
-    2 X509_STORE_CTX_print_verify_cb => enumerate::print_verify_cb;
-    2 OSSL_CMP_CTX_set0_trustedStore => enumerate::cmp_set0_trusted_store;
-
-    1 SSL_load_client_CA_file => ca_names::load_client_ca_file;
-    3 SSL_load_client_CA_file_ex => ca_names::load_client_ca_file_ex;
-    2 SSL_add_file_cert_subjects_to_stack => ca_names::add_file_cert_subjects_to_stack;
-    2 SSL_add_dir_cert_subjects_to_stack => ca_names::add_dir_cert_subjects_to_stack;
-    4 PEM_read_bio_X509 => ca_names::pem_read_bio_x509;
+/// Puts all that is registered into all stores, now and from now on.
+pub fn complete_all() {
+    // TEMP until the model lands
 }

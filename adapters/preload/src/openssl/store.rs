@@ -27,8 +27,6 @@ pub struct StoreState {
     pub library: &'static Libcrypto,
     /// The store.
     pub store: *mut X509_STORE,
-    /// Something is linked against the library (see `users`); else nothing is served.
-    pub linked: bool,
     lock: ForkLock,
     /// Registered sources, in the order in which the program loaded them.
     pub registrations: AppendList<Arc<Registration>>,
@@ -156,11 +154,10 @@ pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState,
 
 impl StoreState {
     /// Starts to watch a new store. The result belongs to the store's first lookup, which gives it back to `end`.
-    pub fn begin(library: &'static Libcrypto, store: *mut X509_STORE, linked: bool, verifies: bool) -> *mut StoreState {
+    pub fn begin(library: &'static Libcrypto, store: *mut X509_STORE, verifies: bool) -> *mut StoreState {
         let state = Box::into_raw(Box::new(StoreState {
             library,
             store,
-            linked,
             lock: ForkLock::new(),
             registrations: AppendList::new(),
             events: AppendList::new(),

@@ -1,0 +1,175 @@
+//! Which copy of a library a slot leads to, or would lead to when the linker binds it at the first call.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::elf::Loaded;
+use crate::family::{Copy, Family};
+use crate::linker;
+
+/// Where a slot leads.
+pub enum Bound {
+    /// To a copy: its number, and itself.
+    To(usize, &'static Copy),
+    /// Nobody defines the function.
+    Nowhere,
+    /// To something else, or it can't be told.
+    Elsewhere,
+}
+
+/// Where the slot with this value leads.
+pub fn copy_of(family: &'static Family, hook: usize, object: &Loaded, symbol: usize, value: usize) -> Bound {
+    let name = family.hooks[hook].name;
+    for (number, copy) in family.copies() {
+        if copy.contains(value) && copy.find(name) == Some(value) {
+            return Bound::To(number, copy);
+        }
+    }
+    if object.contains(value) {
+        let own = object.definitions().and_then(|definitions| definitions.find(name));
+        // Its own definition, and it is no copy: an interposer, or a program with a library linked in.
+        if own == Some(value) {
+            return Bound::Elsewhere;
+        }
+        return unbound(family, hook, object, symbol);
+    }
+    Bound::Elsewhere
+}
+
+/// A slot that is not bound yet leads to its own PLT entry. What the linker is going to find: elf/dl-lookup.c.
+fn unbound(family: &'static Family, hook: usize, object: &Loaded, symbol: usize) -> Bound {
+    if family.has_other_definition(hook) {
+        return Bound::Elsewhere;
+    }
+    let name = family.hooks[hook].name;
+    let version = object.version_needed(symbol);
+    let fits = |copy: &Copy| {
+        copy.find(name).is_some()
+            && version.is_none_or(|version| copy.object().is_some_and(|object| object.may_define_version(version)))
+    };
+    let mut fitting = family.copies().filter(|(_, copy)| fits(copy));
+    match (fitting.next(), fitting.next()) {
+        (None, _) => Bound::Nowhere,
+        (Some((number, copy)), None) => Bound::To(number, copy),
+        _ => by_scope(family, object, name.text(), version, fits),
+    }
+}
+
+/// Several copies define the function. The global scope comes first, then what the object was linked against; with RTLD_DEEPBIND the other way
+/// round. Where both have one, slots that are bound tell which it was.
+fn by_scope(
+    family: &'static Family,
+    object: &Loaded,
+    name: &CStr,
+    version: Option<&CStr>,
+    fits: impl Fn(&Copy) -> bool,
+) -> Bound {
+    let of_address = |address: usize| family.copies().find(|(_, copy)| copy.contains(address));
+    let global = of_address(in_global_scope(name, version) as usize);
+    let own = in_dependencies(family, object, &fits);
+    match (global, own) {
+        (Some((number, copy)), None) => Bound::To(number, copy),
+        (None, Some((number, copy))) => Bound::To(number, copy),
+        (Some((one, copy)), Some((other, _))) if one == other => Bound::To(one, copy),
+        (Some(one), Some(other)) => {
+            let mut known = None;
+            object.slots(
+                |_| true,
+                |slot, _| {
+                    // SAFETY: a slot of a relocated object.
+                    known = of_address(unsafe { *slot }).filter(|(number, _)| [one.0, other.0].contains(number));
+                    known.is_none()
+                },
+            );
+            known.map_or(Bound::Elsewhere, |(number, copy)| Bound::To(number, copy))
+        }
+        (None, None) => Bound::Elsewhere,
+    }
+}
+
+fn in_global_scope(name: &CStr, version: Option<&CStr>) -> *mut c_void {
+    // SAFETY: searches by NUL-terminated names. This library itself defines none of them.
+    let found = unsafe {
+        match version {
+            Some(version) => dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), version.as_ptr()),
+            None => libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()),
+        }
+    };
+    if found.is_null() {
+        // SAFETY: forgets the error of our own search.
+        unsafe { libc::dlerror() };
+    }
+    found
+}
+
+/// The first copy among what an object was linked against, breadth first as the linker searches.
+fn in_dependencies(
+    family: &'static Family,
+    object: &Loaded,
+    fits: &impl Fn(&Copy) -> bool,
+) -> Option<(usize, &'static Copy)> {
+    const MOST: usize = 64;
+    let mut queue = [ptr::null(); MOST];
+    let (mut at, mut end) = (0, 1);
+    queue[0] = object.dynamic;
+    while at < end {
+        let mut found = None;
+        linker::each_object(0, |one| {
+            if one.dynamic != queue[at] {
+                return true;
+            }
+            found = family
+                .copies()
+                .find(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == one.dynamic) && fits(copy));
+            for needed in one.needed() {
+                linker::each_object(0, |other| {
+                    let is_it = is_named(other, needed);
+                    if is_it && end < MOST && !queue[..end].contains(&other.dynamic) {
+                        queue[end] = other.dynamic;
+                        end += 1;
+                    }
+                    !is_it
+                });
+            }
+            false
+        });
+        if found.is_some() {
+            return found;
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Whether an object is what a `DT_NEEDED` names.
+fn is_named(object: &Loaded, needed: &CStr) -> bool {
+    if object.soname().is_some_and(|name| name == needed) {
+        return true;
+    }
+    if object.path.is_null() {
+        return false;
+    }
+    // SAFETY: the path of a loaded object.
+    let path = unsafe { CStr::from_ptr(object.path) }.to_bytes();
+    path == needed.to_bytes() || path.rsplit(|byte| *byte == b'/').next() == Some(needed.to_bytes())
+}
+
+/// Whether an address lies in an executable that is not position-independent. The executable comes first among the objects.
+pub fn is_plt_entry(address: usize) -> bool {
+    static START: AtomicUsize = AtomicUsize::new(0);
+    static END: AtomicUsize = AtomicUsize::new(0);
+    if END.load(Ordering::Acquire) == 0 {
+        linker::each_object(0, |object| {
+            let is_it = object.is_executable() && object.base == 0;
+            START.store(if is_it { object.start } else { usize::MAX }, Ordering::Relaxed);
+            END.store(object.end, Ordering::Release);
+            false
+        });
+    }
+    (START.load(Ordering::Relaxed)..END.load(Ordering::Acquire)).contains(&address)
+}
+
+unsafe extern "C" {
+    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+}

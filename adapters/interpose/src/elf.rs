@@ -1,0 +1,377 @@
+//! A loaded object: what its program headers and its dynamic section say (System V gABI; symbol versions as in the LSB).
+
+use std::ffi::{CStr, c_char};
+use std::ptr;
+
+use crate::definitions::Definitions;
+
+/// One loaded object.
+///
+/// Everything here points into the object's own mapping. It must not be used longer than the object is known to stay loaded: for
+/// the length of a callback of `dl_iterate_phdr`, or because something holds a handle on it.
+#[derive(Clone, Copy)]
+pub struct Loaded {
+    /// Difference between the addresses in the file and those in memory.
+    pub base: usize,
+    /// First address of its mapping.
+    pub start: usize,
+    /// End of its mapping.
+    pub end: usize,
+    /// Path; empty for the executable.
+    pub path: *const c_char,
+    /// Its dynamic section.
+    pub dynamic: *const Dyn,
+    /// What becomes read-only after relocation: start and end.
+    relro: (usize, usize),
+    strings: usize,
+    strings_size: usize,
+    symbols: *const Sym,
+    hash: *const u32,
+    versions: *const u16,
+    needs: (*const Verneed, usize),
+    defines: (*const Verdef, usize),
+    /// Relocations of the procedure linkage table, and all others.
+    relocations: [(*const Rela, usize); 2],
+    soname: Option<usize>,
+}
+
+impl Loaded {
+    /// The object that a callback of `dl_iterate_phdr` is given; `None` if it has no dynamic section.
+    ///
+    /// # Safety
+    /// `info` comes from `dl_iterate_phdr`, and the object stays loaded as long as the result is used.
+    pub unsafe fn of(info: &libc::dl_phdr_info) -> Option<Loaded> {
+        let base = info.dlpi_addr as usize;
+        let (mut dynamic, mut start, mut end, mut relro) = (ptr::null(), usize::MAX, 0, (0, 0));
+        // SAFETY: dlpi_phdr has dlpi_phnum entries.
+        for header in unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) } {
+            let at = base.wrapping_add(header.p_vaddr as usize);
+            let behind = at.wrapping_add(header.p_memsz as usize);
+            match header.p_type {
+                libc::PT_DYNAMIC => dynamic = at as *const Dyn,
+                libc::PT_GNU_RELRO => relro = (at, behind),
+                libc::PT_LOAD => {
+                    start = start.min(at);
+                    end = end.max(behind);
+                }
+                _ => {}
+            }
+        }
+        let unknown = Loaded {
+            base,
+            start,
+            end,
+            path: info.dlpi_name,
+            dynamic,
+            relro,
+            strings: 0,
+            strings_size: 0,
+            symbols: ptr::null(),
+            hash: ptr::null(),
+            versions: ptr::null(),
+            needs: (ptr::null(), 0),
+            defines: (ptr::null(), 0),
+            relocations: [(ptr::null(), 0); 2],
+            soname: None,
+        };
+        // SAFETY: as the caller states.
+        (!dynamic.is_null()).then(|| unsafe { unknown.with_tables() }).filter(|object| object.strings != 0)
+    }
+
+    /// # Safety
+    /// As for `of`.
+    unsafe fn with_tables(mut self) -> Loaded {
+        // The low tags by their numbers: nearly all entries have one.
+        let (mut low, mut relative, mut at) = ([0_usize; LOW_TAGS], 0, self.dynamic);
+        // glibc relocates some of these addresses in place and leaves others as they are in the file.
+        let address = |value: usize| match value {
+            0 => 0,
+            _ if (self.start..self.end).contains(&value) => value,
+            _ => value.wrapping_add(self.base),
+        };
+        loop {
+            // SAFETY: the dynamic section of a loaded object is readable and ends with DT_NULL.
+            let Dyn { tag, value } = *unsafe { &*at };
+            if let Some(place) = low.get_mut(tag as usize) {
+                if tag == DT_NULL {
+                    break;
+                }
+                *place = value;
+            } else {
+                match tag {
+                    DT_GNU_HASH => self.hash = address(value) as *const u32,
+                    DT_VERSYM => self.versions = address(value) as *const u16,
+                    DT_VERNEED => self.needs.0 = address(value) as *const Verneed,
+                    DT_VERNEEDNUM => self.needs.1 = value,
+                    DT_VERDEF => self.defines.0 = address(value) as *const Verdef,
+                    DT_VERDEFNUM => self.defines.1 = value,
+                    DT_RELACOUNT => relative = value,
+                    _ => {}
+                }
+            }
+            // SAFETY: as above, and this was not the last entry.
+            at = unsafe { at.add(1) };
+        }
+        self.strings = address(low[DT_STRTAB as usize]);
+        self.strings_size = low[DT_STRSZ as usize];
+        self.symbols = address(low[DT_SYMTAB as usize]) as *const Sym;
+        self.soname = Some(low[DT_SONAME as usize]).filter(|offset| *offset != 0);
+        let table = |start: isize, size: isize| {
+            (address(low[start as usize]) as *const Rela, low[size as usize] / size_of::<Rela>())
+        };
+        self.relocations = [table(DT_JMPREL, DT_PLTRELSZ), table(DT_RELA, DT_RELASZ)];
+        for table in &mut self.relocations {
+            if table.0.is_null() {
+                table.1 = 0;
+            }
+        }
+        // The relative ones come first, and name no symbol.
+        let (table, count) = self.relocations[1];
+        let relative = relative.min(count);
+        self.relocations[1] = (table.wrapping_add(relative), count - relative);
+        self
+    }
+
+    /// Whether an address lies in this object.
+    pub fn contains(&self, address: usize) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
+    /// Whether this is the executable.
+    pub fn is_executable(&self) -> bool {
+        // SAFETY: null, or a NUL-terminated string.
+        self.path.is_null() || unsafe { *self.path } == 0
+    }
+
+    /// What it defines, to be asked by name.
+    pub fn definitions(&self) -> Option<Definitions> {
+        (!self.hash.is_null() && !self.symbols.is_null()).then_some(Definitions {
+            table: self.hash,
+            symbols: self.symbols,
+            versions: self.versions,
+            strings: self.strings,
+            base: self.base,
+        })
+    }
+
+    /// How many symbols, from the first on, are only imported; `None` if the hash table is empty, where it does not tell.
+    pub fn imported_symbols(&self) -> Option<usize> {
+        let definitions = self.definitions()?;
+        definitions.first().map(|first| first as usize)
+    }
+
+    /// Where the name of a symbol begins, and how many bytes there are to the end of the string table.
+    pub fn name_of(&self, symbol: usize) -> Option<(usize, usize)> {
+        // SAFETY: the caller names a symbol that the table has.
+        let offset = unsafe { (*self.symbols.add(symbol)).name as usize };
+        let left = self.strings_size.checked_sub(offset).filter(|left| *left > 0)?;
+        Some((self.strings.wrapping_add(offset), left))
+    }
+
+    /// Whether a symbol has to be there: not so for a weak one.
+    pub fn is_required(&self, symbol: usize) -> bool {
+        const STB_WEAK: u8 = 2;
+        // SAFETY: as in `name_of`.
+        unsafe { (*self.symbols.add(symbol)).info >> 4 != STB_WEAK }
+    }
+
+    /// Calls `visit` with each slot into which the linker writes the address of a symbol that `may_matter`, and the number of that symbol,
+    /// until it says that it has seen enough.
+    #[inline]
+    pub fn slots(&self, may_matter: impl Fn(usize) -> bool, mut visit: impl FnMut(*mut usize, usize) -> bool) {
+        for (table, count) in self.relocations {
+            for at in 0..count {
+                // SAFETY: the table has this many entries.
+                let relocation = unsafe { &*table.add(at) };
+                let symbol = (relocation.info >> 32) as usize;
+                if !may_matter(symbol) {
+                    continue;
+                }
+                if !is_slot(relocation.info as u32) || relocation.addend != 0 || symbol == 0 {
+                    continue;
+                }
+                if !visit(self.base.wrapping_add(relocation.offset as usize) as *mut usize, symbol) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The name of the version that is wanted of an imported symbol.
+    pub fn version_needed(&self, symbol: usize) -> Option<&CStr> {
+        // SAFETY: there is a version for each symbol.
+        let wanted = unsafe { self.versions.as_ref().map(|_| *self.versions.add(symbol))? } & !HIDDEN;
+        let mut at = self.needs.0;
+        // SAFETY: a list of `needs.1` records, each with a list of `Verneed::count` auxiliary ones; the offsets between them are the
+        // linker's, and 0 ends a list. The names belong to the string table.
+        unsafe {
+            for _ in 0..self.needs.1 {
+                let mut one = at.byte_add((*at).aux as usize).cast::<Vernaux>();
+                for _ in 0..(*at).count {
+                    if (*one).other & !HIDDEN == wanted {
+                        return Some(self.string((*one).name as usize));
+                    }
+                    one = one.byte_add((*one).next as usize);
+                }
+                if (*at).next == 0 {
+                    break;
+                }
+                at = at.byte_add((*at).next as usize);
+            }
+        }
+        None
+    }
+
+    /// Whether it defines a symbol version of this name, or none at all.
+    pub fn may_define_version(&self, version: &CStr) -> bool {
+        if self.defines.0.is_null() || self.defines.1 == 0 {
+            return true;
+        }
+        let mut at = self.defines.0;
+        // SAFETY: a list of `defines.1` records, each with at least one auxiliary one, the version's own name.
+        unsafe {
+            for _ in 0..self.defines.1 {
+                let own = at.byte_add((*at).aux as usize).cast::<Verdaux>();
+                if self.string((*own).name as usize) == version {
+                    return true;
+                }
+                if (*at).next == 0 {
+                    break;
+                }
+                at = at.byte_add((*at).next as usize);
+            }
+        }
+        false
+    }
+
+    /// `DT_SONAME`.
+    pub fn soname(&self) -> Option<&CStr> {
+        self.soname.map(|offset| self.string(offset))
+    }
+
+    /// `DT_NEEDED`.
+    pub fn needed(&self) -> impl Iterator<Item = &CStr> {
+        let mut at = self.dynamic;
+        std::iter::from_fn(move || {
+            // SAFETY: as in `with_tables`.
+            let entry = unsafe { &*at };
+            if entry.tag == DT_NULL {
+                return None;
+            }
+            // SAFETY: as above.
+            at = unsafe { at.add(1) };
+            Some(entry)
+        })
+        .filter(|entry| entry.tag == DT_NEEDED)
+        .map(|entry| self.string(entry.value))
+    }
+
+    /// Whether a slot lies in a page that the linker has made read-only (`_dl_protect_relro`, which rounds both ends down).
+    pub fn is_read_only(&self, slot: usize, page: usize) -> bool {
+        let (start, end) = (self.relro.0 & !(page - 1), self.relro.1 & !(page - 1));
+        (start..end).contains(&slot)
+    }
+
+    fn string(&self, offset: usize) -> &CStr {
+        // SAFETY: an offset of the object's own tables: a NUL-terminated string of its string table.
+        unsafe { CStr::from_ptr(self.strings.wrapping_add(offset) as *const c_char) }
+    }
+}
+
+/// Relocations that make a slot hold the address of a symbol.
+fn is_slot(kind: u32) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    const KINDS: [u32; 3] = [7, 6, 1]; // R_X86_64_JUMP_SLOT, _GLOB_DAT, _64
+    #[cfg(target_arch = "aarch64")]
+    const KINDS: [u32; 3] = [1026, 1025, 257]; // R_AARCH64_JUMP_SLOT, _GLOB_DAT, _ABS64
+    KINDS.contains(&kind)
+}
+
+const HIDDEN: u16 = 0x8000;
+
+/// Tags below this are counted from 0.
+const LOW_TAGS: usize = 38;
+
+const DT_NULL: isize = 0;
+const DT_NEEDED: isize = 1;
+const DT_PLTRELSZ: isize = 2;
+const DT_STRTAB: isize = 5;
+const DT_SYMTAB: isize = 6;
+const DT_RELA: isize = 7;
+const DT_RELASZ: isize = 8;
+const DT_STRSZ: isize = 10;
+const DT_SONAME: isize = 14;
+const DT_JMPREL: isize = 23;
+const DT_GNU_HASH: isize = 0x6fff_fef5;
+const DT_VERSYM: isize = 0x6fff_fff0;
+const DT_RELACOUNT: isize = 0x6fff_fff9;
+const DT_VERDEF: isize = 0x6fff_fffc;
+const DT_VERDEFNUM: isize = 0x6fff_fffd;
+const DT_VERNEED: isize = 0x6fff_fffe;
+const DT_VERNEEDNUM: isize = 0x6fff_ffff;
+
+/// `Elf64_Dyn`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Dyn {
+    tag: isize,
+    value: usize,
+}
+
+/// `Elf64_Sym`.
+#[repr(C)]
+pub(crate) struct Sym {
+    pub(crate) name: u32,
+    pub(crate) info: u8,
+    other: u8,
+    pub(crate) section: u16,
+    pub(crate) value: u64,
+    size: u64,
+}
+
+/// `Elf64_Rela`.
+#[repr(C)]
+struct Rela {
+    offset: u64,
+    info: u64,
+    addend: i64,
+}
+
+/// `Elf64_Verneed`.
+#[repr(C)]
+struct Verneed {
+    version: u16,
+    count: u16,
+    file: u32,
+    aux: u32,
+    next: u32,
+}
+
+/// `Elf64_Vernaux`.
+#[repr(C)]
+struct Vernaux {
+    hash: u32,
+    flags: u16,
+    other: u16,
+    name: u32,
+    next: u32,
+}
+
+/// `Elf64_Verdef`.
+#[repr(C)]
+struct Verdef {
+    version: u16,
+    flags: u16,
+    index: u16,
+    count: u16,
+    hash: u32,
+    aux: u32,
+    next: u32,
+}
+
+/// `Elf64_Verdaux`.
+#[repr(C)]
+struct Verdaux {
+    name: u32,
+    next: u32,
+}

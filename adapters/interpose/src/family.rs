@@ -1,0 +1,339 @@
+//! Kinds of foreign libraries, and the copies of each that a process holds.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
+
+use crate::definitions::Name;
+use crate::elf::Loaded;
+use crate::fork_lock::ForkLock;
+
+/// How many copies of one kind a process can hold and still be served in all of them.
+pub const COPIES: usize = 8;
+
+/// Trampolines for one function: for each copy one for calls from outside and one for calls of its own.
+pub const TRAMPOLINES: usize = COPIES * 2;
+
+/// A kind of foreign library, as libcrypto is one.
+pub struct Family {
+    /// The function by which a copy is known: whoever defines it is one.
+    pub anchor: Name<'static>,
+    /// What is stood in front of.
+    pub hooks: &'static [Hook],
+    copies: [Copy; COPIES],
+    /// Hooks that something else defines as well, which is no copy.
+    other_definitions: [AtomicU64; 2],
+    hidden: AtomicBool,
+}
+
+/// A function that is stood in front of.
+pub struct Hook {
+    /// Its name.
+    pub name: Name<'static>,
+    /// The address of the trampoline for [`Caller::number`].
+    pub trampoline: fn(usize) -> usize,
+}
+
+/// One copy of a foreign library. Its place is never another's.
+pub struct Copy {
+    state: AtomicU8,
+    object: UnsafeCell<Option<Loaded>>,
+    path: AtomicPtr<c_char>,
+    /// Which of the hooks it calls itself through slots that were written.
+    own_calls: [AtomicU64; 2],
+}
+
+const FREE: u8 = 0;
+const THERE: u8 = 1;
+const GONE: u8 = 2;
+
+// SAFETY: `object` is written once, by the one thread that holds the linker's lock, before `state` says that it is there, and is only
+// read afterwards. What it points to is the object's own mapping, which is read while it is loaded.
+unsafe impl Sync for Copy {}
+// SAFETY: as above.
+unsafe impl Send for Copy {}
+
+impl std::panic::RefUnwindSafe for Copy {}
+
+/// Which copy of its library a hooked call is meant for, and whether that copy calls itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Caller(u8);
+
+impl Caller {
+    /// From the number of a trampoline, below [`TRAMPOLINES`].
+    pub const fn of_trampoline(number: usize) -> Caller {
+        Caller(number as u8)
+    }
+
+    /// A call of this copy.
+    pub const fn new(copy: usize, is_own: bool) -> Caller {
+        Caller((copy * 2) as u8 | is_own as u8)
+    }
+
+    /// The number of the trampoline.
+    pub const fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of the copy.
+    pub const fn copy(self) -> usize {
+        self.0 as usize / 2
+    }
+
+    /// Whether the library calls itself.
+    pub const fn is_own(self) -> bool {
+        self.0 % 2 == 1
+    }
+}
+
+impl Copy {
+    const fn new() -> Copy {
+        Copy {
+            state: AtomicU8::new(FREE),
+            object: UnsafeCell::new(None),
+            path: AtomicPtr::new(ptr::null_mut()),
+            own_calls: [const { AtomicU64::new(0) }; 2],
+        }
+    }
+
+    /// What is loaded, as long as it is.
+    pub fn object(&self) -> Option<&Loaded> {
+        if self.state.load(Ordering::Acquire) != THERE {
+            return None;
+        }
+        // SAFETY: written before the state was set.
+        unsafe { (*self.object.get()).as_ref() }
+    }
+
+    /// Its path, which lives as long as it is loaded.
+    pub fn path(&self) -> *const c_char {
+        self.path.load(Ordering::Acquire)
+    }
+
+    /// Where it defines a function.
+    pub fn find(&self, name: Name) -> Option<usize> {
+        self.object()?.definitions()?.find(name)
+    }
+
+    /// Whether an address lies in it.
+    pub fn contains(&self, address: usize) -> bool {
+        self.object().is_some_and(|object| object.contains(address))
+    }
+
+    pub(crate) fn note_own_call(&self, hook: usize) {
+        self.own_calls[hook / 64 % 2].fetch_or(1 << (hook % 64), Ordering::Relaxed);
+    }
+
+    /// Whether it is the one at the same place, of the same file.
+    fn was(&self, object: &Loaded) -> bool {
+        // SAFETY: only the thread that holds the linker's lock writes.
+        let known = unsafe { &*self.object.get() };
+        known.is_some_and(|known| {
+            (known.base, known.start, known.end, known.dynamic)
+                == (object.base, object.start, object.end, object.dynamic)
+        })
+    }
+}
+
+impl Family {
+    /// No copy was met yet.
+    pub const fn new(anchor: Name<'static>, hooks: &'static [Hook]) -> Family {
+        assert!(hooks.len() <= 128, "own calls are noted in 128 bits");
+        Family {
+            anchor,
+            hooks,
+            copies: [const { Copy::new() }; COPIES],
+            other_definitions: [const { AtomicU64::new(0) }; 2],
+            hidden: AtomicBool::new(false),
+        }
+    }
+
+    /// A copy that a call was meant for.
+    pub fn copy(&self, number: usize) -> &Copy {
+        &self.copies[number % COPIES]
+    }
+
+    /// All that are loaded, with their numbers.
+    pub fn copies(&self) -> impl Iterator<Item = (usize, &Copy)> {
+        self.copies.iter().enumerate().filter(|(_, copy)| copy.object().is_some())
+    }
+
+    /// Whether no copy is loaded.
+    pub fn is_absent(&self) -> bool {
+        self.copies().next().is_none()
+    }
+
+    /// The number of a hook.
+    pub fn hook(&self, name: Name) -> Option<usize> {
+        self.hooks.iter().position(|hook| hook.name.hash() == name.hash() && hook.name.text() == name.text())
+    }
+
+    /// Whether a copy calls one of its own hooked functions where the call is seen.
+    pub fn sees_own_call(&self, copy: &Copy, name: Name) -> bool {
+        self.hook(name).is_some_and(|hook| copy.own_calls[hook / 64].load(Ordering::Relaxed) >> (hook % 64) & 1 == 1)
+    }
+
+    /// Whether somebody may call copies of this family where it is not seen: an object whose slots could not be written.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note_other_definition(&self, hook: usize) {
+        self.other_definitions[hook / 64 % 2].fetch_or(1 << (hook % 64), Ordering::Relaxed);
+    }
+
+    /// Whether an object that is no copy defines a hooked function, too: another interposer.
+    pub(crate) fn has_other_definition(&self, hook: usize) -> bool {
+        self.other_definitions[hook / 64 % 2].load(Ordering::Relaxed) >> (hook % 64) & 1 == 1
+    }
+
+    /// From now on calls may not be seen. Whether that is news.
+    pub(crate) fn hide(&self) -> bool {
+        !self.hidden.swap(true, Ordering::AcqRel)
+    }
+
+    /// Notes an object that defines the anchor. Whether it was not known.
+    pub(crate) fn meet(&self, object: &Loaded) -> bool {
+        if self.copies().any(|(_, copy)| copy.was(object)) {
+            return false;
+        }
+        // The same file that was there before, at the same place, is what its trampolines are for.
+        let returned = self.copies.iter().find(|copy| copy.state.load(Ordering::Relaxed) == GONE && copy.was(object));
+        let free = || self.copies.iter().find(|copy| copy.state.load(Ordering::Relaxed) == FREE);
+        let Some(copy) = returned.or_else(free) else {
+            // One too many: its functions are nobody's, and its callers are left alone.
+            return self.hide();
+        };
+        if returned.is_none() {
+            // SAFETY: nobody reads it before the state is set; only one thread at a time is here.
+            unsafe { *copy.object.get() = Some(*object) };
+        }
+        copy.path.store(object.path.cast_mut(), Ordering::Release);
+        copy.state.store(THERE, Ordering::Release);
+        true
+    }
+
+    /// Forgets the copies that `is_there` does not know any more.
+    pub(crate) fn forget(&self, is_there: impl Fn(&Loaded) -> bool) {
+        for (_, copy) in self.copies() {
+            if !copy.object().is_some_and(&is_there) {
+                copy.state.store(GONE, Ordering::Release);
+            }
+        }
+    }
+}
+
+/// Makes a [`Family`]: a trampoline for each function *of each copy*, which passes the call on to the handler, with the copy that it was meant
+/// for as one more argument.
+#[macro_export]
+macro_rules! family {
+    (
+        $(#[$meta:meta])*
+        $family:ident, $hooks:ident, known by $anchor:literal;
+        $(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? => $handler:path;)*
+    ) => {
+        $(#[$meta])*
+        pub static $family: $crate::family::Family =
+            $crate::family::Family::new($crate::definitions::Name::new($anchor), $hooks);
+
+        /// What is stood in front of.
+        pub const $hooks: &[$crate::family::Hook] = &[$(
+            $crate::family::Hook {
+                name: $crate::definitions::Name::new($crate::name!($name)),
+                trampoline: {
+                    #[allow(clippy::too_many_arguments)] // the foreign function's
+                    extern "C-unwind" fn trampoline<const NUMBER: usize>($($argument: $type),*) $(-> $result)? {
+                        $handler($($argument,)* const { $crate::family::Caller::of_trampoline(NUMBER) })
+                    }
+                    |number| match number {
+                        0 => trampoline::<0> as *const () as usize,
+                        1 => trampoline::<1> as *const () as usize,
+                        2 => trampoline::<2> as *const () as usize,
+                        3 => trampoline::<3> as *const () as usize,
+                        4 => trampoline::<4> as *const () as usize,
+                        5 => trampoline::<5> as *const () as usize,
+                        6 => trampoline::<6> as *const () as usize,
+                        7 => trampoline::<7> as *const () as usize,
+                        8 => trampoline::<8> as *const () as usize,
+                        9 => trampoline::<9> as *const () as usize,
+                        10 => trampoline::<10> as *const () as usize,
+                        11 => trampoline::<11> as *const () as usize,
+                        12 => trampoline::<12> as *const () as usize,
+                        13 => trampoline::<13> as *const () as usize,
+                        14 => trampoline::<14> as *const () as usize,
+                        _ => trampoline::<15> as *const () as usize,
+                    }
+                },
+            }
+        ),*];
+    };
+}
+
+/// The name of a function as a C string.
+#[macro_export]
+macro_rules! name {
+    ($name:ident) => {
+        const {
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("a function name holds no NUL"),
+            }
+        }
+    };
+}
+
+/// What an adapter knows of each copy, made when the first call of it comes.
+pub struct Libraries<L: 'static> {
+    family: &'static Family,
+    known: [AtomicPtr<L>; COPIES],
+    opening: ForkLock,
+}
+
+impl<L: Send + Sync> Libraries<L> {
+    /// Nothing is known yet.
+    pub const fn new(family: &'static Family) -> Self {
+        Libraries { family, known: [const { AtomicPtr::new(ptr::null_mut()) }; COPIES], opening: ForkLock::new() }
+    }
+
+    /// What is known of the copy that a call is meant for. `open` finds it out, once; it may call the library and the linker.
+    pub fn of(&self, caller: Caller, open: impl FnOnce(&'static Copy) -> Option<L>) -> Option<&'static L> {
+        let place = &self.known[caller.copy() % COPIES];
+        // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
+        if let Some(known) = unsafe { place.load(Ordering::Acquire).as_ref() } {
+            return Some(known);
+        }
+        // Made before the lock is taken: it may need the dynamic linker's lock, whose holder may be waiting for ours.
+        let fresh = Box::new(open(self.family.copy(caller.copy()))?);
+        let _guard = self.opening.lock();
+        if place.load(Ordering::Acquire).is_null() {
+            place.store(Box::into_raw(fresh), Ordering::Release);
+        }
+        // SAFETY: as above.
+        unsafe { place.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// All that calls were meant for.
+    pub fn known(&self) -> impl Iterator<Item = &'static L> {
+        // SAFETY: as in `of`.
+        self.known.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_is_a_copy_and_whether_it_is_its_own() {
+        for copy in 0..COPIES {
+            for own in [false, true] {
+                let caller = Caller::new(copy, own);
+                assert_eq!((caller.copy(), caller.is_own()), (copy, own));
+                assert_eq!(Caller::of_trampoline(caller.number()), caller);
+                assert!(caller.number() < TRAMPOLINES);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The dynamic linker: which objects are loaded, and its lock.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use crate::definitions::Name;
+use crate::elf::Loaded;
+
+/// Calls `visit` with each loaded object that has a dynamic section, from this number in the order of loading on, but for this library itself,
+/// until it says that it has seen enough. How many there are, if it never does.
+///
+/// The objects can't be unloaded meanwhile: `dl_iterate_phdr` holds `dl_load_write_lock`. Nothing that waits for another thread may be
+/// called in `visit`.
+pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize {
+    struct Visitor<'a> {
+        from: usize,
+        number: usize,
+        visit: &'a mut dyn FnMut(&Loaded) -> bool,
+    }
+    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid record, and the visitor back as it was given.
+        let (info, visitor) = unsafe { (&*info, &mut *data.cast::<Visitor>()) };
+        visitor.number += 1;
+        if visitor.number <= visitor.from {
+            return 0;
+        }
+        // SAFETY: as above; the object stays as long as this callback runs.
+        let Some(object) = (unsafe { Loaded::of(info) }) else { return 0 };
+        c_int::from(!object.contains(step as *const () as usize) && !(visitor.visit)(&object))
+    }
+    let mut visitor = Visitor { from, number: 0, visit: &mut visit };
+    // SAFETY: the callback keeps nothing, and gets the visitor back, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut visitor).cast()) };
+    visitor.number
+}
+
+/// Where this library lies.
+pub fn own_range() -> Range<usize> {
+    static START: AtomicUsize = AtomicUsize::new(0);
+    static END: AtomicUsize = AtomicUsize::new(0);
+    unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid record, and the object stays as long as this callback runs.
+        let object = unsafe { Loaded::of(&*info) };
+        let Some(object) = object.filter(|object| object.contains(find as *const () as usize)) else { return 0 };
+        START.store(object.start, Ordering::Relaxed);
+        END.store(object.end, Ordering::Release);
+        1
+    }
+    if END.load(Ordering::Acquire) == 0 {
+        // SAFETY: the callback keeps nothing.
+        unsafe { libc::dl_iterate_phdr(Some(find), ptr::null_mut()) };
+    }
+    START.load(Ordering::Relaxed)..END.load(Ordering::Acquire)
+}
+
+/// How often objects were added, and removed.
+pub fn counters() -> (u64, u64) {
+    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, size: usize, data: *mut c_void) -> c_int {
+        if size >= size_of::<libc::dl_phdr_info>() {
+            // SAFETY: a record of this size, and the pair that was given.
+            unsafe { *data.cast() = ((*info).dlpi_adds, (*info).dlpi_subs) };
+        }
+        1
+    }
+    let mut counters = (0, 0);
+    // SAFETY: the callback keeps nothing.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut counters).cast::<(u64, u64)>().cast()) };
+    counters
+}
+
+/// The size of a page.
+pub fn page_size() -> usize {
+    // SAFETY: no preconditions; the value lies in the auxiliary vector.
+    unsafe { libc::getauxval(libc::AT_PAGESZ) as usize }.max(4096)
+}
+
+thread_local! {
+    /// What this thread wants to be done with the linker's lock held.
+    static JOB: Cell<Option<*mut Job<'static>>> = const { Cell::new(None) };
+}
+
+type Job<'a> = &'a mut dyn FnMut();
+
+/// Runs `job` while no other thread can be inside of `dlopen` or `dlclose`: no object is half-relocated then, and what the linker is going to
+/// make read-only is so.
+///
+/// `dlsym` holds `dl_load_lock` while it asks a function of type `STT_GNU_IFUNC` for its address (elf/dl-sym.c). `resolver` is the name of
+/// such a function of this library, made by [`resolver!`](crate::resolver). False if it could not be found: then nothing was done.
+pub fn locked(resolver: &CStr, mut job: impl FnMut()) -> bool {
+    let mut done = false;
+    {
+        let mut whole = || {
+            job();
+            done = true;
+        };
+        let mut whole: Job = &mut whole;
+        JOB.set(Some((&raw mut whole).cast()));
+        // SAFETY: a search by name. This library is in the scope of its own calls.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, resolver.as_ptr()) };
+        JOB.set(None);
+        if found.is_null() {
+            // SAFETY: forgets the error of our own search.
+            unsafe { libc::dlerror() };
+        }
+    }
+    done
+}
+
+/// What a resolver runs.
+pub extern "C" fn run_job() -> *const c_void {
+    if let Some(job) = JOB.take() {
+        // SAFETY: `locked` of this thread has set it and has not returned. A panic would end at this function, in the linker.
+        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { (*job)() }));
+    }
+    run_job as *const c_void
+}
+
+/// Exports a function of type `STT_GNU_IFUNC`, for [`locked`](crate::linker::locked).
+#[macro_export]
+macro_rules! resolver {
+    ($name:ident) => {
+        /// Not to be called: see `windlass_interpose::linker::locked`.
+        ///
+        /// # Safety
+        /// For the dynamic linker alone.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                concat!(".type ", stringify!($name), ", @gnu_indirect_function"),
+                "jmp {run}",
+                run = sym $crate::linker::run_job,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                concat!(".type ", stringify!($name), ", %gnu_indirect_function"),
+                "b {run}",
+                run = sym $crate::linker::run_job,
+            );
+        }
+    };
+}
+
+/// Set in a child that was forked while other threads ran: one of them may hold `dl_load_write_lock`, which glibc's `fork` gives to nobody
+/// (2.36, sysdeps/nptl/fork.c), and `dl_iterate_phdr` would wait for ever.
+static OUT_OF_REACH: AtomicBool = AtomicBool::new(false);
+/// Whether there was one thread when this process forked.
+static WAS_ALONE: AtomicBool = AtomicBool::new(false);
+/// glibc's `__libc_single_threaded` (2.32).
+static SINGLE_THREADED: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether the list of objects can't be asked for.
+pub fn is_out_of_reach() -> bool {
+    OUT_OF_REACH.load(Ordering::Relaxed)
+}
+
+/// To be called once, when the library is loaded.
+pub fn watch_forks() {
+    const VARIABLE: Name = Name::new(c"__libc_single_threaded");
+    each_object(0, |object| {
+        let is_libc = object.soname().is_some_and(|name| name == c"libc.so.6");
+        if is_libc && let Some(found) = object.definitions().and_then(|definitions| definitions.find(VARIABLE)) {
+            SINGLE_THREADED.store(found as *mut c_char, Ordering::Relaxed);
+        }
+        !is_libc
+    });
+    unsafe extern "C" fn prepare() {
+        let variable = SINGLE_THREADED.load(Ordering::Relaxed);
+        // SAFETY: null, or a variable of the C library, which stays.
+        let alone = unsafe { variable.as_ref() }.is_some_and(|alone| *alone != 0);
+        WAS_ALONE.store(alone, Ordering::Relaxed);
+    }
+    unsafe extern "C" fn child() {
+        if !WAS_ALONE.load(Ordering::Relaxed) {
+            OUT_OF_REACH.store(true, Ordering::Relaxed);
+        }
+    }
+    // SAFETY: the handlers only touch atomics; this library stays loaded (`-z nodelete`).
+    unsafe { libc::pthread_atfork(Some(prepare), None, Some(child)) };
+}

@@ -1,0 +1,324 @@
+//! The import slots of one object: which of them matter, where each leads, and writing them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::elf::Loaded;
+use crate::family::Caller;
+use crate::wanted::Wanted;
+use crate::way_in::WayIn;
+use crate::{bound, dlsym, linker};
+
+/// What became of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All its slots that matter are written, or it has none.
+    Done,
+    /// The linker has not bound all of them yet.
+    Unready,
+    /// One of them leads to something that is not known, or can't be written: all were left as they were.
+    Refused,
+}
+
+/// What is to be done with a slot.
+enum Decision {
+    Leave,
+    Write(usize),
+    Unready,
+    Refuse,
+}
+
+/// Writes all slots of an object that matter, or none.
+pub fn write(way: &WayIn, object: &Loaded, page: usize) -> Outcome {
+    let Some(imports) = Imports::of(way, object) else { return Outcome::Refused };
+    if imports.count == 0 {
+        return Outcome::Done;
+    }
+    let (mut outcome, mut locked, mut writes) = (Outcome::Done, Range::EMPTY, Writes::new());
+    object.slots(
+        |symbol| imports.may_have(symbol),
+        |slot, symbol| {
+            let Some(wanted) = imports.find(symbol) else { return true };
+            match decide(way, object, slot, symbol, wanted) {
+                Decision::Leave => {}
+                Decision::Write(address) => {
+                    if object.is_read_only(slot as usize, page) {
+                        locked.add(slot as usize, page);
+                    }
+                    if !writes.add(slot, address, wanted) {
+                        outcome = Outcome::Refused;
+                    }
+                }
+                Decision::Unready => outcome = Outcome::Unready,
+                Decision::Refuse => outcome = Outcome::Refused,
+            }
+            outcome == Outcome::Done
+        },
+    );
+    if outcome != Outcome::Done || writes.count == 0 {
+        return outcome;
+    }
+    if !locked.protect(libc::PROT_READ | libc::PROT_WRITE) {
+        return Outcome::Refused;
+    }
+    for &(slot, address, wanted) in &writes.all[..writes.count] {
+        cell(slot).store(address, Ordering::Release);
+        note_own_call(way, object, wanted);
+    }
+    locked.protect(libc::PROT_READ);
+    Outcome::Done
+}
+
+/// What is to be written, once it is certain that all can be.
+struct Writes {
+    all: [(*mut usize, usize, Wanted); MOST],
+    count: usize,
+}
+
+impl Writes {
+    fn new() -> Writes {
+        Writes { all: [(std::ptr::null_mut(), 0, Wanted::Noticed); MOST], count: 0 }
+    }
+
+    /// False if there are too many.
+    fn add(&mut self, slot: *mut usize, address: usize, wanted: Wanted) -> bool {
+        let Some(place) = self.all.get_mut(self.count) else { return false };
+        *place = (slot, address, wanted);
+        self.count += 1;
+        true
+    }
+}
+
+/// Gives the slots of an object back to what they were bound to.
+pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
+    let Some(imports) = Imports::of(way, object) else { return };
+    let mut locked = Range::EMPTY;
+    let each = |act: &mut dyn FnMut(*mut usize, usize)| {
+        object.slots(
+            |symbol| imports.may_have(symbol),
+            |slot, symbol| {
+                if imports.find(symbol).is_some()
+                    && let Some(original) = definition_of(way, cell(slot).load(Ordering::Relaxed))
+                {
+                    act(slot, original);
+                }
+                true
+            },
+        );
+    };
+    each(&mut |slot, _| {
+        if object.is_read_only(slot as usize, page) {
+            locked.add(slot as usize, page);
+        }
+    });
+    if locked.protect(libc::PROT_READ | libc::PROT_WRITE) {
+        each(&mut |slot, original| cell(slot).store(original, Ordering::Release));
+        locked.protect(libc::PROT_READ);
+    }
+}
+
+/// Which families an object that was refused may call, as bits.
+pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
+    let Some(imports) = Imports::of(way, object) else { return u32::MAX };
+    imports.all().iter().fold(0, |families, (_, wanted)| match wanted {
+        Wanted::Hook(family, _) => families | 1 << family,
+        // It can find any function.
+        Wanted::Dlsym | Wanted::Dlvsym => u32::MAX,
+        Wanted::Noticed => families,
+    })
+}
+
+/// What a trampoline leads to.
+pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
+    if let Some(original) = dlsym::definition_of(trampoline) {
+        return Some(original);
+    }
+    for family in way.families {
+        for (number, copy) in family.copies() {
+            for hook in family.hooks {
+                for own in [false, true] {
+                    if (hook.trampoline)(Caller::new(number, own).number()) == trampoline {
+                        return copy.find(hook.name);
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted: Wanted) -> Decision {
+    let value = cell(slot).load(Ordering::Relaxed);
+    if value == 0 {
+        // A weak reference to what nobody defines; any other is written when the object is relocated.
+        return if object.is_required(symbol) { Decision::Unready } else { Decision::Leave };
+    }
+    if is_ours(value) {
+        return Decision::Leave;
+    }
+    // As it is in the file: not relocated.
+    if object.base != 0 && value < object.end - object.start {
+        return Decision::Unready;
+    }
+    // The address of a function in an executable that is not position-independent is the executable's own PLT entry, for all. The call goes
+    // on through the executable's slot.
+    if !object.contains(value) && bound::is_plt_entry(value) {
+        return Decision::Leave;
+    }
+    match wanted {
+        Wanted::Noticed => Decision::Leave,
+        Wanted::Dlsym | Wanted::Dlvsym => match dlsym::trampoline_for(object, value, wanted) {
+            Some(trampoline) => Decision::Write(trampoline),
+            None => Decision::Refuse,
+        },
+        Wanted::Hook(family, hook) => {
+            let family = way.families[usize::from(family)];
+            match bound::copy_of(family, usize::from(hook), object, symbol, value) {
+                bound::Bound::To(number, copy) => {
+                    let caller = Caller::new(number, copy.contains(slot as usize));
+                    Decision::Write((family.hooks[usize::from(hook)].trampoline)(caller.number()))
+                }
+                bound::Bound::Nowhere => Decision::Leave,
+                bound::Bound::Elsewhere => Decision::Refuse,
+            }
+        }
+    }
+}
+
+fn note_own_call(way: &WayIn, object: &Loaded, wanted: Wanted) {
+    let Wanted::Hook(family, hook) = wanted else { return };
+    for (_, copy) in way.families[usize::from(family)].copies() {
+        if copy.object().is_some_and(|own| own.dynamic == object.dynamic) {
+            copy.note_own_call(usize::from(hook));
+        }
+    }
+}
+
+/// Whether an address lies in this library.
+fn is_ours(address: usize) -> bool {
+    linker::own_range().contains(&address)
+}
+
+fn cell(slot: *mut usize) -> &'static AtomicUsize {
+    // SAFETY: an aligned word of a loaded object that its relocations name. The linker, too, writes it with one store.
+    unsafe { AtomicUsize::from_ptr(slot) }
+}
+
+/// The symbols of an object that matter.
+struct Imports {
+    found: [(u32, Wanted); MOST],
+    count: usize,
+    /// A bit for the lowest ten bits of each symbol's number.
+    filter: [u64; 16],
+}
+
+/// More than there are names.
+const MOST: usize = 192;
+
+impl Imports {
+    /// `None` if there are more than can be kept.
+    fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
+        let mut imports = Imports { found: [(0, Wanted::Noticed); MOST], count: 0, filter: [0; 16] };
+        let mut fits = true;
+        let find = |symbol: usize| {
+            let (name, left) = object.name_of(symbol)?;
+            // SAFETY: a string of the object's table, which ends with a NUL.
+            unsafe { way.names.find(name, left) }
+        };
+        match object.imported_symbols() {
+            Some(count) => {
+                for symbol in 1..count {
+                    if let Some(wanted) = find(symbol) {
+                        fits &= imports.add(way, symbol, wanted);
+                    }
+                }
+                fits &= imports.add_own(way, object);
+            }
+            // Its hash table lists nothing, and so does not tell where the imported symbols end.
+            None => {
+                object.slots(
+                    |_| true,
+                    |_, symbol| {
+                        if !(imports.may_have(symbol) && imports.find(symbol).is_some())
+                            && let Some(wanted) = find(symbol)
+                        {
+                            fits &= imports.add(way, symbol, wanted);
+                        }
+                        true
+                    },
+                );
+            }
+        }
+        fits.then_some(imports)
+    }
+
+    /// Functions that the object defines, and calls through slots of its own.
+    fn add_own(&mut self, way: &WayIn, object: &Loaded) -> bool {
+        let is_copy = way
+            .families
+            .iter()
+            .flat_map(|family| family.copies())
+            .any(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == object.dynamic));
+        let Some(definitions) = object.definitions().filter(|_| is_copy) else { return true };
+        let mut fits = true;
+        for (number, family) in way.families.iter().enumerate() {
+            for (at, hook) in family.hooks.iter().enumerate() {
+                if let Some(symbol) = definitions.symbol(hook.name) {
+                    fits &= self.add(way, symbol, Wanted::Hook(number as u8, at as u8));
+                }
+            }
+        }
+        fits
+    }
+
+    fn add(&mut self, way: &WayIn, symbol: usize, wanted: Wanted) -> bool {
+        if wanted == Wanted::Noticed {
+            way.notice();
+            return true;
+        }
+        let Some(place) = self.found.get_mut(self.count) else { return false };
+        *place = (symbol as u32, wanted);
+        self.count += 1;
+        self.filter[symbol / 64 % 16] |= 1 << (symbol % 64);
+        true
+    }
+
+    fn all(&self) -> &[(u32, Wanted)] {
+        &self.found[..self.count]
+    }
+
+    #[inline]
+    fn may_have(&self, symbol: usize) -> bool {
+        self.filter[symbol / 64 % 16] >> (symbol % 64) & 1 == 1
+    }
+
+    fn find(&self, symbol: usize) -> Option<Wanted> {
+        self.all().iter().find(|(known, _)| *known as usize == symbol).map(|(_, wanted)| *wanted)
+    }
+}
+
+/// Pages that are unlocked to be written.
+struct Range {
+    start: usize,
+    end: usize,
+}
+
+impl Range {
+    const EMPTY: Range = Range { start: usize::MAX, end: 0 };
+
+    fn add(&mut self, slot: usize, page: usize) {
+        self.start = self.start.min(slot & !(page - 1));
+        self.end = self.end.max((slot & !(page - 1)) + page);
+    }
+
+    fn protect(&self, access: i32) -> bool {
+        if self.end == 0 {
+            return true;
+        }
+        let errno = crate::hook::KeptErrno::new();
+        // SAFETY: whole pages of a loaded object, all between two slots in its read-only part. The linker has relocated the object and protected
+        // them before, and nobody else changes them.
+        let done = unsafe { libc::mprotect(self.start as *mut _, self.end - self.start, access) } == 0;
+        drop(errno);
+        done
+    }
+}

@@ -1,0 +1,159 @@
+//! Which of the names that an object imports matter: found with a few instructions for each that does not.
+
+use std::ffi::{CStr, c_char};
+
+use crate::definitions::Name;
+use crate::family::Family;
+
+/// What a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// `dlsym`
+    Dlsym,
+    /// `dlvsym`
+    Dlvsym,
+    /// A hook: the numbers of its family and of itself.
+    Hook(u8, u8),
+    /// A function whose users are only to be known of.
+    Noticed,
+}
+
+/// The names that matter.
+pub struct Names {
+    families: &'static [&'static Family],
+    noticed: &'static [Name<'static>],
+    /// The first eight bytes of each name, as a set that can say yes too often.
+    beginnings: [u64; WORDS],
+    /// The same of their hashes.
+    hashes: [u64; WORDS],
+}
+
+const WORDS: usize = 64;
+const DLSYM: &CStr = c"dlsym";
+const DLVSYM: &CStr = c"dlvsym";
+
+impl Names {
+    /// The hooked functions of these families, and names that are only noticed. Each has eight bytes or more.
+    pub const fn new(
+        families: &'static [&'static Family],
+        hooks: &[&[crate::family::Hook]],
+        noticed: &'static [Name<'static>],
+    ) -> Names {
+        let mut names = Names { families, noticed, beginnings: [0; WORDS], hashes: [0; WORDS] };
+        let mut family = 0;
+        while family < hooks.len() {
+            let mut at = 0;
+            while at < hooks[family].len() {
+                names = names.with(&hooks[family][at].name);
+                at += 1;
+            }
+            family += 1;
+        }
+        let mut at = 0;
+        while at < noticed.len() {
+            names = names.with(&noticed[at]);
+            at += 1;
+        }
+        names
+    }
+
+    const fn with(mut self, name: &Name) -> Names {
+        let bytes = name.text().to_bytes();
+        assert!(bytes.len() >= 8, "shorter names are not told apart by their beginning");
+        let beginning =
+            u64::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]);
+        let place = place(beginning);
+        self.beginnings[place / 64] |= 1 << (place % 64);
+        let place = name.hash() as usize % (WORDS * 64);
+        self.hashes[place / 64] |= 1 << (place % 64);
+        self
+    }
+
+    /// What a name is, if it matters.
+    ///
+    /// # Safety
+    /// `left` bytes can be read from `name` on, and a NUL is among them.
+    #[inline(always)]
+    pub unsafe fn find(&self, name: usize, left: usize) -> Option<Wanted> {
+        // All names that matter are in one of two forms: `dlsym`, `dlvsym`, or eight bytes and more.
+        if left >= 8 {
+            // SAFETY: as the caller states.
+            let beginning = u64::from_le(unsafe { (name as *const u64).read_unaligned() });
+            let place = place(beginning);
+            let is_short = beginning & 0xffff == u64::from_le_bytes(*b"dl\0\0\0\0\0\0");
+            if self.beginnings[place / 64] >> (place % 64) & 1 == 0 && !is_short {
+                return None;
+            }
+        }
+        // SAFETY: as the caller states.
+        self.find_name(unsafe { CStr::from_ptr(name as *const c_char) })
+    }
+
+    /// As [`Names::find`], for any string.
+    pub fn find_text(&self, name: &CStr) -> Option<Wanted> {
+        // SAFETY: the string's own bytes, and its end.
+        unsafe { self.find(name.as_ptr() as usize, name.to_bytes_with_nul().len()) }
+    }
+
+    #[inline(never)]
+    fn find_name(&self, name: &CStr) -> Option<Wanted> {
+        if name == DLSYM {
+            return Some(Wanted::Dlsym);
+        }
+        if name == DLVSYM {
+            return Some(Wanted::Dlvsym);
+        }
+        let name = Name::new(name);
+        let place = name.hash() as usize % (WORDS * 64);
+        if self.hashes[place / 64] >> (place % 64) & 1 == 0 {
+            return None;
+        }
+        for (number, family) in self.families.iter().enumerate() {
+            if let Some(hook) = family.hook(name) {
+                return Some(Wanted::Hook(number as u8, hook as u8));
+            }
+        }
+        let is_it = |known: &Name| known.hash() == name.hash() && known.text() == name.text();
+        self.noticed.iter().any(is_it).then_some(Wanted::Noticed)
+    }
+}
+
+/// Where a beginning is in the set.
+const fn place(beginning: u64) -> usize {
+    const BITS: u32 = (WORDS * 64).trailing_zeros();
+    (beginning.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Hook;
+
+    const HOOKS: &[Hook] = &[
+        Hook { name: Name::new(c"X509_STORE_new"), trampoline: |_| 0 },
+        Hook { name: Name::new(c"X509_STORE_add_cert"), trampoline: |_| 0 },
+    ];
+    static FAMILY: Family = Family::new(Name::new(c"X509_STORE_new"), HOOKS);
+    const NOTICED: &[Name] = &[Name::new(c"X509_set_pubkey")];
+    static NAMES: Names = Names::new(&[&FAMILY], &[HOOKS], NOTICED);
+
+    #[test]
+    fn knows_its_names_and_no_others() {
+        let find = |name: &CStr| NAMES.find_text(name);
+        assert_eq!(find(c"X509_STORE_new"), Some(Wanted::Hook(0, 0)));
+        assert_eq!(find(c"X509_STORE_add_cert"), Some(Wanted::Hook(0, 1)));
+        assert_eq!(find(c"X509_set_pubkey"), Some(Wanted::Noticed));
+        assert_eq!((find(c"dlsym"), find(c"dlvsym")), (Some(Wanted::Dlsym), Some(Wanted::Dlvsym)));
+        for other in [c"X509_STORE_news", c"X509_STORE_", c"X509_STORE_free", c"X", c"", c"dlsyms", c"dlsy", c"malloc"]
+        {
+            assert_eq!(find(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_at_the_very_end_of_its_table_is_known() {
+        let table = *b"dlsym\0";
+        // SAFETY: all of the table.
+        assert_eq!(unsafe { NAMES.find(table.as_ptr() as usize, table.len()) }, Some(Wanted::Dlsym));
+    }
+}

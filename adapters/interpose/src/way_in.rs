@@ -1,0 +1,247 @@
+//! The way in: the import slots of all loaded objects, looked through when the library is loaded, and again when objects were added.
+//!
+//! Nothing is exported under a foreign name, and nothing is asked at a call. What a slot is bound to says once and for all which copy
+//! of a library is meant, and the slot gets the address of a trampoline of that copy.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use crate::definitions::Name;
+use crate::elf::Loaded;
+use crate::family::{Family, Hook};
+use crate::wanted::Names;
+use crate::{dlsym, linker, slots};
+
+/// What a library stands in front of, and how far it has got with that.
+pub struct WayIn {
+    /// The kinds of libraries.
+    pub families: &'static [&'static Family],
+    /// All names that matter.
+    pub names: Names,
+    /// The name of this library's `resolver!`.
+    pub resolver: &'static CStr,
+    /// Somebody can call a function that is only noticed.
+    pub on_noticed: fn(),
+    /// Calls may not be seen any more: [`Family::is_hidden`] of some family. Runs without the linker's lock.
+    pub on_hidden: fn(),
+    attached: AtomicBool,
+    /// How many objects, from the first on, were looked through.
+    seen: AtomicUsize,
+    /// The linker's counters at that time.
+    added: AtomicU64,
+    removed: AtomicU64,
+    /// One of them was not ready yet.
+    unready: AtomicBool,
+    /// Something is to be told to `on_hidden`.
+    hidden: AtomicBool,
+    noticed: AtomicBool,
+}
+
+static ACTIVE: AtomicPtr<WayIn> = AtomicPtr::new(ptr::null_mut());
+
+impl WayIn {
+    /// Nothing is attached yet. `hooks` are those of the families.
+    pub const fn new(
+        families: &'static [&'static Family],
+        hooks: &[&[Hook]],
+        noticed: &'static [Name<'static>],
+        resolver: &'static CStr,
+        on_noticed: fn(),
+        on_hidden: fn(),
+    ) -> WayIn {
+        WayIn {
+            families,
+            names: Names::new(families, hooks, noticed),
+            resolver,
+            on_noticed,
+            on_hidden,
+            attached: AtomicBool::new(false),
+            seen: AtomicUsize::new(0),
+            added: AtomicU64::new(0),
+            removed: AtomicU64::new(0),
+            unready: AtomicBool::new(false),
+            hidden: AtomicBool::new(false),
+            noticed: AtomicBool::new(false),
+        }
+    }
+
+    /// Writes the slots of all objects that are loaded, and of those that come later when [`look`] finds them. Whether it could.
+    ///
+    /// `is_loading`: this library's own constructor calls. Then nobody else is running, or whoever loads it holds the linker's lock.
+    pub fn attach(&'static self, is_loading: bool) -> bool {
+        ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
+        self.seen.store(0, Ordering::Relaxed);
+        self.attached.store(true, Ordering::Release);
+        let done = if is_loading {
+            self.go_through();
+            true
+        } else {
+            linker::locked(self.resolver, || self.go_through())
+        };
+        self.attached.store(done, Ordering::Release);
+        self.tell();
+        done
+    }
+
+    /// Gives all slots back. Whether it could.
+    pub fn detach(&'static self) -> bool {
+        linker::locked(self.resolver, || {
+            self.attached.store(false, Ordering::Release);
+            let page = linker::page_size();
+            linker::each_object(0, |object| {
+                slots::restore(self, object, page);
+                true
+            });
+        })
+    }
+
+    /// Whether slots are written.
+    pub fn is_attached(&self) -> bool {
+        self.attached.load(Ordering::Acquire)
+    }
+
+    fn look(&'static self) {
+        if !self.is_attached() || linker::is_out_of_reach() || !self.has_changed() {
+            return;
+        }
+        linker::locked(self.resolver, || self.go_through());
+        self.tell();
+    }
+
+    fn has_changed(&self) -> bool {
+        let counters = linker::counters();
+        counters != (self.added.load(Ordering::Relaxed), self.removed.load(Ordering::Relaxed))
+            || self.unready.load(Ordering::Relaxed)
+    }
+
+    /// All objects, or those that are new. The linker's lock is held.
+    fn go_through(&self) {
+        let (added, removed) = linker::counters();
+        if removed != self.removed.load(Ordering::Relaxed) || self.unready.load(Ordering::Relaxed) {
+            self.seen.store(0, Ordering::Relaxed);
+            self.forget_unloaded();
+        }
+        self.unready.store(false, Ordering::Relaxed);
+        let page = linker::page_size();
+        let mut news = false;
+        let seen = self.seen.load(Ordering::Relaxed);
+        let count = linker::each_object(seen, |object| {
+            news |= self.meet(object);
+            true
+        });
+        if !self.families.iter().all(|family| family.is_absent()) {
+            linker::each_object(if news { 0 } else { seen }, |object| {
+                self.meet_other_definitions(object);
+                true
+            });
+        }
+        // What was not bound before can lead to a library that has just come.
+        linker::each_object(if news { 0 } else { seen }, |object| {
+            match slots::write(self, object, page) {
+                slots::Outcome::Done => {}
+                slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
+                slots::Outcome::Refused => self.hide(object),
+            }
+            true
+        });
+        self.seen.store(count, Ordering::Relaxed);
+        self.added.store(added, Ordering::Relaxed);
+        self.removed.store(removed, Ordering::Relaxed);
+    }
+
+    /// Notes what an object defines. Whether it is a library of a family that was not known.
+    fn meet(&self, object: &Loaded) -> bool {
+        let Some(definitions) = object.definitions() else { return false };
+        dlsym::meet(object, &definitions);
+        let mut news = false;
+        for family in self.families {
+            if definitions.find(family.anchor).is_some() {
+                news |= family.meet(object);
+            }
+        }
+        news
+    }
+
+    /// Notes hooked functions that something else defines: an interposer.
+    fn meet_other_definitions(&self, object: &Loaded) {
+        let Some(definitions) = object.definitions() else { return };
+        let may_have = definitions.filter();
+        for family in self.families {
+            if family.is_absent() {
+                continue;
+            }
+            for (number, hook) in family.hooks.iter().enumerate() {
+                if may_have(hook.name.hash())
+                    && definitions.find(hook.name).is_some()
+                    && definitions.find(family.anchor).is_none()
+                {
+                    family.note_other_definition(number);
+                }
+            }
+        }
+    }
+
+    fn forget_unloaded(&self) {
+        for family in self.families {
+            family.forget(|known| {
+                let mut found = false;
+                linker::each_object(0, |object| {
+                    found = object.dynamic == known.dynamic && object.start == known.start;
+                    !found
+                });
+                found
+            });
+        }
+    }
+
+    /// An object keeps its slots, so what it calls is not seen.
+    fn hide(&self, object: &Loaded) {
+        let imports = slots::imported_families(self, object);
+        for (number, family) in self.families.iter().enumerate() {
+            if imports >> number & 1 == 1 && family.hide() {
+                self.hidden.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    pub(crate) fn notice(&self) {
+        self.noticed.store(true, Ordering::Release);
+    }
+
+    /// Tells the adapter what was found out. Without the linker's lock, which what it does may need.
+    pub(crate) fn tell(&self) {
+        if self.noticed.swap(false, Ordering::AcqRel) {
+            (self.on_noticed)();
+        }
+        if self.hidden.swap(false, Ordering::AcqRel) {
+            (self.on_hidden)();
+        }
+    }
+}
+
+/// Looks whether objects were added, and through those that were.
+pub fn look() {
+    if let Some(way) = active() {
+        way.look();
+    }
+}
+
+/// What is attached.
+pub(crate) fn active() -> Option<&'static WayIn> {
+    // SAFETY: only a `&'static WayIn` is stored.
+    unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }.filter(|way| way.is_attached())
+}
+
+/// The address to which a trampoline of this library leads, for another of our libraries that finds it in a slot; null for any other
+/// address.
+///
+pub fn bound_to(trampoline: *const c_void) -> *const c_void {
+    let found = active().and_then(|way| slots::definition_of(way, trampoline as usize));
+    found.map_or(ptr::null(), |address| address as *const c_void)
+}
+
+/// For the C interface: how many copies of foreign libraries calls are seen of.
+pub fn copies(way: &WayIn) -> c_int {
+    way.families.iter().map(|family| family.copies().count() as c_int).sum()
+}

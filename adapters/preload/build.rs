@@ -1,0 +1,8 @@
+//! How the library is linked.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    // Its constructor runs before all others, so that no constructor makes a store that is not seen; and it is never unloaded, as stores that
+    // live on have its functions.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,initfirst,-z,nodelete");
+}

@@ -1,0 +1,63 @@
+//! When this library comes between a program and its TLS libraries: as soon as it is loaded.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use windlass_interpose::way_in::{self, WayIn};
+use windlass_interpose::{linker, resolver};
+
+use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
+use crate::openssl::{self, LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS, users};
+use crate::process;
+
+resolver!(windlass_preload_resolver);
+
+static WAY_IN: WayIn = WayIn::new(
+    &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS],
+    &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
+    users::CHANGING,
+    c"windlass_preload_resolver",
+    users::note_changer,
+    openssl::complete_all,
+);
+
+/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z initfirst`), where the C library
+/// has not looked at the environment yet. glibc passes it on (elf/dl-init.c).
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
+
+extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
+    if process::decide(environment) {
+        linker::watch_forks();
+        WAY_IN.attach(true);
+    }
+}
+
+/// Comes between the program and its TLS libraries once more, after [`windlass_detach`]: loading the library does it the first time. 1 if calls are
+/// seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure execution), -1 if it can't.
+///
+/// Contexts that were made before stay as they are.
+#[unsafe(no_mangle)]
+pub extern "C" fn windlass_attach() -> c_int {
+    if !process::enabled() {
+        return 0;
+    }
+    if WAY_IN.is_attached() || WAY_IN.attach(false) { 1 } else { -1 }
+}
+
+/// Takes the library out of the way: stores get all that was registered with them, and calls go to the TLS libraries themselves. What the program
+/// found by `dlsym` meanwhile stays as it is. 0, or -1 if it can't.
+#[unsafe(no_mangle)]
+pub extern "C" fn windlass_detach() -> c_int {
+    if !WAY_IN.is_attached() {
+        return 0;
+    }
+    openssl::complete_all();
+    if WAY_IN.detach() { 0 } else { -1 }
+}
+
+/// For another of our libraries that finds a trampoline in a slot: the function to which it leads, or null.
+#[unsafe(no_mangle)]
+pub extern "C" fn windlass_preload_bound_to(trampoline: *const c_void) -> *const c_void {
+    way_in::bound_to(trampoline)
+}

@@ -1,0 +1,109 @@
+//! What is stood in front of in OpenSSL: each function with its handler.
+
+use std::ffi::{c_char, c_int, c_long, c_void};
+
+use crate::openssl::api::{
+    BIO, OPENSSL_STACK, OSSL_LIB_CTX, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT,
+    X509_STORE, X509_STORE_CTX,
+};
+use crate::openssl::{
+    ca_names, default_paths, directory_search, enumerate, lifecycle, load_file, load_path, lookup_ctrl, verification,
+};
+
+family! {
+    /// libcrypto.
+    LIBCRYPTO, LIBCRYPTO_HOOKS, known by c"X509_STORE_new";
+    fn X509_STORE_new() -> *mut X509_STORE => lifecycle::new;
+    fn X509_STORE_add_lookup(
+        store: *mut X509_STORE, method: *mut X509_LOOKUP_METHOD,
+    ) -> *mut X509_LOOKUP => lifecycle::add_lookup;
+    fn X509_STORE_add_cert(store: *mut X509_STORE, certificate: *mut X509) -> c_int => lifecycle::add_cert;
+    fn X509_STORE_add_crl(store: *mut X509_STORE, crl: *mut X509_CRL) -> c_int => lifecycle::add_crl;
+    fn X509_STORE_CTX_init(
+        context: *mut X509_STORE_CTX, store: *mut X509_STORE, certificate: *mut X509, chain: *mut OPENSSL_STACK,
+    ) -> c_int => verification::begin;
+
+    fn X509_STORE_set_default_paths(store: *mut X509_STORE) -> c_int => default_paths::plain;
+    fn X509_STORE_set_default_paths_ex(
+        store: *mut X509_STORE, context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> c_int => default_paths::extended;
+
+    fn X509_STORE_load_file(store: *mut X509_STORE, file: *const c_char) -> c_int => load_file::store_load_file;
+    fn X509_STORE_load_file_ex(
+        store: *mut X509_STORE, file: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> c_int => load_file::store_load_file_ex;
+    fn X509_load_cert_file(
+        lookup: *mut X509_LOOKUP, file: *const c_char, kind: c_int,
+    ) -> c_int => load_file::load_cert_file;
+    fn X509_load_cert_file_ex(
+        lookup: *mut X509_LOOKUP, file: *const c_char, kind: c_int, context: *mut OSSL_LIB_CTX,
+        properties: *const c_char,
+    ) -> c_int => load_file::load_cert_file_ex;
+    fn X509_load_crl_file(
+        lookup: *mut X509_LOOKUP, file: *const c_char, kind: c_int,
+    ) -> c_int => lifecycle::load_crl_file;
+    fn X509_load_cert_crl_file(
+        lookup: *mut X509_LOOKUP, file: *const c_char, kind: c_int,
+    ) -> c_int => load_file::load_cert_crl_file;
+    fn X509_load_cert_crl_file_ex(
+        lookup: *mut X509_LOOKUP, file: *const c_char, kind: c_int, context: *mut OSSL_LIB_CTX,
+        properties: *const c_char,
+    ) -> c_int => load_file::load_cert_crl_file_ex;
+
+    fn X509_STORE_load_path(store: *mut X509_STORE, path: *const c_char) -> c_int => load_path::load_path;
+    fn X509_STORE_load_locations(
+        store: *mut X509_STORE, file: *const c_char, path: *const c_char,
+    ) -> c_int => load_path::load_locations;
+    fn X509_STORE_load_locations_ex(
+        store: *mut X509_STORE, file: *const c_char, path: *const c_char, context: *mut OSSL_LIB_CTX,
+        properties: *const c_char,
+    ) -> c_int => load_path::load_locations_ex;
+    fn X509_STORE_load_store(store: *mut X509_STORE, uri: *const c_char) -> c_int => load_path::load_store;
+    fn X509_STORE_load_store_ex(
+        store: *mut X509_STORE, uri: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> c_int => load_path::load_store_ex;
+
+    fn X509_LOOKUP_ctrl(
+        lookup: *mut X509_LOOKUP, command: c_int, argument: *const c_char, number: c_long, ret: *mut *mut c_char,
+    ) -> c_int => lookup_ctrl::plain;
+    fn X509_LOOKUP_ctrl_ex(
+        lookup: *mut X509_LOOKUP, command: c_int, argument: *const c_char, number: c_long, ret: *mut *mut c_char,
+        context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> c_int => lookup_ctrl::extended;
+    fn X509_LOOKUP_by_subject(
+        lookup: *mut X509_LOOKUP, kind: c_int, name: *const X509_NAME, ret: *mut X509_OBJECT,
+    ) -> c_int => directory_search::by_subject;
+    fn X509_LOOKUP_by_subject_ex(
+        lookup: *mut X509_LOOKUP, kind: c_int, name: *const X509_NAME, ret: *mut X509_OBJECT,
+        context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> c_int => directory_search::by_subject_ex;
+
+    fn X509_STORE_lock(store: *mut X509_STORE) -> c_int => enumerate::lock;
+    fn X509_STORE_unlock(store: *mut X509_STORE) -> c_int => enumerate::unlock;
+    fn X509_STORE_get0_objects(store: *const X509_STORE) -> *mut OPENSSL_STACK => enumerate::get0_objects;
+    fn X509_STORE_get1_objects(store: *mut X509_STORE) -> *mut OPENSSL_STACK => enumerate::get1_objects;
+    fn X509_STORE_get1_all_certs(store: *mut X509_STORE) -> *mut OPENSSL_STACK => enumerate::get1_all_certs;
+    fn X509_STORE_CTX_print_verify_cb(ok: c_int, context: *mut X509_STORE_CTX) -> c_int => enumerate::print_verify_cb;
+    fn OSSL_CMP_CTX_set0_trustedStore(
+        context: *mut c_void, store: *mut X509_STORE,
+    ) -> c_int => enumerate::cmp_set0_trusted_store;
+
+    fn PEM_read_bio_X509(
+        file: *mut BIO, target: *mut *mut X509, callback: *mut c_void, data: *mut c_void,
+    ) -> *mut X509 => ca_names::pem_read_bio_x509;
+}
+
+family! {
+    /// libssl.
+    LIBSSL, LIBSSL_HOOKS, known by c"SSL_CTX_new";
+    fn SSL_load_client_CA_file(file: *const c_char) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file;
+    fn SSL_load_client_CA_file_ex(
+        file: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file_ex;
+    fn SSL_add_file_cert_subjects_to_stack(
+        stack: *mut OPENSSL_STACK, file: *const c_char,
+    ) -> c_int => ca_names::add_file_cert_subjects_to_stack;
+    fn SSL_add_dir_cert_subjects_to_stack(
+        stack: *mut OPENSSL_STACK, directory: *const c_char,
+    ) -> c_int => ca_names::add_dir_cert_subjects_to_stack;
+}
