@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::elf::Loaded;
+use crate::elf::{FILTER, Loaded};
 use crate::family::{Copy, Family};
 use crate::linker;
 
@@ -74,14 +74,11 @@ fn by_scope(
         (Some((one, copy)), Some((other, _))) if one == other => Bound::To(one, copy),
         (Some(one), Some(other)) => {
             let mut known = None;
-            object.slots(
-                |_| true,
-                |slot, _| {
-                    // SAFETY: a slot of a relocated object.
-                    known = of_address(unsafe { *slot }).filter(|(number, _)| [one.0, other.0].contains(number));
-                    known.is_none()
-                },
-            );
+            object.slots(&[true; FILTER], |slot, _| {
+                // SAFETY: a slot of a relocated object.
+                known = of_address(unsafe { *slot }).filter(|(number, _)| [one.0, other.0].contains(number));
+                known.is_none()
+            });
             known.map_or(Bound::Elsewhere, |(number, copy)| Bound::To(number, copy))
         }
         (None, None) => Bound::Elsewhere,

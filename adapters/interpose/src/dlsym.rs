@@ -10,6 +10,7 @@ use crate::definitions::{Definitions, Name};
 use crate::elf::Loaded;
 use crate::family::Caller;
 use crate::hook::{KeptErrno, uncancelled};
+use crate::linker;
 use crate::wanted::Wanted;
 use crate::way_in::{self, WayIn};
 
@@ -29,6 +30,7 @@ pub fn meet(object: &Loaded, definitions: &Definitions) {
     if object.soname().is_some_and(|name| name == c"libc.so.6" || name == c"libdl.so.2") {
         START.store(object.start, Ordering::Relaxed);
         END.store(object.end, Ordering::Release);
+        linker::meet_libc(definitions);
     } else {
         IS_CONTESTED.store(true, Ordering::Release);
     }

@@ -156,41 +156,44 @@ impl Loaded {
 
     /// How many symbols, from the first on, are only imported; `None` if the hash table is empty, where it does not tell.
     pub fn imported_symbols(&self) -> Option<usize> {
-        let definitions = self.definitions()?;
-        definitions.first().map(|first| first as usize)
+        self.definitions()?.first().map(|first| first as usize)
     }
 
-    /// Where the name of a symbol begins, and how many bytes there are to the end of the string table.
-    pub fn name_of(&self, symbol: usize) -> Option<(usize, usize)> {
-        // SAFETY: the caller names a symbol that the table has.
-        let offset = unsafe { (*self.symbols.add(symbol)).name as usize };
-        let left = self.strings_size.checked_sub(offset).filter(|left| *left > 0)?;
-        Some((self.strings.wrapping_add(offset), left))
+    /// Calls `visit` with each of these symbols, where its name begins, and how many bytes there are from there to the end of the string table.
+    #[inline(always)]
+    pub fn names(&self, symbols: std::ops::Range<usize>, mut visit: impl FnMut(usize, usize, usize)) {
+        let (strings, size, table) = (self.strings, self.strings_size, self.symbols);
+        for symbol in symbols {
+            // SAFETY: the caller names symbols that the table has.
+            let offset = unsafe { (*table.add(symbol)).name as usize };
+            if offset < size {
+                visit(symbol, strings.wrapping_add(offset), size - offset);
+            }
+        }
     }
 
     /// Whether a symbol has to be there: not so for a weak one.
     pub fn is_required(&self, symbol: usize) -> bool {
         const STB_WEAK: u8 = 2;
-        // SAFETY: as in `name_of`.
+        // SAFETY: as in `names`.
         unsafe { (*self.symbols.add(symbol)).info >> 4 != STB_WEAK }
     }
 
-    /// Calls `visit` with each slot into which the linker writes the address of a symbol that `may_matter`, and the number of that symbol,
-    /// until it says that it has seen enough.
-    #[inline]
-    pub fn slots(&self, may_matter: impl Fn(usize) -> bool, mut visit: impl FnMut(*mut usize, usize) -> bool) {
+    /// Calls `visit` with each slot into which the linker writes the address of a symbol, and the number of that symbol, until it says that it has
+    /// seen enough. Only symbols whose place in `filter`, by the lowest bits of their number, is true.
+    pub fn slots(&self, filter: &[bool; FILTER], mut visit: impl FnMut(*mut usize, usize) -> bool) {
         for (table, count) in self.relocations {
             for at in 0..count {
                 // SAFETY: the table has this many entries.
                 let relocation = unsafe { &*table.add(at) };
-                let symbol = (relocation.info >> 32) as usize;
-                if !may_matter(symbol) {
+                if !filter[relocation.symbol as usize % FILTER] {
                     continue;
                 }
-                if !is_slot(relocation.info as u32) || relocation.addend != 0 || symbol == 0 {
+                if !is_slot(relocation.kind) || relocation.addend != 0 || relocation.symbol == 0 {
                     continue;
                 }
-                if !visit(self.base.wrapping_add(relocation.offset as usize) as *mut usize, symbol) {
+                let slot = self.base.wrapping_add(relocation.offset as usize) as *mut usize;
+                if !visit(slot, relocation.symbol as usize) {
                     return;
                 }
             }
@@ -287,6 +290,9 @@ fn is_slot(kind: u32) -> bool {
     KINDS.contains(&kind)
 }
 
+/// How many symbols `Loaded::slots` tells apart before it asks.
+pub const FILTER: usize = 1024;
+
 const HIDDEN: u16 = 0x8000;
 
 /// Tags below this are counted from 0.
@@ -333,7 +339,9 @@ pub(crate) struct Sym {
 #[repr(C)]
 struct Rela {
     offset: u64,
-    info: u64,
+    // `r_info`: on the little-endian machines that are supported its lower half comes first.
+    kind: u32,
+    symbol: u32,
     addend: i64,
 }
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use crate::definitions::Name;
+use crate::definitions::{Definitions, Name};
 use crate::elf::Loaded;
 
 /// Calls `visit` with each loaded object that has a dynamic section, from this number in the order of loading on, but for this library itself,
@@ -159,16 +159,16 @@ pub fn is_out_of_reach() -> bool {
     OUT_OF_REACH.load(Ordering::Relaxed)
 }
 
+/// Notes what the C library defines.
+pub fn meet_libc(definitions: &Definitions) {
+    const VARIABLE: Name = Name::new(c"__libc_single_threaded");
+    if let Some(found) = definitions.find(VARIABLE) {
+        SINGLE_THREADED.store(found as *mut c_char, Ordering::Relaxed);
+    }
+}
+
 /// To be called once, when the library is loaded.
 pub fn watch_forks() {
-    const VARIABLE: Name = Name::new(c"__libc_single_threaded");
-    each_object(0, |object| {
-        let is_libc = object.soname().is_some_and(|name| name == c"libc.so.6");
-        if is_libc && let Some(found) = object.definitions().and_then(|definitions| definitions.find(VARIABLE)) {
-            SINGLE_THREADED.store(found as *mut c_char, Ordering::Relaxed);
-        }
-        !is_libc
-    });
     unsafe extern "C" fn prepare() {
         let variable = SINGLE_THREADED.load(Ordering::Relaxed);
         // SAFETY: null, or a variable of the C library, which stays.

@@ -1,9 +1,10 @@
 //! The import slots of one object: which of them matter, where each leads, and writing them.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::elf::Loaded;
-use crate::family::Caller;
+use crate::elf::{FILTER, Loaded};
+use crate::family::{Caller, Copy};
 use crate::wanted::Wanted;
 use crate::way_in::WayIn;
 use crate::{bound, dlsym, linker};
@@ -29,31 +30,28 @@ enum Decision {
 
 /// Writes all slots of an object that matter, or none.
 pub fn write(way: &WayIn, object: &Loaded, page: usize) -> Outcome {
-    let Some(imports) = Imports::of(way, object) else { return Outcome::Refused };
-    if imports.count == 0 {
-        return Outcome::Done;
+    let Some(imports) = Imports::of(way, object) else { return Outcome::Done };
+    if !imports.fits {
+        return Outcome::Refused;
     }
-    let (mut outcome, mut locked, mut writes) = (Outcome::Done, Range::EMPTY, Writes::new());
-    object.slots(
-        |symbol| imports.may_have(symbol),
-        |slot, symbol| {
-            let Some(wanted) = imports.find(symbol) else { return true };
-            match decide(way, object, slot, symbol, wanted) {
-                Decision::Leave => {}
-                Decision::Write(address) => {
-                    if object.is_read_only(slot as usize, page) {
-                        locked.add(slot as usize, page);
-                    }
-                    if !writes.add(slot, address, wanted) {
-                        outcome = Outcome::Refused;
-                    }
+    let (mut outcome, mut locked, mut writes) = (Outcome::Done, Pages::NONE, Writes::new());
+    object.slots(&imports.filter, |slot, symbol| {
+        let Some(wanted) = imports.find(symbol) else { return true };
+        match decide(way, object, slot, symbol, wanted) {
+            Decision::Leave => {}
+            Decision::Write(address) => {
+                if object.is_read_only(slot as usize, page) {
+                    locked.add(slot as usize, page);
                 }
-                Decision::Unready => outcome = Outcome::Unready,
-                Decision::Refuse => outcome = Outcome::Refused,
+                if !writes.add(slot, address, wanted) {
+                    outcome = Outcome::Refused;
+                }
             }
-            outcome == Outcome::Done
-        },
-    );
+            Decision::Unready => outcome = Outcome::Unready,
+            Decision::Refuse => outcome = Outcome::Refused,
+        }
+        outcome == Outcome::Done
+    });
     if outcome != Outcome::Done || writes.count == 0 {
         return outcome;
     }
@@ -91,19 +89,16 @@ impl Writes {
 /// Gives the slots of an object back to what they were bound to.
 pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
     let Some(imports) = Imports::of(way, object) else { return };
-    let mut locked = Range::EMPTY;
+    let mut locked = Pages::NONE;
     let each = |act: &mut dyn FnMut(*mut usize, usize)| {
-        object.slots(
-            |symbol| imports.may_have(symbol),
-            |slot, symbol| {
-                if imports.find(symbol).is_some()
-                    && let Some(original) = definition_of(way, cell(slot).load(Ordering::Relaxed))
-                {
-                    act(slot, original);
-                }
-                true
-            },
-        );
+        object.slots(&imports.filter, |slot, symbol| {
+            if imports.find(symbol).is_some()
+                && let Some(original) = definition_of(way, cell(slot).load(Ordering::Relaxed))
+            {
+                act(slot, original);
+            }
+            true
+        });
     };
     each(&mut |slot, _| {
         if object.is_read_only(slot as usize, page) {
@@ -118,7 +113,7 @@ pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
 
 /// Which families an object that was refused may call, as bits.
 pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
-    let Some(imports) = Imports::of(way, object) else { return u32::MAX };
+    let Some(imports) = Imports::of(way, object).filter(|imports| imports.fits) else { return u32::MAX };
     imports.all().iter().fold(0, |families, (_, wanted)| match wanted {
         Wanted::Hook(family, _) => families | 1 << family,
         // It can find any function.
@@ -207,88 +202,74 @@ fn cell(slot: *mut usize) -> &'static AtomicUsize {
 struct Imports {
     found: [(u32, Wanted); MOST],
     count: usize,
-    /// A bit for the lowest ten bits of each symbol's number.
-    filter: [u64; 16],
+    fits: bool,
+    /// For [`Loaded::slots`].
+    filter: [bool; FILTER],
 }
 
 /// More than there are names.
 const MOST: usize = 192;
 
 impl Imports {
-    /// `None` if there are more than can be kept.
+    const NONE: Imports =
+        Imports { found: [(0, Wanted::Noticed); MOST], count: 0, fits: true, filter: [false; FILTER] };
+
+    /// `None` if there are none.
     fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
-        let mut imports = Imports { found: [(0, Wanted::Noticed); MOST], count: 0, filter: [0; 16] };
-        let mut fits = true;
-        let find = |symbol: usize| {
-            let (name, left) = object.name_of(symbol)?;
-            // SAFETY: a string of the object's table, which ends with a NUL.
-            unsafe { way.names.find(name, left) }
+        let mut imports = None;
+        let mut note = |symbol: usize, wanted: Wanted| {
+            if wanted == Wanted::Noticed {
+                way.notice();
+            } else {
+                imports.get_or_insert(Imports::NONE).add(symbol, wanted);
+            }
+        };
+        let mut find = |symbols: Range<usize>| {
+            object.names(symbols, |symbol, name, left| {
+                // SAFETY: a string of the object's table, which ends with a NUL.
+                if let Some(wanted) = unsafe { way.names.find(name, left) } {
+                    note(symbol, wanted);
+                }
+            });
         };
         match object.imported_symbols() {
-            Some(count) => {
-                for symbol in 1..count {
-                    if let Some(wanted) = find(symbol) {
-                        fits &= imports.add(way, symbol, wanted);
-                    }
-                }
-                fits &= imports.add_own(way, object);
-            }
+            Some(count) => find(1..count),
             // Its hash table lists nothing, and so does not tell where the imported symbols end.
             None => {
-                object.slots(
-                    |_| true,
-                    |_, symbol| {
-                        if !(imports.may_have(symbol) && imports.find(symbol).is_some())
-                            && let Some(wanted) = find(symbol)
-                        {
-                            fits &= imports.add(way, symbol, wanted);
-                        }
-                        true
-                    },
-                );
+                let mut last = 0;
+                object.slots(&[true; FILTER], |_, symbol| {
+                    last = last.max(symbol);
+                    true
+                });
+                find(1..last + 1);
             }
         }
-        fits.then_some(imports)
-    }
-
-    /// Functions that the object defines, and calls through slots of its own.
-    fn add_own(&mut self, way: &WayIn, object: &Loaded) -> bool {
-        let is_copy = way
-            .families
-            .iter()
-            .flat_map(|family| family.copies())
-            .any(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == object.dynamic));
-        let Some(definitions) = object.definitions().filter(|_| is_copy) else { return true };
-        let mut fits = true;
+        // What a library of a family defines, it can call through slots of its own.
         for (number, family) in way.families.iter().enumerate() {
+            let is_copy = |(_, copy): (usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
+            let Some(definitions) = object.definitions().filter(|_| family.copies().any(is_copy)) else { continue };
             for (at, hook) in family.hooks.iter().enumerate() {
                 if let Some(symbol) = definitions.symbol(hook.name) {
-                    fits &= self.add(way, symbol, Wanted::Hook(number as u8, at as u8));
+                    note(symbol, Wanted::Hook(number as u8, at as u8));
                 }
             }
         }
-        fits
+        imports
     }
 
-    fn add(&mut self, way: &WayIn, symbol: usize, wanted: Wanted) -> bool {
-        if wanted == Wanted::Noticed {
-            way.notice();
-            return true;
+    fn add(&mut self, symbol: usize, wanted: Wanted) {
+        match self.found.get_mut(self.count) {
+            Some(place) => {
+                *place = (symbol as u32, wanted);
+                self.count += 1;
+                self.filter[symbol % FILTER] = true;
+            }
+            None => self.fits = false,
         }
-        let Some(place) = self.found.get_mut(self.count) else { return false };
-        *place = (symbol as u32, wanted);
-        self.count += 1;
-        self.filter[symbol / 64 % 16] |= 1 << (symbol % 64);
-        true
     }
 
     fn all(&self) -> &[(u32, Wanted)] {
         &self.found[..self.count]
-    }
-
-    #[inline]
-    fn may_have(&self, symbol: usize) -> bool {
-        self.filter[symbol / 64 % 16] >> (symbol % 64) & 1 == 1
     }
 
     fn find(&self, symbol: usize) -> Option<Wanted> {
@@ -297,13 +278,13 @@ impl Imports {
 }
 
 /// Pages that are unlocked to be written.
-struct Range {
+struct Pages {
     start: usize,
     end: usize,
 }
 
-impl Range {
-    const EMPTY: Range = Range { start: usize::MAX, end: 0 };
+impl Pages {
+    const NONE: Pages = Pages { start: usize::MAX, end: 0 };
 
     fn add(&mut self, slot: usize, page: usize) {
         self.start = self.start.min(slot & !(page - 1));

@@ -124,30 +124,35 @@ impl WayIn {
         }
         self.unready.store(false, Ordering::Relaxed);
         let page = linker::page_size();
-        let mut news = false;
         let seen = self.seen.load(Ordering::Relaxed);
+        let mut news = false;
         let count = linker::each_object(seen, |object| {
             news |= self.meet(object);
             true
         });
-        if !self.families.iter().all(|family| family.is_absent()) {
-            linker::each_object(if news { 0 } else { seen }, |object| {
+        // What was not bound before can lead to a library that has just come.
+        let from = if news { 0 } else { seen };
+        if self.families.iter().any(|family| !family.is_absent()) {
+            linker::each_object(from, |object| {
                 self.meet_other_definitions(object);
                 true
             });
         }
-        // What was not bound before can lead to a library that has just come.
-        linker::each_object(if news { 0 } else { seen }, |object| {
-            match slots::write(self, object, page) {
-                slots::Outcome::Done => {}
-                slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
-                slots::Outcome::Refused => self.hide(object),
-            }
+        linker::each_object(from, |object| {
+            self.write(object, page);
             true
         });
         self.seen.store(count, Ordering::Relaxed);
         self.added.store(added, Ordering::Relaxed);
         self.removed.store(removed, Ordering::Relaxed);
+    }
+
+    fn write(&self, object: &Loaded, page: usize) {
+        match slots::write(self, object, page) {
+            slots::Outcome::Done => {}
+            slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
+            slots::Outcome::Refused => self.hide(object),
+        }
     }
 
     /// Notes what an object defines. Whether it is a library of a family that was not known.
