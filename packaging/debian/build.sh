@@ -16,6 +16,8 @@ trace=${WINDLASS_TRACE_LIBRARY:-$target/release/libwindlass_trace.so}
 token=${WINDLASS_PKCS11_LIBRARY:-$target/release/libwindlass_pkcs11.so}
 here=packaging/debian
 
+packaging/needs.sh "$library" "$trace" "$token"
+
 architecture=$(dpkg --print-architecture)
 multiarch=$(dpkg-architecture -a"$architecture" -qDEB_HOST_MULTIARCH)
 version=$(dpkg-parsechangelog -l$here/changelog -SVersion)

@@ -28,12 +28,14 @@ apt() { # command, arguments...
 fetch() {
     [ ! -f "$out/$version/certdata.txt" ] || return 0
     codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    # The archive that this machine itself uses.
-    mirror=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 'Created-By: Packages' 2>/dev/null |
-        sed -n "s/^$codename //p" | grep -v security | head -n 1)
+    # All suites of the release that this machine's apt knows, each from its own archive: -security has another one than the rest. A
+    # point release moves packages between them, so -updates is asked for where the release itself comes from, whatever apt knows.
+    suites=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
+        sed -n -E "/^$codename(-updates|-security)? /p" | sort -u)
+    mirror=$(echo "$suites" | sed -n "s/^$codename //p" | head -n 1)
     mkdir -p "$out/apt/lists/partial" "$out/apt/cache/archives/partial" "$out/new"
-    for release in "$codename" "$codename-updates"; do
-        echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main"
+    { echo "$suites" && echo "$codename-updates $mirror"; } | sort -u | while read -r suite site; do
+        echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $suite main"
     done >"$out/apt/sources.list"
     apt apt-get -o APT::Update::Error-Mode=any update
     (cd "$out/new" && rm -f ./*.tar.* && apt apt-get source --download-only "ca-certificates=$version" &&

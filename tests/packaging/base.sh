@@ -16,8 +16,8 @@ esac
 archive=$1/base-${variant:+$variant-}$VERSION_CODENAME-$(dpkg --print-architecture).tar
 if [ ! -e "$archive" ]; then
     mkdir -p "$1"
-    # The release's own archives, and no third party's: those whose suite is this release.
-    sources=$(grep -l -s -E "^(deb .*|Suites:.*) $VERSION_CODENAME( |\$)" /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+    # The release's own archives, and no third party's: those whose suite is of this release.
+    sources=$(grep -l -s -E "^(deb .*|Suites:.*) $VERSION_CODENAME(-updates|-security)?( |\$)" /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
         /etc/apt/sources.list.d/*.sources || true)
     if [ -z "$sources" ]; then
         echo "no apt source of $VERSION_CODENAME on this machine: can't make a minimal system for the packaging tests" >&2

@@ -45,6 +45,28 @@ def contents(root, package):
     assert own == pages, own ^ pages
 
 
+def libraries_load_everywhere(root, package):
+    """the libraries need no glibc newer than 2.17, in the package and in the release build"""
+    check = [package.source / "packaging/needs.sh"]
+    unpacked = root / "srv/unpacked"
+    subprocess.run(["dpkg-deb", "-x", package.path, unpacked], check=True)
+    shipped = [path for path in unpacked.rglob("*") if path.is_file() and not path.is_symlink()
+               and path.read_bytes()[:4] == b"\x7fELF" and path != unpacked / "usr/bin/windlass"]
+    built = sorted((package.target / "release").glob("libwindlass_*.so"))
+    assert len(shipped) == 3 and len(built) >= 3, (shipped, built)
+    done = subprocess.run(check + shipped + built, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    # What each rule is there for.
+    source = root / "srv/needs.c"
+    source.write_text("int NAME(void); int f(void) { return NAME(); }\n")
+    for name, flags, why in (("_dl_find_object", (), "needs GLIBC_2.35"), ("dlsym", (), "needs GLIBC_2.34"), ("nowhere", (), "needs nowhere, which"),
+                             ("getpid", ("-Wl,--no-as-needed", "-lm"), "needs libm.so.6")):
+        library = source.with_suffix(".so")
+        subprocess.run(["gcc", "-w", "-shared", "-fPIC", f"-DNAME={name}", "-o", library, source, *flags], check=True)
+        done = subprocess.run(check + [library], capture_output=True, text=True)
+        assert done.returncode == 1 and why in done.stderr, (name, done.stderr)
+
+
 def install_and_purge(root, package):
     """installing and purging leaves the tree as it was"""
     before = root.tree()
@@ -366,6 +388,6 @@ def add_root(root):
              "-out", "/usr/local/share/ca-certificates/packaging-test.crt")
 
 
-ALL = [same_bytes, contents, install_and_purge, compiled_at_once, hook, hook_never_fails, no_certificates, machine_and_remove,
-       service_and_purge, named_by_hand, environment_of_others, without_package, over_an_installation, edited_hook, wrong_library, read_only,
-       full_disk, killed]
+ALL = [same_bytes, contents, libraries_load_everywhere, install_and_purge, compiled_at_once, hook, hook_never_fails, no_certificates,
+       machine_and_remove, service_and_purge, named_by_hand, environment_of_others, without_package, over_an_installation, edited_hook,
+       wrong_library, read_only, full_disk, killed]

@@ -1,0 +1,107 @@
+//! What a build script tells Cargo.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The functions in `shim.c`: each reference to one goes there.
+const SHIMMED: &[&str] = &[
+    "_dl_find_object",
+    "dladdr",
+    "dladdr1",
+    "dlclose",
+    "dlerror",
+    "dlopen",
+    "dlsym",
+    "dlvsym",
+    "fstat",
+    "fstat64",
+    "fstatat",
+    "fstatat64",
+    "lstat",
+    "lstat64",
+    "memfd_create",
+    "pthread_key_create",
+    "pthread_key_delete",
+    "pthread_setspecific",
+    "pthread_sigmask",
+    "stat",
+    "stat64",
+];
+
+/// To be called by the build script of a package that is a cdylib. Does nothing for targets without glibc, and for those whose first
+/// glibc is newer than 2.17.
+pub fn cdylib() {
+    let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/shim.c");
+    println!("cargo::rerun-if-changed={}", shim.display());
+    println!("cargo::rerun-if-env-changed=CC");
+    let of_target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
+    let loader = match (of_target("ENV").as_str(), of_target("ARCH").as_str()) {
+        ("gnu", "x86_64") => "ld-linux-x86-64.so.2",
+        ("gnu", "aarch64") => "ld-linux-aarch64.so.1",
+        _ => return,
+    };
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
+    let cc = compiler();
+    let real = |name: &str| asked(&cc, &format!("-print-file-name={name}"));
+    let libc = real("libc.so.6");
+    println!("cargo::rerun-if-changed={libc}");
+    let bytes = fs::read(&libc).unwrap_or_else(|error| {
+        panic!("can't read {libc}: {error}; is the C library's development package installed?")
+    });
+    let source = crate::stand_in::of(&bytes).unwrap_or_else(|error| panic!("{libc} {error}"));
+    let path = |name: &str| out.join(name).display().to_string();
+    fs::write(path("libc.s"), source.assembler).expect("OUT_DIR can be written to");
+    fs::write(path("libc.map"), source.versions).expect("OUT_DIR can be written to");
+    let versions = format!("-Wl,--version-script={}", path("libc.map"));
+    run(&cc, &["-shared", "-nostdlib", "-Wl,-soname,libc.so.6", &versions, "-o", &path("libc.so.6"), &path("libc.s")]);
+    // Functions that nothing refers to are left out, and with them their references. Without -fno-plt each of these would be looked up
+    // twice at every program's start: for its address, and for its call.
+    let mut shim_arguments =
+        vec!["-c", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-plt", "-Wall"];
+    let (shim, object) = (shim.display().to_string(), path("shim.o"));
+    shim_arguments.extend(["-o", &object, &shim]);
+    run(&cc, &shim_arguments);
+    // Found by -lc before the machine's own, which is a script of this kind as well.
+    let script =
+        format!("GROUP ( {} {} AS_NEEDED ( {} ) )\n", path("libc.so.6"), real("libc_nonshared.a"), real(loader),);
+    fs::write(path("libc.so"), script).expect("OUT_DIR can be written to");
+    println!("cargo::rustc-cdylib-link-arg={}", path("shim.o"));
+    println!("cargo::rustc-cdylib-link-arg=-L{}", out.display());
+    for name in SHIMMED {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap={name}");
+    }
+}
+
+/// The compiler that Cargo links this target with.
+fn compiler() -> String {
+    let named = ["RUSTC_LINKER", "CC"].iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
+    named.unwrap_or_else(|| "cc".into())
+}
+
+fn asked(cc: &str, question: &str) -> String {
+    let output = Command::new(cc).arg(question).output().unwrap_or_else(|error| panic!("can't run {cc}: {error}"));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn run(cc: &str, arguments: &[&str]) {
+    let output = Command::new(cc).args(arguments).output().unwrap_or_else(|error| panic!("can't run {cc}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{cc} {} failed:\n{said}", arguments.join(" "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_has_its_function() {
+        let shim = include_str!("shim.c");
+        let has = |name: &&&str| shim.contains(&format!("__wrap_{name}(")) || shim.contains(&format!("STAT({name}, "));
+        assert_eq!(SHIMMED.iter().find(|name| !has(name)), None);
+        assert_eq!(
+            shim.matches("\nint __wrap_").count() + shim.matches("*__wrap_").count() + shim.matches("\nSTAT(").count(),
+            SHIMMED.len()
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! See `windlass_glibc`.
+
+fn main() {
+    windlass_glibc::cdylib();
+}
