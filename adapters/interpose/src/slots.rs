@@ -122,6 +122,12 @@ pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
     })
 }
 
+/// Whether an object imports hooked functions.
+pub fn imports_hooks(way: &WayIn, object: &Loaded) -> bool {
+    let is_hook = |(_, wanted): &(u32, Wanted)| matches!(wanted, Wanted::Hook(..));
+    Imports::of(way, object).is_some_and(|imports| !imports.fits || imports.all().iter().any(is_hook))
+}
+
 /// What a trampoline leads to.
 pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
     if let Some(original) = dlsym::definition_of(trampoline) {

@@ -33,6 +33,9 @@ pub struct WayIn {
     removed: AtomicU64,
     /// One of them was not ready yet.
     unready: AtomicBool,
+    /// The counter of additions when somebody last asked for strangers, and whether there were any.
+    asked: AtomicU64,
+    strangers: AtomicBool,
     /// Something is to be told to `on_hidden`.
     hidden: AtomicBool,
     noticed: AtomicBool,
@@ -61,6 +64,8 @@ impl WayIn {
             added: AtomicU64::new(0),
             removed: AtomicU64::new(0),
             unready: AtomicBool::new(false),
+            asked: AtomicU64::new(0),
+            strangers: AtomicBool::new(false),
             hidden: AtomicBool::new(false),
             noticed: AtomicBool::new(false),
         }
@@ -99,6 +104,24 @@ impl WayIn {
     /// Whether slots are written.
     pub fn is_attached(&self) -> bool {
         self.attached.load(Ordering::Acquire)
+    }
+
+    /// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called `dlsym` since. In a hooked
+    /// call it can't be: that would wait for whoever is inside of `dlopen`.
+    pub fn has_strangers(&self) -> bool {
+        if !self.is_attached() || linker::is_out_of_reach() || !self.has_changed() {
+            return false;
+        }
+        let (added, _) = linker::counters();
+        if self.asked.swap(added, Ordering::AcqRel) != added {
+            let mut strangers = false;
+            linker::each_object(self.seen.load(Ordering::Relaxed), |object| {
+                strangers = slots::imports_hooks(self, object);
+                !strangers
+            });
+            self.strangers.store(strangers, Ordering::Release);
+        }
+        self.strangers.load(Ordering::Acquire)
     }
 
     fn look(&'static self) {

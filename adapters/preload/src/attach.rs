@@ -56,6 +56,11 @@ pub extern "C" fn windlass_detach() -> c_int {
     if WAY_IN.detach() { 0 } else { -1 }
 }
 
+/// Whether a store that is made now may be used by an object whose calls are not seen.
+pub fn has_strangers() -> bool {
+    WAY_IN.has_strangers()
+}
+
 /// For another of our libraries that finds a trampoline in a slot: the function to which it leads, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_preload_bound_to(trampoline: *const c_void) -> *const c_void {

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use crate::attach;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
 use crate::openssl::enumerate;
@@ -23,7 +24,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
             // Somebody may call where it is not seen.
-            if LIBCRYPTO.is_hidden() {
+            if LIBCRYPTO.is_hidden() || attach::has_strangers() {
                 return None;
             }
             lookup::attach(library, store, || !library.shows_verifications);
