@@ -7,6 +7,7 @@ compares, line by line, everything a program could see.
     run.py --library L --sabotage first        succeeds if verdicts change on every build
     run.py --library L --compiled              every source has a compiled store
     run.py --library L --compiled --sabotage lie   compiled stores of other files
+    run.py --library L --attached              the library is opened at the start of main, in place of LD_PRELOAD
     run.py --stock                             stock against stock
     run.py --stand-in                          the harness must catch a broken library
 
@@ -37,7 +38,7 @@ KNOWN = pathlib.Path(__file__).resolve().parent / "known-differences.txt"
 SHOWN = 12  # differing lines printed for a case
 
 
-def run_driver(build, case, mode, library, extra_env, stores=None, lie=False):
+def run_driver(build, case, mode, library, extra_env, stores=None, lie=False, attached=False):
     """The driver's output as lines, ending in its standard error and exit status."""
     here = builds.WORK / "scratch" / build / case.suite / case.name
     private = case.writes or stores is not None and stores.lie
@@ -51,7 +52,7 @@ def run_driver(build, case, mode, library, extra_env, stores=None, lie=False):
     # No compiled store that this machine has.
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "WINDLASS_STORE": ""}
     if mode != "stock":
-        env["LD_PRELOAD"] = str(library)
+        env["ATTACHED_LIBRARY" if attached else "LD_PRELOAD"] = str(library)
         env.update(extra_env)
     if mode == "disabled":
         env["WINDLASS_DISABLE"] = "1"
@@ -118,7 +119,7 @@ def one_case(build, case, options, modes):
     stores = options.stores
     if options.sabotage:
         # Against the same library unsabotaged: no other difference can stand in for this one.
-        stock = run_driver(build, case, "preload", options.library, {}, stores)
+        stock = run_driver(build, case, "preload", options.library, {}, stores, attached=options.attached)
     else:
         stock = run_driver(build, case, "stock", None, {})
     found = []
@@ -129,7 +130,7 @@ def one_case(build, case, options, modes):
             continue  # a switched-off library needs no more than a sample
         library = None if mode == "again" else options.library
         other = run_driver(build, case, "stock" if mode == "again" else mode, library,
-                           options.env, stores, options.sabotage == "lie")
+                           options.env, stores, options.sabotage == "lie", options.attached)
         if other != stock:
             found.append((mode, differences(stock, other) or [(stock, other)]))
     return build, case, len(stock), found
@@ -139,7 +140,7 @@ def bytes_of_second_load(build, case, mode, options):
     """How much a second load of an unchanged file reads."""
     probe = dataclasses.replace(case, script=(
         b"store 0\nlocations 0 roots.pem -\nstore 1\nbytes_read\nlocations 1 roots.pem -\nbytes_read\n"))
-    out = run_driver(build, probe, mode, options.library, {})
+    out = run_driver(build, probe, mode, options.library, {}, attached=options.attached)
     first, second = (int(text.split()[-1]) for text in out if " bytes_read " in text)
     return second - first
 
@@ -172,6 +173,7 @@ def parse_arguments():
     parser.add_argument("--sabotage", choices=("first", "last", "reversed", "lie"))
     parser.add_argument("--compiled", action="store_true",
                         help="with a compiled store of every source")
+    parser.add_argument("--attached", action="store_true", help="dlopen and windlass_attach in place of LD_PRELOAD")
     parser.add_argument("--windlass", type=pathlib.Path,
                         help="the command that compiles (default: beside the library)")
     parser.add_argument("--sample", type=int, default=1, metavar="N",
@@ -249,7 +251,8 @@ def main():
         print(f"{KNOWN.name}: no longer needed: {entry[0]} | {entry[1]} | {entry[2].pattern}")
         failed += 1
     print(f"compared {lines} lines of output in each of {len(modes) + 1} runs")
-    print(f"differential{', compiled' if options.compiled else ''}: {passed} passed, {failed} failed")
+    how = (", compiled" if options.compiled else "") + (", attached" if options.attached else "")
+    print(f"differential{how}: {passed} passed, {failed} failed")
     return 1 if failed else 0
 
 

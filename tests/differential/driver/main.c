@@ -1,5 +1,6 @@
 /* Runs the script, and prints the error queue after each command. */
 #include "driver.h"
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -63,6 +64,16 @@ static void free_all(void)
     free(propq);
 }
 
+/* The library comes in at the start of main, in place of LD_PRELOAD. */
+static void attach(const char *library)
+{
+    void *handle = library == NULL ? NULL : dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    int (*attach_function)(void) = handle == NULL ? NULL : (int (*)(void))dlsym(handle, "windlass_attach");
+
+    if (library != NULL && (attach_function == NULL || attach_function() < 0))
+        die("cannot attach %s: %s", library, dlerror());
+}
+
 int main(int argc, char **argv)
 {
     FILE *script = argc > 1 ? fopen(argv[1], "re") : stdin;
@@ -71,6 +82,7 @@ int main(int argc, char **argv)
         perror(argv[1]);
         return 3;
     }
+    attach(getenv("ATTACHED_LIBRARY"));
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
     run_script(script, tables, drain_errors);
     fclose(script);
