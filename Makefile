@@ -61,6 +61,7 @@ test-unit: build openssl ## cargo test for the workspace
 
 test-differential: build openssl ## the same scripts with and without the library, on every OpenSSL
 	$(DIFFERENTIAL)
+	$(DIFFERENTIAL) --attached --sample 8
 
 test-broken: build-sabotage openssl ## broken libraries must be noticed by the differential tests
 	$(PYTHON) tests/differential/run.py --stand-in --suites verdicts --cases 'universe-00*'
