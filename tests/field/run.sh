@@ -10,6 +10,7 @@
 # of OpenSSL and GnuTLS.
 set -eu
 cd "$(dirname "$0")/../.."
+tests/field/build.sh
 exec env -i HOME="${HOME:-/}" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
     CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-}" WINDLASS="${WINDLASS:-}" WINDLASS_TEST_TARGET="${WINDLASS_TEST_TARGET:-}" \
     WINDLASS_PRELOAD_LIBRARY="${WINDLASS_PRELOAD_LIBRARY:-}" TMPDIR="${TMPDIR:-/tmp}" \

@@ -15,12 +15,16 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE / "harness"), str(ROOT / "tests/e2e/harness")]
 
+import sides
 from cases import judge
 from certificates import Certificates
 from objects import Builder
 from servers import Hosts
 from sides import Side, Windlass
 from suites import all_cases
+
+# No case needs more than a few seconds; one that hangs under a broken library must not hold up the others.
+sides.STEP_SECONDS = 120
 
 
 @dataclasses.dataclass

@@ -5,6 +5,7 @@ import hashlib
 import pathlib
 import shutil
 import subprocess
+import threading
 
 import functions
 
@@ -52,12 +53,21 @@ class Library:
         return ["-Wl,--no-as-needed", *map(str, self.files), f"-Wl,-rpath,{self.files[0].parent}", "-Wl,--as-needed"]
 
 
+def one_at_a_time(method):
+    def locked(self, *arguments, **named):
+        with self.lock:
+            return method(self, *arguments, **named)
+    return locked
+
+
 class Builder:
     def __init__(self, target, libraries):
         self.libraries = libraries
         self.out = target / "field"
         (self.out / "bin").mkdir(parents=True, exist_ok=True)
         self.present = {}
+        # The linker writes a file in place, and nobody may start it meanwhile: one build at a time.
+        self.lock = threading.RLock()
 
     def library(self, kind, build, renamed=False):
         folder = SYSTEM if build == "system" else self.libraries / kind / build / "lib"
@@ -72,17 +82,17 @@ class Builder:
         folder = self.out / "renamed" / name
         names = {file.name: file.name.replace(".so", "-abc123.so", 1) for file in files}
         copies = tuple(folder / new for new in names.values())
-        state = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+        state = hashlib.sha256(b"".join(file.read_bytes() for file in (*files, pathlib.Path(__file__)))).hexdigest()
         if stamped(folder / "stamp", state) and all(copy.exists() for copy in copies):
             return copies
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for file, copy in zip(files, copies):
             shutil.copy(file, copy)
-            command = ["patchelf", "--set-soname", copy.name, "--set-rpath", "$ORIGIN"]
-            for old, new in names.items():
-                command += ["--replace-needed", old, new]
-            subprocess.run([*command, copy], check=True)
+            # One call each: patchelf 0.14 takes the last word for all of them.
+            for change in (["--set-soname", copy.name], ["--set-rpath", "$ORIGIN"],
+                           *(["--replace-needed", old, new] for old, new in names.items())):
+                subprocess.run(["patchelf", *change, copy], check=True)
         (folder / "stamp").write_text(state)
         return copies
 
@@ -98,6 +108,7 @@ class Builder:
             path.write_text(text)
         return path
 
+    @one_at_a_time
     def wrappers(self, library, style):
         """A shared object of nothing but wrappers, linked against the library."""
         out = self.compile(f"libwrap-{library.kind}-{library.tag}-{style}.so", ["wrappers.c"],
@@ -107,6 +118,7 @@ class Builder:
             raise AssertionError(f"{out}: no jumps: {wrong}")
         return out
 
+    @one_at_a_time
     def host(self, library, style, table=None, own=None, wrappers=None):
         """The program. `table`: None (nothing in static data), DIRECT, or WRAPPED: its own wrappers, or those of the shared object
         `wrappers`. `own`: the library that it is linked against for itself."""
@@ -124,15 +136,33 @@ class Builder:
         if table == "WRAPPED" and not wrappers:
             sources.append("wrappers.c")
         if own:
-            options.append("-DOWN")
+            options.append(f"-DOWN_{own.kind.upper()}")
             links += own.link()
             name += f"-own-{own.tag}"
         return self.compile(name.replace(", ", "-"), sources, options, [*links, "-ldl"])
+
+    def pointers(self, library):
+        return self.compile(f"pointers-{library.kind}-{library.tag}", ["pointers.c"],
+                            [f'-DFUNCTIONS="{self.header(library)}"'], [*library.link(), "-ldl"])
+
+    @one_at_a_time
+    def managed(self, name, source, references):
+        """A program for .NET."""
+        out, stamp = self.out / "bin" / name, self.out / "bin" / (name + ".stamp")
+        command = ["mcs", "-nologo", "-noconfig", "-nostdlib", "-nowarn:1701,1702", f"-out:{out}", *references, str(PROGRAMS / source)]
+        state = hashlib.sha256(repr(command).encode() + (PROGRAMS / source).read_bytes()).hexdigest()
+        if not (out.exists() and stamped(stamp, state)):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if done.returncode:
+                raise AssertionError(f"building {name} failed:\n{done.stdout[-3000:]}")
+            stamp.write_text(state)
+        return out
 
     def program(self, name, library, extra=(), libraries=()):
         """A program of one source file."""
         return self.compile(f"{pathlib.Path(name).stem}-{library.kind}-{library.tag}", [name], list(extra), [*library.link(), *libraries])
 
+    @one_at_a_time
     def compile(self, name, sources, options, links):
         out = self.out / "bin" / name
         command = ["gcc", *WARNINGS, *options, *(str(PROGRAMS / source) for source in sources), "-o", str(out), *links]
@@ -146,6 +176,7 @@ class Builder:
                 state.update(f"{file.st_size} {file.st_mtime_ns}".encode())
         stamp = out.with_name(out.name + ".stamp")
         if not (out.exists() and stamped(stamp, state.hexdigest())):
+            out.unlink(missing_ok=True)
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             if done.returncode:
                 raise AssertionError(f"building {name} failed: {' '.join(command)}\n{done.stdout[-3000:]}")

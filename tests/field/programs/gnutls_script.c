@@ -21,7 +21,6 @@ static void *certificate(const char *name) {
     void *cert;
     f->gnutls_x509_crt_init(&cert);
     f->gnutls_x509_crt_import(cert, &pem, PEM);
-    free(pem.data);
     return cert;
 }
 
@@ -68,7 +67,7 @@ static void ocsp(void *list) {
     printf(" %d", f->gnutls_ocsp_resp_verify(response, list, &status, 0));
     printf(" %x\n", status);
     f->gnutls_ocsp_resp_deinit(response);
-    free(der.data);
+
 }
 
 static void search_by_name(void *list) {
@@ -87,7 +86,7 @@ static void search_by_name(void *list) {
     printf("  by key: %d %d\n", found, found == 0 && print_of(issuer) == print_of(root));
     if (found == 0)
         f->gnutls_x509_crt_deinit(issuer);
-    free(dn.data);
+
     f->gnutls_x509_crt_deinit(root);
 }
 
@@ -108,7 +107,6 @@ static void change(void *list) {
     struct datum pem = contents("CRL");
     f->gnutls_x509_crl_init(&crl);
     f->gnutls_x509_crl_import(crl, &pem, PEM);
-    free(pem.data);
     printf("  add_cas: %d\n", f->gnutls_x509_trust_list_add_cas(list, &twin, 1, 0));
     printf("  add_named: %d\n", f->gnutls_x509_trust_list_add_named_crt(list, leaf, "good", 4, 0));
     printf("  add_crls: %d\n", f->gnutls_x509_trust_list_add_crls(list, &crl, 1, 0, 0));
@@ -119,7 +117,6 @@ static int add_file(void *list) { return f->gnutls_x509_trust_list_add_trust_fil
 static int add_mem(void *list) {
     struct datum pem = contents("BUNDLE");
     int added = f->gnutls_x509_trust_list_add_trust_mem(list, &pem, NULL, PEM, 0, 0);
-    free(pem.data);
     return added;
 }
 static int add_dir(void *list) { return f->gnutls_x509_trust_list_add_trust_dir(list, path_of("CAPATH"), NULL, PEM, 0, 0); }

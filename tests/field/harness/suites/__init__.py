@@ -1,8 +1,8 @@
 """All cases: pairs of a case, and whether it is in the sample."""
 
-from suites import wrappers
+from suites import dlsym, wrappers
 
-SUITES = (wrappers,)
+SUITES = (wrappers, dlsym)
 
 
 def all_cases(world):

@@ -11,10 +11,8 @@ OTHERS = {"system": ("1.1.1w", "4.0.3"), "1.1.1w": ("system", "4.0.3-bsymbolic")
           "4.0.3-bsymbolic": ("system", "1.1.1w-bsymbolic")}
 TELLING = ("system", "1.1.1w-bsymbolic", "4.0.3")
 SHARED_STYLES = tuple(style for style in STYLES if "no-pie" not in style)
-# A namespace of its own has no preloaded library, and the linker's list of its objects can't be asked for from another.
 FLAGS = (("lazy", "local"), ("now", "local"), ("lazy", "global"), ("now", "global"), ("lazy", "deepbind"), ("now", "deepbind"),
          ("now", "newlm"))
-# Stores and lists that are not served there, and why.
 COUNTED = {"openssl": ("openssl/stores", "openssl/certificates-registered"), "gnutls": ("gnutls/lists",)}
 SHOWS = {"openssl": (r"(?m)^  good: 1 1 error 0 depth 0",), "gnutls": (r"(?m)^  good: 0 0, 0 0",)}
 
@@ -67,8 +65,9 @@ def opened(world, kind, build, telling):
     """The wrappers are in a plugin."""
     make, library = world.builder, world.builder.library(kind, build)
     for own in owners(world, library):
-        for flags in FLAGS:
-            # A plugin's functions are reached when the program looks its symbols up.
+        for flags in flags_for(own):
+            # A plugin's functions are reached when the program looks its symbols up. A namespace of its own has no preloaded
+            # library, and the objects in it can't be seen from another.
             served = is_served(build) and "newlm" not in flags
             yield of_host(world, f"{build}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}", library,
                           lambda own=own: make.host(library, "lazy", own=own),
@@ -88,7 +87,7 @@ def renamed(world):
             yield of_host(world, f"{library.name}: wrappers in a library, {style}, {of_owner(library, own)}", library,
                           lambda library=library, own=own, style=style: make.host(library, "lazy", "WRAPPED", own, make.wrappers(library, style)),
                           lambda: ["static"]), style == "lazy"
-        for flags in FLAGS:
+        for flags in flags_for(own):
             yield of_host(world, f"{library.name}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}", library,
                           lambda library=library, own=own: make.host(library, "lazy", own=own),
                           lambda library=library, flags=flags: ["plugin", make.wrappers(library, "lazy" if "lazy" in flags else "now"), *flags],
@@ -102,6 +101,11 @@ def owners(world, library):
     if library.kind == "openssl":
         for other in OTHERS[library.build]:
             yield world.builder.library(library.kind, other)
+
+
+def flags_for(own):
+    """Two libcryptos in two namespaces would share a thread's slots of pthread_setspecific: such a program crashes, stock."""
+    return FLAGS if own is None else FLAGS[:-1]
 
 
 def of_owner(library, own):
