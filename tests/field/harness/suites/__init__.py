@@ -1,0 +1,10 @@
+"""All cases: pairs of a case, and whether it is in the sample."""
+
+from suites import dlsym, wrappers
+
+SUITES = (wrappers, dlsym)
+
+
+def all_cases(world):
+    for suite in SUITES:
+        yield from suite.cases(world)

@@ -1,0 +1,38 @@
+;; OpenSSL's functions by SBCL's alien interface: sbcl --script ffi.lisp
+(load-shared-object "libssl.so.3")
+
+(defmacro call (name type &rest arguments)
+  `(alien-funcall (extern-alien ,name (function ,type ,@(mapcar #'first arguments))) ,@(mapcar #'second arguments)))
+(defun path-of (name) (posix-getenv (concatenate 'string "FIELD_" name)))
+(defun certificate (name)
+  (call "PEM_read_bio_X509" unsigned-long
+        (unsigned-long (call "BIO_new_file" unsigned-long (c-string (path-of name)) (c-string "r")))
+        (unsigned-long 0) (unsigned-long 0) (unsigned-long 0)))
+(defun verify (title store name)
+  (let ((untrusted (call "OPENSSL_sk_new_null" unsigned-long)) (ctx (call "X509_STORE_CTX_new" unsigned-long)))
+    (call "OPENSSL_sk_push" int (unsigned-long untrusted) (unsigned-long (certificate "INTERMEDIATE")))
+    (let ((begun (call "X509_STORE_CTX_init" int (unsigned-long ctx) (unsigned-long store) (unsigned-long (certificate name))
+                       (unsigned-long untrusted))))
+      (format t "~a ~a ~a ~a~%" title begun (call "X509_verify_cert" int (unsigned-long ctx))
+              (call "X509_STORE_CTX_get_error" int (unsigned-long ctx))))))
+(defun use (store)
+  (verify "good" store "CHAIN")
+  (verify "untrusted" store "UNTRUSTED")
+  (format t "add ~a~%" (call "X509_STORE_add_cert" int (unsigned-long store) (unsigned-long (certificate "TWIN"))))
+  (verify "good again" store "CHAIN")
+  (format t "certificates ~a~%" (call "OPENSSL_sk_num" int (unsigned-long
+    (call "X509_STORE_get1_all_certs" unsigned-long (unsigned-long store))))))
+
+(dotimes (turn 2)
+  (let ((ctx (call "SSL_CTX_new" unsigned-long (unsigned-long (call "TLS_client_method" unsigned-long)))))
+    (format t "context ~a~%" (if (zerop turn)
+      (call "SSL_CTX_set_default_verify_paths" int (unsigned-long ctx))
+      (call "SSL_CTX_load_verify_locations" int (unsigned-long ctx) (c-string (path-of "BUNDLE")) (unsigned-long 0))))
+    (use (call "SSL_CTX_get_cert_store" unsigned-long (unsigned-long ctx))))
+  (let ((store (call "X509_STORE_new" unsigned-long)))
+    (when (= turn 1)
+      (format t "add ~a~%" (call "X509_STORE_add_cert" int (unsigned-long store) (unsigned-long (certificate "TWIN")))))
+    (format t "store ~a~%" (call "X509_STORE_load_locations" int (unsigned-long store) (c-string (path-of "BUNDLE")) (unsigned-long 0)))
+    (use store)))
+(format t "names ~a~%" (call "OPENSSL_sk_num" int (unsigned-long
+  (call "SSL_load_client_CA_file" unsigned-long (c-string (path-of "BUNDLE"))))))
