@@ -56,6 +56,22 @@ impl Definitions {
         }
     }
 
+    /// How many symbols there are. `None` as for `first`.
+    pub(crate) fn count(&self) -> Option<u32> {
+        // SAFETY: as in `find`. The chain that begins last ends with the last symbol.
+        unsafe {
+            let [buckets, first, words, _] = *self.table.cast::<[u32; 4]>();
+            let heads = self.table.add(4).add(words as usize * 2);
+            let hashes = heads.add(buckets as usize);
+            let mut last =
+                (0..buckets).map(|at| *heads.add(at as usize)).max().filter(|last| *last >= first && *last > 0)?;
+            while *hashes.add((last - first) as usize) & 1 == 0 {
+                last += 1;
+            }
+            Some(last + 1)
+        }
+    }
+
     /// Whether a name of this hash can be among them: a quick no for nearly all that are not.
     #[inline]
     pub(crate) fn filter(&self) -> impl Fn(u32) -> bool + use<> {

@@ -154,9 +154,14 @@ impl Loaded {
         })
     }
 
-    /// How many symbols, from the first on, are only imported; `None` if the hash table is empty, where it does not tell.
+    /// How many symbols, from the first on, can be imported; `None` if the hash table is empty, where it does not tell.
     pub fn imported_symbols(&self) -> Option<usize> {
-        self.definitions()?.first().map(|first| first as usize)
+        let definitions = self.definitions()?;
+        // An executable that is not position-independent lists functions whose address it takes, as their PLT entries stand for them
+        // (elf_x86_64_hash_symbol of ld).
+        let is_fixed = self.is_executable() && self.base == 0;
+        let count = if is_fixed { definitions.count() } else { definitions.first() };
+        count.map(|count| count as usize)
     }
 
     /// Calls `visit` with each of these symbols, where its name begins, and how many bytes there are from there to the end of the string table.
