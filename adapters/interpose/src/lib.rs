@@ -21,6 +21,7 @@ pub mod callers;
 pub mod definitions;
 pub mod fork_lock;
 pub mod image;
+pub mod large_blocks;
 pub mod object;
 pub mod ptr_table;
 pub mod unwinding;

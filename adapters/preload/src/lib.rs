@@ -9,6 +9,13 @@ extern crate windlass_interpose;
 
 use windlass_interpose::{address_space, append_list, callers, fork_lock, image, object, ptr_table};
 
+use windlass_interpose::large_blocks::{LargeBlocks, Room};
+
+static ROOM: Room = Room::new();
+
+#[global_allocator]
+static ALLOCATOR: LargeBlocks<std::alloc::System> = LargeBlocks::new(&ROOM, std::alloc::System);
+
 mod added;
 mod arranged;
 mod gnutls;
@@ -16,3 +23,4 @@ mod hook;
 mod labels;
 mod openssl;
 mod process;
+mod tables;

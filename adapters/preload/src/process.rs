@@ -1,8 +1,10 @@
 //! What exists once per process: configuration, counters, the trust cache and the parsed certificates over it.
 
+use std::cell::UnsafeCell;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, OsStr, c_char};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -11,7 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use windlass::compiled::Directories;
 use windlass::stats::Stats;
-use windlass::{Config, MaxAge, RootStore, TrustCache};
+use windlass_interpose::unwinding;
+
+use windlass::{Config, FileSystems, MaxAge, RootStore, TrustCache};
 
 use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
@@ -47,6 +51,111 @@ impl Hasher for Addresses {
     fn finish(&self) -> u64 {
         self.0
     }
+}
+
+/// What was found out when the library was loaded. Not on the heap, which a program may not use otherwise.
+static PREPARED: Once<Prepared> =
+    Once { state: AtomicU8::new(Once::<Prepared>::EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) };
+
+/// A value that is there from some moment on.
+struct Once<T> {
+    state: AtomicU8,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: written once, before the state says that it may be read.
+unsafe impl<T: Send + Sync> Sync for Once<T> {}
+
+impl<T> Once<T> {
+    const EMPTY: u8 = 0;
+    const BEGUN: u8 = 1;
+    const FULL: u8 = 2;
+
+    fn set(&self, value: impl FnOnce() -> T) {
+        if self.state.compare_exchange(Self::EMPTY, Self::BEGUN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            // SAFETY: nobody else writes, and nobody reads yet.
+            unsafe { (*self.value.get()).write(value()) };
+            self.state.store(Self::FULL, Ordering::Release);
+        }
+    }
+
+    fn get(&self) -> Option<&T> {
+        let full = self.state.load(Ordering::Acquire) == Self::FULL;
+        // SAFETY: written before the state, and never again.
+        full.then(|| unsafe { (*self.value.get()).assume_init_ref() })
+    }
+}
+
+struct Prepared {
+    file_systems: FileSystems,
+    user: libc::uid_t,
+    /// Which `WINDLASS_STATS` names.
+    stats: Option<&'static Stats>,
+}
+
+/// Does all that takes a system call which a load of the stock library does not make: a process may shut itself into a filter before its
+/// first hooked call. To be called when the library is loaded, with what the program was started with (the C library may not have its
+/// own copy yet).
+///
+/// # Safety
+/// `environment` is null, or an array of NUL-terminated strings, and ends with a null pointer.
+pub unsafe fn prepare(environment: *const *const c_char) {
+    let variable = |name: &[u8]| {
+        // SAFETY: as the caller states.
+        let values = (0..).map_while(|at| unsafe {
+            let entry = environment.as_ref().and_then(|_| (*environment.add(at)).as_ref())?;
+            Some(CStr::from_ptr(entry))
+        });
+        let mut values = values.filter_map(|entry| {
+            let (key, value) = entry.to_bytes_with_nul().split_at_checked(name.len())?;
+            CStr::from_bytes_with_nul(value.strip_prefix(b"=")?).ok().filter(|_| key == name)
+        });
+        values.next()
+    };
+    // SAFETY: getauxval has no preconditions.
+    let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    if secure || variable(b"WINDLASS_DISABLE").is_some_and(|value| !matches!(value.to_bytes(), b"" | b"0")) {
+        return;
+    }
+    address_space::prepare();
+    unwinding::prepare();
+    PREPARED.set(|| {
+        let mut file_systems = FileSystems::none();
+        let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR", b"HOME"].into_iter().filter_map(variable);
+        for path in named.chain(PLACES) {
+            file_systems.look(path);
+        }
+        let stats = variable(b"WINDLASS_STATS")
+            .and_then(|path| Stats::attach(Path::new(OsStr::from_bytes(path.to_bytes())), &LABELS));
+        // SAFETY: no preconditions.
+        Prepared { file_systems, user: unsafe { libc::geteuid() }, stats }
+    });
+}
+
+/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load.
+const PLACES: [&CStr; 5] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp", c"."];
+
+/// As glibc calls it.
+extern "C" fn loaded(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
+    let _errno = crate::hook::KeptErrno::new();
+    let _ = std::panic::catch_unwind(|| {
+        // SAFETY: what the program was started with.
+        unsafe { prepare(environment) }
+    });
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = loaded;
+
+/// The effective user when the library was loaded.
+pub fn first_user() -> libc::uid_t {
+    // SAFETY: no preconditions.
+    prepared().map_or_else(|| unsafe { libc::geteuid() }, |prepared| prepared.user)
+}
+
+fn prepared() -> Option<&'static Prepared> {
+    PREPARED.get()
 }
 
 /// Whether the library may do anything in this process.
@@ -110,7 +219,10 @@ impl Process {
             environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
         let stores = Directories::from_environment(|name| Some(environment(&CString::new(name).ok()?)?.to_owned()));
         count(Event::ProcessAttached, 1);
-        Process::of(TrustCache::new(Config { max_age, stores }, Some(stats())), Snapshots::default())
+        static NONE: FileSystems = FileSystems::none();
+        let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
+        let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);
+        Process::of(cache, Snapshots::default())
     }
 
     fn adopt(parent: &Process) -> Process {
@@ -174,7 +286,7 @@ fn stats() -> &'static Stats {
     if let Some(stats) = unsafe { seen.as_ref() } {
         return stats;
     }
-    let attached = environment(c"WINDLASS_STATS").and_then(|path| Stats::attach(Path::new(path), &LABELS));
+    let attached = prepared().and_then(|prepared| prepared.stats);
     let fresh = attached.unwrap_or_else(|| Stats::private(&LABELS));
     STATS.store(ptr::from_ref(fresh).cast_mut(), Ordering::Release);
     fresh

@@ -13,11 +13,12 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE / "harness"), str(ROOT / "tests" / "e2e" / "harness"), str(ROOT / "tests" / "differential")]
 
 import entries
+import filters
 from pki import Pki
 from place import Places
 from world import World
 
-SUITES = (entries,)
+SUITES = (entries, filters)
 
 
 def main(arguments):

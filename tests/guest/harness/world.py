@@ -25,13 +25,13 @@ class World:
         self.windlass = pathlib.Path(os.environ.get("WINDLASS") or TARGET / "release/windlass")
         self.started = []
 
-    def programs(self, source):
-        """The drivers of entry points, one for each build of a library."""
+    def programs(self, source, *libraries):
+        """A driver, one for each build of a library."""
         for build in builds.BUILDS:
             if build == "system" or builds.prefix(build).joinpath("stamp").exists():
-                yield Program(build, self.c(source, "-lssl", "-lcrypto", build=build))
+                yield Program(build, self.c(source, "-lssl", "-lcrypto", *libraries, build=build))
         for build in GNUTLS:
-            yield Program(f"gnutls-{build}", self.c(f"{source}_gnutls", "-lgnutls"))
+            yield Program(f"gnutls-{build}", self.c(f"{source}_gnutls", "-lgnutls", *libraries))
 
     def c(self, name, *libraries, build="system"):
         """Everybody may read and run it, as nobody does."""
@@ -43,9 +43,12 @@ class World:
         return copy
 
     def is_in_sample(self, name):
-        if not name.startswith("entry: "):
+        kind, build, *rest = name.split(" ")
+        if kind == "filter:":
+            return build in SAMPLE_BUILDS
+        if kind != "entry:":
             return True
-        _, build, mode, entry = name.split(" ")
+        mode, entry = rest
         return build in SAMPLE_BUILDS and mode != "young" and entry in SAMPLE_ENTRIES
 
     def compiled(self, place):
@@ -53,7 +56,7 @@ class World:
         directory = place.parent / "compiled"
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
-        subprocess.run([self.windlass, "compile", "--output-dir", directory, place / "bundle.pem"], check=True, timeout=600,
+        subprocess.run([self.windlass, "compile", "--store", directory, place / "bundle.pem"], check=True, timeout=600,
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={"PATH": "/usr/bin:/bin"})
         return directory
 
