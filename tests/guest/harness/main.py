@@ -12,13 +12,14 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE / "harness"), str(ROOT / "tests" / "e2e" / "harness"), str(ROOT / "tests" / "differential")]
 
+import chrony
 import entries
 import filters
 from pki import Pki
 from place import Places
 from world import World
 
-SUITES = (entries, filters)
+SUITES = (entries, filters, chrony)
 
 
 def main(arguments):
