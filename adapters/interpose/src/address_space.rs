@@ -3,32 +3,47 @@
 //! A word in a page that the kernel clears in each copy (`MADV_WIPEONFORK`, Linux 4.14) holds a number; who finds the word
 //! cleared takes the next one. Whatever makes the copy, `fork` or the bare system call, it can't be missed, and what runs
 //! in the same memory (threads, a child of `vfork`) has the same number.
+//!
+//! The page takes system calls that a process behind a filter may not make later, so a library calls [`prepare`] when it is loaded.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// The number of this address space: never 0, and none that one of its ancestors had.
+/// The number of this address space: never 0, none that one of its ancestors had, and below [`LIMIT`].
 ///
-/// Where the kernel can't clear pages it is the process id, which one of a process' ancestors may have had before.
+/// Where the kernel can't clear pages, only copies that `fork` makes are told apart.
 pub fn id() -> u32 {
-    match page().map(|word| word.load(Ordering::Relaxed)) {
-        Some(0) => renew(),
-        Some(id) => id,
-        None => std::process::id(),
+    let word = word();
+    match word.load(Ordering::Relaxed) {
+        0 => renew(word),
+        id => id,
     }
 }
 
-/// Stands for a page that can't be had.
+/// No number is as large.
+pub const LIMIT: u32 = 1 << 31;
+
+/// Makes the page, if that was not done before. [`id`] makes no system call afterwards, in no copy of this memory.
+pub fn prepare() {
+    word();
+}
+
+/// Stands for a page that can't be had. The handler of `fork` clears it.
 static NO_PAGE: AtomicU32 = AtomicU32::new(0);
 
 /// The word that a fork clears.
-fn page() -> Option<&'static AtomicU32> {
-    static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
-    let mut page = PAGE.load(Ordering::Acquire);
-    if page.is_null() {
+fn word() -> &'static AtomicU32 {
+    static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+    let mut word = WORD.load(Ordering::Acquire);
+    if word.is_null() {
         let fresh = map().unwrap_or(ptr::from_ref(&NO_PAGE).cast_mut());
-        page = match PAGE.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => fresh,
+        word = match WORD.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => {
+                // For `NO_PAGE`; and a process that was frozen and restored (CRIU) may have lost the kernel's promise.
+                // SAFETY: the function does nothing but store a word.
+                unsafe { libc::pthread_atfork(None, None, Some(forget)) };
+                fresh
+            }
             Err(winner) => {
                 unmap(fresh);
                 winner
@@ -36,18 +51,17 @@ fn page() -> Option<&'static AtomicU32> {
         };
     }
     // SAFETY: NO_PAGE, or a published page, which is never unmapped and which every copy of this memory has at the same place.
-    (!ptr::eq(page, &NO_PAGE)).then(|| unsafe { &*page })
+    unsafe { &*word }
 }
 
-/// A number that no ancestor has: the process id, which the parent had not, and a count that goes on in each copy, as an earlier
-/// ancestor may have had the process id. (A copy may be made while another thread is here.)
-fn renew() -> u32 {
+/// A number that no ancestor has: the count goes on in each copy, and is never behind a number that is in use. (A copy may be made while
+/// another thread is here.)
+fn renew(word: &AtomicU32) -> u32 {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    /// Linux has at most 2^22 process ids.
-    const COUNT_BITS: u32 = 10;
-    let Some(word) = page() else { return std::process::id() };
-    let count = COUNT.fetch_add(1, Ordering::Relaxed) & ((1 << COUNT_BITS) - 1);
-    let next = std::process::id() << COUNT_BITS | count;
+    let mut next = 0;
+    while next == 0 {
+        next = COUNT.fetch_add(1, Ordering::Relaxed).wrapping_add(1) % LIMIT;
+    }
     match word.compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => next,
         Err(winner) => winner,
@@ -65,8 +79,6 @@ fn map() -> Option<*mut AtomicU32> {
         // Some emulators say yes to any advice.
         let is_honest = libc::madvise(page, LEN, NO_ADVICE) != 0;
         if is_honest && libc::madvise(page, LEN, libc::MADV_WIPEONFORK) == 0 {
-            // A process that was frozen and restored (CRIU) may have lost the advice.
-            libc::pthread_atfork(None, None, Some(forget));
             return Some(page.cast());
         }
         libc::munmap(page, LEN);
@@ -76,9 +88,7 @@ fn map() -> Option<*mut AtomicU32> {
 
 /// In a child of `fork`.
 unsafe extern "C" fn forget() {
-    if let Some(word) = page() {
-        word.store(0, Ordering::Relaxed);
-    }
+    word().store(0, Ordering::Relaxed);
 }
 
 fn unmap(page: *mut AtomicU32) {

@@ -1,19 +1,25 @@
 //! A lock for short critical sections that a fork can't leave locked for ever.
 
+use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use crate::address_space;
+use crate::hook::KeptErrno;
 
 /// A lock whose word holds the number of its holder's address space.
 ///
 /// `fork` copies the word into the child, but not the thread that would release it. The child sees the parent's number there
 /// and takes the lock over. What the lock protects must therefore be consistent at every instruction (a pointer that
 /// is published with one store); nothing may be kept under it that is half-written for a while.
+///
+/// It calls the kernel only when threads meet, and then as a lock of the C library does: `futex`, no `sched_yield` or `nanosleep`.
 pub struct ForkLock(AtomicU32);
 
 /// Releases the lock when dropped.
 pub struct ForkGuard<'a>(&'a ForkLock);
+
+/// Beside the holder's number: somebody may be waiting in the kernel.
+const AWAITED: u32 = address_space::LIMIT;
 
 impl ForkLock {
     /// An unlocked lock.
@@ -23,32 +29,63 @@ impl ForkLock {
 
     /// Waits for the lock; takes it over from a holder that did not survive a fork.
     pub fn lock(&self) -> ForkGuard<'_> {
+        const SPINS: u32 = 100;
         let me = address_space::id();
-        let mut spins = 0u32;
-        let mut expected = 0;
+        let mut spins = 0;
+        // Who has waited can't know whether others still do.
+        let mut mine = me;
+        let mut seen = 0;
         loop {
-            match self.0.compare_exchange_weak(expected, me, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return ForkGuard(self),
-                Err(0) => expected = 0,
-                Err(holder) if holder != me => expected = holder,
-                Err(_) => {
-                    expected = 0;
-                    spins += 1;
-                    match spins {
-                        0..64 => std::hint::spin_loop(),
-                        64..128 => std::thread::yield_now(),
-                        _ => std::thread::sleep(Duration::from_micros(50)),
-                    }
+            let is_free = seen & !AWAITED != me;
+            if is_free {
+                match self.0.compare_exchange_weak(seen, mine, Ordering::Acquire, Ordering::Relaxed) {
+                    Ok(_) => return ForkGuard(self),
+                    Err(now) => seen = now,
                 }
+                continue;
             }
+            if spins < SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+                seen = self.0.load(Ordering::Relaxed);
+                continue;
+            }
+            if seen == me
+                && let Err(now) = self.0.compare_exchange(me, me | AWAITED, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                seen = now;
+                continue;
+            }
+            mine = me | AWAITED;
+            wait(&self.0, mine);
+            seen = self.0.load(Ordering::Relaxed);
         }
     }
 }
 
 impl Drop for ForkGuard<'_> {
     fn drop(&mut self) {
-        self.0.0.store(0, Ordering::Release);
+        if self.0.0.swap(0, Ordering::Release) & AWAITED != 0 {
+            wake(&self.0.0);
+        }
     }
+}
+
+/// Sleeps while the word is `seen`, or not at all. Where the kernel refuses (a filter), the caller goes on looking.
+fn wait(word: &AtomicU32, seen: u32) {
+    let _errno = KeptErrno::new();
+    let timeout = ptr::null::<libc::timespec>();
+    // SAFETY: the word is a valid, aligned u32 for the length of the call; nothing else is read.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, seen, timeout)
+    };
+}
+
+/// Wakes one who waits.
+fn wake(word: &AtomicU32) {
+    let _errno = KeptErrno::new();
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
 }
 
 #[cfg(test)]

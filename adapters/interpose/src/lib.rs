@@ -26,6 +26,7 @@ pub mod elf;
 pub mod family;
 pub mod fork_lock;
 pub mod image;
+pub mod large_blocks;
 #[macro_use]
 pub mod linker;
 pub mod object;

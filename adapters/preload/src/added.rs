@@ -4,10 +4,8 @@
 //! loaded it by one more call right behind; what loads anything else, a bundle of the program's own above all, gets nothing.
 //! docs/add-ca.md has the rules and their reasons.
 
-use std::ffi::{CStr, CString, OsStr, c_char};
-use std::fs::Metadata;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::mem::MaybeUninit;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -17,16 +15,16 @@ use crate::process;
 
 /// Where distributions keep the machine's trust: bundles and directories, under the names by which programs load them. What
 /// is a link to, or from, one of these is the same file, and found by that.
-const DEFAULTS: [&str; 9] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/ssl/certs",
-    "/usr/lib/ssl/cert.pem",
-    "/etc/ssl/cert.pem",
-    "/etc/pki/tls/cert.pem",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/pki/tls/certs",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/ca-bundle.pem",
+const DEFAULTS: [&CStr; 9] = [
+    c"/etc/ssl/certs/ca-certificates.crt",
+    c"/etc/ssl/certs",
+    c"/usr/lib/ssl/cert.pem",
+    c"/etc/ssl/cert.pem",
+    c"/etc/pki/tls/cert.pem",
+    c"/etc/pki/tls/certs/ca-bundle.crt",
+    c"/etc/pki/tls/certs",
+    c"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    c"/etc/ssl/ca-bundle.pem",
 ];
 
 /// The file that is to be loaded now, if there is one, and if the call that asks is the program's own and not one that a
@@ -38,33 +36,41 @@ pub fn file() -> Option<&'static CStr> {
     }
     // Nothing of this is the program's business.
     let _errno = KeptErrno::new();
-    (is_believed(file) && is_readable(file)).then_some(file)
+    is_believed(file).then_some(file)
 }
 
 /// Whether nobody else but root can have written it. A program can outlive `windlass run`, and then somebody could make a file
-/// of that name.
+/// of that name. And it may be out of reach here (another user, another mount namespace); no error is to be left where there was none.
 fn is_believed(file: &CStr) -> bool {
-    let Ok(metadata) = Path::new(OsStr::from_bytes(file.to_bytes())).metadata() else { return false };
-    // SAFETY: no preconditions.
-    let is_ours = metadata.uid() == 0 || metadata.uid() == unsafe { libc::geteuid() };
-    metadata.is_file() && is_ours && metadata.mode() & 0o022 == 0
+    let Some(status) = status(file, libc::O_RDONLY | libc::O_NONBLOCK) else { return false };
+    let is_ours = status.st_uid == 0 || status.st_uid == process::first_user();
+    status.st_mode & libc::S_IFMT == libc::S_IFREG && is_ours && status.st_mode & 0o022 == 0
 }
 
-/// It may be out of reach here (another user, another mount namespace); no error is to be left where there was none.
-fn is_readable(file: &CStr) -> bool {
-    // SAFETY: NUL-terminated path.
-    unsafe { libc::faccessat(libc::AT_FDCWD, file.as_ptr(), libc::R_OK, libc::AT_EACCESS) == 0 }
+/// What a path leads to, found by the calls that a load makes: open, fstat, close.
+pub fn status(path: &CStr, flags: c_int) -> Option<libc::stat> {
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: a NUL-terminated path, and room for the state, which is read if it was written. What was opened is closed again, and nobody
+    // else has it.
+    unsafe {
+        let opened = libc::open(path.as_ptr(), flags | libc::O_CLOEXEC);
+        if opened < 0 {
+            return None;
+        }
+        let found = libc::fstat(opened, status.as_mut_ptr()) == 0;
+        libc::close(opened);
+        found.then(|| status.assume_init())
+    }
 }
 
 /// Whether a path leads to the machine's own trust.
 pub fn is_default(path: &CStr) -> bool {
-    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-    if DEFAULTS.iter().any(|known| Path::new(known) == path) {
+    if DEFAULTS.contains(&path) {
         return true;
     }
-    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
-    let Ok(wanted) = path.metadata().map(identity) else { return false };
-    DEFAULTS.iter().any(|known| Path::new(known).metadata().is_ok_and(|metadata| identity(metadata) == wanted))
+    let identity = |path| status(path, libc::O_PATH).map(|status| (status.st_dev, status.st_ino));
+    let Some(wanted) = identity(path) else { return false };
+    DEFAULTS.into_iter().any(|known| identity(known) == Some(wanted))
 }
 
 /// Whether a file holds the added certificates already: `windlass run` puts all that it writes into one directory.
@@ -83,7 +89,7 @@ fn named() -> Option<&'static CStr> {
     let mut known = FILE.load(Ordering::Acquire);
     if known.is_null() {
         let value = process::environment(c"WINDLASS_ADD_CA").filter(|value| Path::new(value).is_absolute());
-        let value = value.and_then(|value| CString::new(value.as_bytes()).ok());
+        let value = value.and_then(|value| CString::new(value.as_encoded_bytes()).ok());
         let fresh = value.map_or(nothing, CString::into_raw);
         known = match FILE.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
@@ -110,7 +116,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("windlass-believed-{}", std::process::id()));
         fs::write(&path, "x").unwrap();
-        let name = CString::new(path.as_os_str().as_bytes()).unwrap();
+        let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
         let found = [0o444, 0o464, 0o646].map(|mode| {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             is_believed(&name)

@@ -1,13 +1,15 @@
 //! When this library comes between a program and its TLS libraries: as soon as it is loaded.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::panic::catch_unwind;
 
 use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{linker, resolver};
 
 use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
+use crate::hook::KeptErrno;
 use crate::openssl::{self, LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS, users};
-use crate::process;
+use crate::process::{self, Environment};
 
 resolver!(windlass_preload_resolver);
 
@@ -27,10 +29,16 @@ static WAY_IN: WayIn = WayIn::new(
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
 
 extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
-    if process::decide(environment) {
-        linker::watch_forks();
-        WAY_IN.attach(true);
-    }
+    let _errno = KeptErrno::new();
+    let _ = catch_unwind(|| {
+        // SAFETY: what the program was started with.
+        let environment = unsafe { Environment::new(environment) };
+        if process::decide(environment) {
+            process::prepare(environment);
+            linker::watch_forks();
+            WAY_IN.attach(true);
+        }
+    });
 }
 
 /// Comes between the program and its TLS libraries once more, after [`windlass_detach`]: loading the library does it the first time. 1 if calls are

@@ -10,6 +10,13 @@ extern crate windlass_interpose;
 
 use windlass_interpose::{address_space, append_list, fork_lock, ptr_table};
 
+use windlass_interpose::large_blocks::{LargeBlocks, Room};
+
+static ROOM: Room = Room::new();
+
+#[global_allocator]
+static ALLOCATOR: LargeBlocks<std::alloc::System> = LargeBlocks::new(&ROOM, std::alloc::System);
+
 mod added;
 mod arranged;
 mod attach;
@@ -18,3 +25,4 @@ mod hook;
 mod labels;
 mod openssl;
 mod process;
+mod tables;

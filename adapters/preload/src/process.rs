@@ -1,8 +1,10 @@
 //! What exists once per process: configuration, counters, the trust cache and the parsed certificates over it.
 
+use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -11,7 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use windlass::compiled::Directories;
 use windlass::stats::Stats;
-use windlass::{Config, MaxAge, RootStore, TrustCache};
+use windlass_interpose::unwinding;
+
+use windlass::{Config, FileSystems, MaxAge, RootStore, TrustCache};
 
 use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
@@ -49,6 +53,108 @@ impl Hasher for Addresses {
     }
 }
 
+/// What was found out when the library was loaded. Not on the heap, which a program may not use otherwise.
+static PREPARED: Once<Prepared> =
+    Once { state: AtomicU8::new(Once::<Prepared>::EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) };
+
+/// A value that is there from some moment on.
+struct Once<T> {
+    state: AtomicU8,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: written once, before the state says that it may be read.
+unsafe impl<T: Send + Sync> Sync for Once<T> {}
+
+impl<T> Once<T> {
+    const EMPTY: u8 = 0;
+    const BEGUN: u8 = 1;
+    const FULL: u8 = 2;
+
+    fn set(&self, value: impl FnOnce() -> T) {
+        if self.state.compare_exchange(Self::EMPTY, Self::BEGUN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            // SAFETY: nobody else writes, and nobody reads yet.
+            unsafe { (*self.value.get()).write(value()) };
+            self.state.store(Self::FULL, Ordering::Release);
+        }
+    }
+
+    fn get(&self) -> Option<&T> {
+        let full = self.state.load(Ordering::Acquire) == Self::FULL;
+        // SAFETY: written before the state, and never again.
+        full.then(|| unsafe { (*self.value.get()).assume_init_ref() })
+    }
+}
+
+struct Prepared {
+    file_systems: FileSystems,
+    user: libc::uid_t,
+    /// Which `WINDLASS_STATS` names.
+    stats: Option<&'static Stats>,
+}
+
+/// Does all that takes a system call which a load of the stock library does not make: a process may shut itself into a filter before its
+/// first hooked call. To be called when the library is loaded, with what the program was started with (the C library may not have its
+/// own copy yet).
+pub fn prepare(environment: Environment) {
+    // A panic message would go to the host's standard error. This hook belongs to our own copy of std.
+    std::panic::set_hook(Box::new(|_| {}));
+    address_space::prepare();
+    unwinding::prepare();
+    PREPARED.set(|| {
+        let mut file_systems = FileSystems::none();
+        let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR", b"HOME"].into_iter();
+        for path in named.filter_map(|name| environment.variable(name)).chain(PLACES) {
+            file_systems.look(path);
+        }
+        let stats = environment
+            .variable(b"WINDLASS_STATS")
+            .and_then(|path| Stats::attach(Path::new(OsStr::from_bytes(path.to_bytes())), &LABELS));
+        // SAFETY: no preconditions.
+        Prepared { file_systems, user: unsafe { libc::geteuid() }, stats }
+    });
+}
+
+/// What a program was started with.
+#[derive(Clone, Copy)]
+pub struct Environment(*const *const c_char);
+
+impl Environment {
+    /// # Safety
+    /// Null, or an array of NUL-terminated strings that ends with a null pointer; both stay as they are while the result is used.
+    pub unsafe fn new(strings: *const *const c_char) -> Environment {
+        Environment(strings)
+    }
+
+    fn variable(self, name: &[u8]) -> Option<&'static CStr> {
+        let mut at = self.0;
+        // SAFETY: as `new` demands.
+        while let Some(entry) = unsafe { at.as_ref() }.filter(|entry| !entry.is_null()) {
+            // SAFETY: as above.
+            let entry = unsafe { CStr::from_ptr(*entry) }.to_bytes_with_nul();
+            if let Some(value) = entry.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"=")) {
+                return CStr::from_bytes_with_nul(value).ok();
+            }
+            // SAFETY: this was not the null pointer at the end.
+            at = unsafe { at.add(1) };
+        }
+        None
+    }
+}
+
+/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load.
+const PLACES: [&CStr; 5] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp", c"."];
+
+/// The effective user when the library was loaded.
+pub fn first_user() -> libc::uid_t {
+    // SAFETY: no preconditions.
+    prepared().map_or_else(|| unsafe { libc::geteuid() }, |prepared| prepared.user)
+}
+
+fn prepared() -> Option<&'static Prepared> {
+    PREPARED.get()
+}
+
 /// Whether the library may do anything in this process.
 pub fn enabled() -> bool {
     STATE.load(Ordering::Relaxed) == ENABLED
@@ -58,32 +164,17 @@ static STATE: AtomicU8 = AtomicU8::new(DISABLED);
 const DISABLED: u8 = 0;
 const ENABLED: u8 = 1;
 
-/// Decides, when the library is loaded, whether it may do anything. `environment` is what the constructor was given, or null.
-pub fn decide(environment: *const *const c_char) -> bool {
+/// Decides, when the library is loaded, whether it may do anything.
+pub fn decide(environment: Environment) -> bool {
     // Under secure execution (set-user-ID and the like) nothing from the environment may be believed, and nothing that a less privileged user
     // prepared may be relied on: the library stays out altogether.
     // SAFETY: getauxval has no preconditions.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-    let switched_off = || is_switched_off(environment);
+    let switched_off =
+        || environment.variable(b"WINDLASS_DISABLE").is_some_and(|value| !matches!(value.to_bytes(), b"" | b"0"));
     let enabled = !secure && !switched_off();
     STATE.store(u8::from(enabled), Ordering::Relaxed);
     enabled
-}
-
-/// Whether `WINDLASS_DISABLE` is set to something else than nothing and 0.
-fn is_switched_off(environment: *const *const c_char) -> bool {
-    let mut at = environment;
-    // SAFETY: the environment of a process: pointers to strings, ended by a null pointer.
-    while let Some(entry) = unsafe { at.as_ref() }.filter(|entry| !entry.is_null()) {
-        // SAFETY: as above.
-        let entry = unsafe { CStr::from_ptr(*entry) }.to_bytes();
-        if let Some(value) = entry.strip_prefix(b"WINDLASS_DISABLE=") {
-            return !matches!(value, b"" | b"0");
-        }
-        // SAFETY: this was not the null pointer at the end.
-        at = unsafe { at.add(1) };
-    }
-    false
 }
 
 /// Adds to a counter.
@@ -118,13 +209,14 @@ pub fn current() -> &'static Process {
 
 impl Process {
     fn new() -> Process {
-        // A panic message would go to the host's standard error. This hook belongs to our own copy of std.
-        std::panic::set_hook(Box::new(|_| {}));
         let max_age =
             environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
         let stores = Directories::from_environment(|name| Some(environment(&CString::new(name).ok()?)?.to_owned()));
         count(Event::ProcessAttached, 1);
-        Process::of(TrustCache::new(Config { max_age, stores }, Some(stats())), Snapshots::default())
+        static NONE: FileSystems = FileSystems::none();
+        let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
+        let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);
+        Process::of(cache, Snapshots::default())
     }
 
     fn adopt(parent: &Process) -> Process {
@@ -188,7 +280,7 @@ fn stats() -> &'static Stats {
     if let Some(stats) = unsafe { seen.as_ref() } {
         return stats;
     }
-    let attached = environment(c"WINDLASS_STATS").and_then(|path| Stats::attach(Path::new(path), &LABELS));
+    let attached = prepared().and_then(|prepared| prepared.stats);
     let fresh = attached.unwrap_or_else(|| Stats::private(&LABELS));
     STATS.store(ptr::from_ref(fresh).cast_mut(), Ordering::Release);
     fresh

@@ -1,10 +1,9 @@
 //! The cache: source to root store, believed only as long as the source has not changed.
 //!
 //! What it can't notice: a change made through a writable mapping, until the kernel writes the page back and sets the
-//! timestamps; and that this process has meanwhile shut itself out by Landlock or AppArmor, which access(2) does not
-//! ask. It then serves what the process could read when it was loaded.
+//! timestamps.
 
-mod seeded;
+pub(crate) mod seeded;
 mod slot;
 mod table;
 #[cfg(test)]
@@ -18,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::compiled::{self, Candidate, Directories, Found, ReadError, Voucher, is_vouched_for};
 use crate::error::LoadError;
 use crate::root_store::RootStore;
-use crate::source::system::{Real, System};
+use crate::source::system::{FileSystems, Guest, Real, System};
 use crate::source::{Reading, Source, SourceRef, State, cafile};
 use crate::stats::Stats;
 use slot::{Entry, Outcome, Slot, Turn};
@@ -95,7 +94,6 @@ pub struct TrustCache {
     config: Config,
     stats: Option<&'static Stats>,
     system: Arc<dyn System>,
-    process_id: u32,
     slots: RwLock<Slots>,
     /// Loads so far: the clock by which slots are used longer ago or more recently.
     loads: AtomicU64,
@@ -107,15 +105,14 @@ impl TrustCache {
         TrustCache::with_system(config, stats, Arc::new(Real))
     }
 
+    /// An empty cache for a process that may have shut itself into a system call filter: a load makes no system call but those that
+    /// every load of a file has (open, fstat, read, close). So what file systems there are is asked before.
+    pub fn in_guest(config: Config, stats: Option<&'static Stats>, file_systems: &'static FileSystems) -> TrustCache {
+        TrustCache::with_system(config, stats, Arc::new(Guest(file_systems)))
+    }
+
     fn with_system(config: Config, stats: Option<&'static Stats>, system: Arc<dyn System>) -> TrustCache {
-        TrustCache {
-            config,
-            stats,
-            system,
-            process_id: std::process::id(),
-            slots: RwLock::default(),
-            loads: AtomicU64::new(0),
-        }
+        TrustCache { config, stats, system, slots: RwLock::default(), loads: AtomicU64::new(0) }
     }
 
     /// The store of a source as it is now.
@@ -128,18 +125,26 @@ impl TrustCache {
         self.load_ref(SourceRef::Cafile(path))
     }
 
+    /// As [`TrustCache::load_cafile`], of a file that the stock library looks at by its name before it is opened, as it does in hashed
+    /// directories. If everybody may read it, and it has not changed, it is not opened.
+    pub fn load_listed(&self, path: &Path) -> Result<Arc<RootStore>, LoadError> {
+        let source = SourceRef::Cafile(path);
+        if let Some(slot) = self.known(source)
+            && let Some(state) = source.look()?
+            && let Some(store) = slot.served(|entry| self.serves(entry, &state))
+        {
+            return Ok(self.hit(&slot, store));
+        }
+        self.load_ref(source)
+    }
+
     /// Whether a PEM file was loaded before and may still be here, as it was then. Looks at no file.
     pub fn holds_cafile(&self, path: &Path) -> bool {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         slots.of(SourceRef::Cafile(path)).slots.get(path.as_os_str()).is_some_and(|slot| slot.may_serve(|_| true))
     }
 
-    /// The process that made this cache. After a fork the child must go on with [`TrustCache::adopt`].
-    pub fn process_id(&self) -> u32 {
-        self.process_id
-    }
-
-    /// A cache for a process that was forked, with what is finished in the parent's. Never waits: what another thread
+    /// A cache for a process that was forked, with what is finished in the parent's: it must not go on with that. Never waits: what another thread
     /// of the parent was just working on is left out. The old cache must not be used any more, nor dropped.
     pub fn adopt(old: &TrustCache) -> TrustCache {
         let new = TrustCache::with_system(old.config.clone(), old.stats, Arc::clone(&old.system));
@@ -154,27 +159,26 @@ impl TrustCache {
 
     fn load_ref(&self, source: SourceRef<'_>) -> Result<Arc<RootStore>, LoadError> {
         if self.config.max_age == MaxAge::Never {
-            return self.read_now(source, None, None).map(|entry| entry.store);
+            return self.read_now(source, source.open(false)?.1, None, None).map(|entry| entry.store);
         }
         let mut waited = false;
         loop {
-            let state = source.observe()?;
-            let slot = self.slot(source);
+            let known = self.known(source);
+            // What has a slot was a file when that was made.
+            let (state, opened) = source.open(known.is_some())?;
+            let slot = known.unwrap_or_else(|| self.slot(source));
             match slot.turn(|entry| self.serves(entry, &state)) {
-                Turn::Hit(store) => {
-                    slot.touch(self.loads.load(Ordering::Relaxed));
-                    self.count(HIT, 1);
-                    return Ok(store);
-                }
+                Turn::Hit(store) => return Ok(self.hit(&slot, store)),
                 Turn::Load(mut loader) => {
                     let outcome = match loader.previous.take() {
-                        None => self.load_first(source, state, &slot),
-                        previous => self.load_now(source, state, previous),
+                        None => self.load_first(source, state, opened, &slot),
+                        previous => self.load_now(source, state, opened, previous),
                     };
                     loader.finish(outcome.clone());
                     return outcome.map(|entry| entry.store);
                 }
                 Turn::Wait(flight) => {
+                    drop(opened);
                     if !waited {
                         self.count(WAIT, 1);
                         waited = true;
@@ -207,19 +211,24 @@ impl TrustCache {
     }
 
     /// A file that was loaded by another name, and is still what it was, is not read again.
-    fn load_first(&self, source: SourceRef<'_>, state: State, slot: &Arc<Slot>) -> Result<Entry, LoadError> {
+    fn load_first(
+        &self,
+        source: SourceRef<'_>,
+        state: State,
+        opened: Option<cafile::Opened>,
+        slot: &Arc<Slot>,
+    ) -> Result<Entry, LoadError> {
         if let State::File(identity) = &state {
             let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
             let twin = slots.of_file(identity);
             drop(slots);
             let entry = twin.and_then(|twin| twin.try_entry()).filter(|entry| self.serves(entry, &state));
-            let entry = entry.filter(|_| cafile::opens(source.path(), identity));
             if let Some(entry) = entry {
                 self.count(HIT, 1);
                 return Ok(entry);
             }
         }
-        let entry = self.load_now(source, state, None)?;
+        let entry = self.load_now(source, state, opened, None)?;
         if let (State::File(identity), true) = (&entry.state, entry.believed) {
             self.slots.write().unwrap_or_else(PoisonError::into_inner).loaded(identity, slot);
         }
@@ -227,11 +236,17 @@ impl TrustCache {
     }
 
     /// Takes the compiled store of this state, if there is one; else reads the source.
-    fn load_now(&self, source: SourceRef<'_>, state: State, previous: Option<Entry>) -> Result<Entry, LoadError> {
+    fn load_now(
+        &self,
+        source: SourceRef<'_>,
+        state: State,
+        opened: Option<cafile::Opened>,
+        previous: Option<Entry>,
+    ) -> Result<Entry, LoadError> {
         // What another user vouched for is not even compared with.
         let previous = previous.filter(|entry| is_vouched_for(entry.voucher));
         if previous.as_ref().is_some_and(|entry| self.is_too_old(entry)) {
-            return self.read_now(source, previous, None);
+            return self.read_now(source, opened, previous, None);
         }
         let refuse = |error: &ReadError| {
             let malformed = matches!(error, ReadError::Malformed { .. });
@@ -244,8 +259,8 @@ impl TrustCache {
                 let store = same_or_new(previous, store, voucher);
                 Ok(Entry { store, state, believed: true, voucher, since: self.system.monotonic(), files: None })
             }
-            Found::Other(candidate) => self.read_now(source, previous, Some(candidate)),
-            Found::Nothing => self.read_now(source, previous, None),
+            Found::Other(candidate) => self.read_now(source, opened, previous, Some(candidate)),
+            Found::Nothing => self.read_now(source, opened, previous, None),
         }
     }
 
@@ -253,11 +268,12 @@ impl TrustCache {
     fn read_now(
         &self,
         source: SourceRef<'_>,
+        opened: Option<cafile::Opened>,
         previous: Option<Entry>,
         compiled: Option<Candidate>,
     ) -> Result<Entry, LoadError> {
         let since: Instant = self.system.monotonic();
-        let reading = source.read(&*self.system)?;
+        let reading = source.read(opened, &*self.system)?;
         self.count(BYTES_READ, reading.bytes());
         let unchanged = previous.as_ref().filter(|entry| {
             !self.is_too_old(entry) && entry.files.as_deref().is_some_and(|files| *files == reading.files)
@@ -295,13 +311,20 @@ impl TrustCache {
         Ok((store, None))
     }
 
+    fn hit(&self, slot: &Slot, store: Arc<RootStore>) -> Arc<RootStore> {
+        slot.touch(self.loads.load(Ordering::Relaxed));
+        self.count(HIT, 1);
+        store
+    }
+
+    fn known(&self, source: SourceRef<'_>) -> Option<Arc<Slot>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.of(source).slots.get(source.path().as_os_str()).map(Arc::clone)
+    }
+
+    /// The slot of a source, made now unless another thread has just done so.
     fn slot(&self, source: SourceRef<'_>) -> Arc<Slot> {
         let path = source.path().as_os_str();
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = slots.of(source).slots.get(path) {
-            return Arc::clone(slot);
-        }
-        drop(slots);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         slots.insert(source, path, self.loads.load(Ordering::Relaxed))
     }

@@ -41,6 +41,7 @@ mod time;
 pub mod trust;
 
 pub use anchor::{AnchorIndex, TrustAnchor};
+pub use cache::seeded::{Seeded, SeededHasher};
 pub use cache::{CACHE_LABELS, Config, MaxAge, TrustCache};
 pub use error::{DerFault, LoadError, NameFault, PemFault, Unsupported};
 pub use gnutls_profile::GnutlsProfile;
@@ -48,5 +49,6 @@ pub use identity::Identity;
 pub use name::{CanonicalName, RawName, SubjectHash, subject_hash_old};
 pub use root_store::RootStore;
 pub use source::Source;
+pub use source::system::FileSystems;
 pub use stats::{Stats, StatsOwner};
 pub use time::Timestamp;

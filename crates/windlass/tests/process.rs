@@ -129,11 +129,8 @@ fn a_child_goes_on_with_what_was_loaded() {
     fs::write(&path, &first).unwrap();
     let (cache, _) = cache();
     let store = cache.load_cafile(&path).unwrap();
-    assert_eq!(cache.process_id(), std::process::id());
     in_child(|| {
-        assert_ne!(cache.process_id(), std::process::id());
         let adopted = TrustCache::adopt(&cache);
-        assert_eq!(adopted.process_id(), std::process::id());
         assert!(Arc::ptr_eq(&adopted.load_cafile(&path).unwrap(), &store));
         fs::write(&path, &second).unwrap();
         assert_holds(&adopted.load_cafile(&path).unwrap(), &second);

@@ -156,9 +156,13 @@ type Getter = unsafe extern "C-unwind" fn() -> *const c_char;
 
 fn has_something(list: &CStr) -> bool {
     list.to_bytes().split(|byte| *byte == b':').any(|path| {
-        let path = Path::new(OsStr::from_bytes(path));
-        let has_entry = || path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
-        path.metadata().is_ok_and(|metadata| if metadata.is_dir() { has_entry() } else { metadata.len() > 0 })
+        let has_entry =
+            || Path::new(OsStr::from_bytes(path)).read_dir().is_ok_and(|mut entries| entries.next().is_some());
+        let status = CString::new(path).ok().and_then(|path| added::status(&path, libc::O_PATH));
+        status.is_some_and(|status| match status.st_mode & libc::S_IFMT {
+            libc::S_IFDIR => has_entry(),
+            _ => status.st_size > 0,
+        })
     })
 }
 

@@ -1,8 +1,8 @@
 //! Hashed directories. They stay libcrypto's own: its lookup, registered behind ours, sees new files and CRLs, and its ways
 //! with broken links, bad files and the error queue differ between versions. Here is only known where it will look.
 
-use std::ffi::{CStr, CString};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CStr, CString, c_int};
+use std::mem::MaybeUninit;
 
 use windlass::CanonicalName;
 
@@ -54,10 +54,11 @@ pub fn prepare(state: &StoreState, served: &Served, name: &CanonicalName) {
         for suffix in 0u32.. {
             let mut path = directory.path.to_bytes().to_vec();
             path.extend_from_slice(format!("/{hash}.{suffix}").as_bytes());
-            if std::fs::symlink_metadata(std::ffi::OsStr::from_bytes(&path)).is_err() {
+            let Ok(path) = CString::new(path) else { break };
+            if missing(served, &path).is_some() {
                 break;
             }
-            let file = CString::new(path).ok().and_then(|path| materialise::load(state, &path).ok());
+            let file = materialise::load_listed(state, &path).ok();
             let Some(file) = file else {
                 materialise::everything(state);
                 return;
@@ -71,4 +72,20 @@ pub fn prepare(state: &StoreState, served: &Served, name: &CanonicalName) {
             }
         }
     }
+}
+
+/// The error number if by_dir.c finds nothing of this name, by the call that it makes itself. A link to nothing is the end of its search
+/// where it asks `stat`; where it asks `lstat` before, it passes over it. Which versions do that is only known of these, and of others
+/// only `lstat` is sure to find all that they find.
+pub fn missing(served: &Served, path: &CStr) -> Option<c_int> {
+    let mut state = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: no preconditions.
+    let version = unsafe { (served.api.OpenSSL_version_num)() };
+    let follows = version < 0x3000_0000 || matches!(version, 0x3000_0000..=0x3000_013f | 0x3050_0000..=0x3050_005f);
+    let look = if follows { libc::stat } else { libc::lstat };
+    // SAFETY: a NUL-terminated path, and room for the state, which is not read.
+    if unsafe { look(path.as_ptr(), state.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    std::io::Error::last_os_error().raw_os_error()
 }

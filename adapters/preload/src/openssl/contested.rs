@@ -1,6 +1,5 @@
 //! Sources whose certificates would meet others of their subjects in a store.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,6 +10,7 @@ use crate::openssl::library::Served;
 use crate::openssl::materialise::canonical;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::StoreState;
+use crate::tables::HashSet;
 
 /// Whether one certificate is there twice, among others of its subject. As in [`is_contested`], the original does it better.
 pub fn holds_twins(snapshot: &Snapshot) -> bool {
@@ -30,7 +30,7 @@ pub fn is_contested(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot
     if earlier.any(|other| have_contested_subject(other, snapshot)) {
         return true;
     }
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     subjects_in_memory(state, served).into_iter().any(|name| match name {
         Some(name) => {
             let overlaps = roots.by_subject(&name).next().is_some();

@@ -114,18 +114,22 @@ enum Uri {
 impl Uri {
     fn of(uri: &CStr) -> Uri {
         let path = uri.to_bytes();
-        // What is in a directory that can be listed and entered, and nothing else, can be reached by the name `.` in it: one
-        // system call answers both questions.
+        // A directory that can be listed and entered, and nothing else, can be opened by the name `.` in it, as stock's opendir(3) opens
+        // it by its own.
         let mut inside = [0_u8; LONGEST + b"/.\0".len()];
         if !path.starts_with(b"/") || path.contains(&b':') || path.len() > LONGEST {
             return Uri::Other;
         }
         inside[..path.len()].copy_from_slice(path);
         inside[path.len()..][..2].copy_from_slice(b"/.");
-        let wanted = libc::R_OK | libc::X_OK;
-        // SAFETY: the bytes behind the path are still NUL.
-        if unsafe { libc::faccessat(libc::AT_FDCWD, inside.as_ptr().cast(), wanted, libc::AT_EACCESS) } == 0 {
-            return Uri::Directory;
+        let flags = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_DIRECTORY;
+        // SAFETY: the bytes behind the path are still NUL; what was opened is closed again, and nobody else has it.
+        unsafe {
+            let opened = libc::open(inside.as_ptr().cast(), flags);
+            if opened >= 0 {
+                libc::close(opened);
+                return Uri::Directory;
+            }
         }
         match std::io::Error::last_os_error().kind() {
             std::io::ErrorKind::NotFound => Uri::Missing,

@@ -41,7 +41,7 @@ pub fn serve(
             return None;
         }
         // SAFETY: by_dir.c passes a NUL-terminated path.
-        let snapshot = materialise::load(state, unsafe { CStr::from_ptr(file) }).ok()?;
+        let snapshot = materialise::load_listed(state, unsafe { CStr::from_ptr(file) }).ok()?;
         if !snapshot.has_readable_keys(served) {
             return None;
         }

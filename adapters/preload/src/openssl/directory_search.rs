@@ -5,7 +5,7 @@
 //! whose file is known, and nothing is behind that file, what get_cert_by_subject_ex does is done here, at the same place
 //! and with libcrypto's own functions. Whatever else is the case is left to it.
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::ffi::{CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -21,7 +21,7 @@ use crate::openssl::library::{Served, transparent};
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::order::Event;
 use crate::openssl::store::{HashedDirectory, LookupKind, StoreState, tracked_lookup};
-use crate::openssl::{by_dir, directory_file, enumerate, lookup as answering};
+use crate::openssl::{by_dir, capath, directory_file, enumerate, lookup as answering};
 use crate::process;
 
 /// `X509_LOOKUP_by_subject`: what a search calls in 1.1.1. From 3.0 on it only calls the other.
@@ -123,13 +123,13 @@ fn search(
     if !is_known || hash_of(&state.library.originals, served, name)? != hash {
         return None;
     }
-    let snapshot = materialise::load(state, &file).ok()?;
+    let snapshot = materialise::load_listed(state, &file).ok()?;
     if !snapshot.has_readable_keys(served) {
         return None;
     }
     let mut wanted = snapshot.roots.by_subject(&subject);
     let (first, is_alone) = (wanted.next()?, wanted.next().is_none());
-    let errno = missing(&file_of(directory, &hash, 1)?)?;
+    let errno = capath::missing(served, &file_of(directory, &hash, 1)?)?;
     let may = || served.sorts_objects() || is_alone && is_absent(state, &served.api, &subject);
     let certificates = directory_file::add(state, served, &snapshot, may)?;
     let found =
@@ -159,16 +159,6 @@ fn hash_of(originals: &Originals, served: &Served, name: *const X509_NAME) -> Op
         }
     };
     (done != 0).then(|| format!("{hash:08x}"))
-}
-
-/// The error number if there is nothing of that name, not even a link to nothing (which some versions pass over).
-fn missing(path: &CStr) -> Option<c_int> {
-    let mut state = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: a NUL-terminated path, and room for the state, which is not read.
-    if unsafe { libc::lstat(path.as_ptr(), state.as_mut_ptr()) } == 0 {
-        return None;
-    }
-    std::io::Error::last_os_error().raw_os_error()
 }
 
 /// Whether a store of 4.0, whose table can't be searched from outside, has nothing of a subject. The state's lock is held.

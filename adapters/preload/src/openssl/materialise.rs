@@ -1,12 +1,11 @@
 //! Putting certificates into a store, so that it holds what an eager load would have put there.
 
-use std::collections::HashSet;
 use std::ffi::{CStr, c_int};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use windlass::{AnchorIndex, CanonicalName, RawName};
+use windlass::{AnchorIndex, CanonicalName, LoadError, RawName, RootStore, TrustCache};
 
 use crate::arranged::arranged;
 use crate::labels::{Bypass, Event};
@@ -17,6 +16,7 @@ use crate::openssl::store::{Registration, StoreState};
 use crate::openssl::{contested, directory_search, order};
 use crate::openssl::{users, verification};
 use crate::process;
+use crate::tables::HashSet;
 
 /// Registers a PEM file with a store in place of loading it. The result is the number of certificates that a load
 /// would have reported.
@@ -45,13 +45,24 @@ pub fn serve_file(state: &StoreState, served: &Served, path: &CStr) -> Result<c_
 
 /// The certificates of a PEM file, from the cache.
 pub fn load(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
+    load_by(state, path, TrustCache::load_cafile)
+}
+
+/// The same of a file that by_dir.c has looked at: it is looked at likewise, and opened only if it has changed.
+pub fn load_listed(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
+    load_by(state, path, TrustCache::load_listed)
+}
+
+type Loading = fn(&TrustCache, &Path) -> Result<Arc<RootStore>, LoadError>;
+
+fn load_by(state: &StoreState, path: &CStr, load: Loading) -> Result<Arc<Snapshot>, Bypass> {
     use std::os::unix::ffi::OsStrExt;
     if path.is_empty() {
         return Err(Bypass::Path);
     }
     let process = process::current();
     let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
-    let roots = process.cache.load_cafile(path).map_err(|error| Bypass::for_error(&error))?;
+    let roots = load(&process.cache, path).map_err(|error| Bypass::for_error(&error))?;
     if users::change_certificates() {
         // One store's certificates are then its own, as in stock.
         let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot.roots, &roots));

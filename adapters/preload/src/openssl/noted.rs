@@ -1,19 +1,24 @@
 //! Which events a store of OpenSSL 4.0 has had already.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex};
 
 use crate::openssl::held::encoding;
 use crate::openssl::library::Served;
 use crate::openssl::order::Event;
+use crate::tables::{HashSet, Keyed};
 
 /// What is among the events of a store of 4.0, where nothing is settled before the table becomes a stack: what was noted once
 /// changes nothing when it comes again, however often a program adds it or a directory gives it.
-#[derive(Default)]
 pub struct Noted {
-    keys: (RandomState, RandomState),
+    keys: (Keyed, Keyed),
     known: Mutex<HashSet<[u64; 2]>>,
+}
+
+impl Default for Noted {
+    fn default() -> Noted {
+        Noted { keys: (Keyed::new(1), Keyed::new(2)), known: Mutex::default() }
+    }
 }
 
 impl Noted {

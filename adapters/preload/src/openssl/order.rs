@@ -6,7 +6,6 @@
 //! that, the calls of the program are repeated on a private store, and its order is taken over. 4.0 keeps its objects by
 //! name, each name's in the order of addition, so nothing has to be done there.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use crate::openssl::api::{OPENSSL_STACK, Required, X509_OBJECT, X509_STORE};
@@ -14,6 +13,7 @@ use crate::openssl::held::{Held, HeldCrl, encoding};
 use crate::openssl::library::Served;
 use crate::openssl::materialise;
 use crate::openssl::store::{Registration, StoreState};
+use crate::tables::{HashMap, HashSet};
 
 /// What has happened to a store since its memory was last what an eager load would have made of it.
 pub enum Event {
@@ -201,7 +201,7 @@ unsafe fn take_over(state: &StoreState, api: &Required, shadow: *mut X509_STORE)
         }
         let stack = (api.X509_STORE_get0_objects)(state.store);
         let objects: Vec<*mut X509_OBJECT> = elements(api, stack);
-        let mut left: HashMap<Content, Vec<*mut X509_OBJECT>> = HashMap::new();
+        let mut left: HashMap<Content, Vec<*mut X509_OBJECT>> = HashMap::default();
         for &object in objects.iter().rev() {
             left.entry(content(api, object)).or_default().push(object);
         }

@@ -1,6 +1,5 @@
 //! What is known of one `X509_STORE`.
 
-use std::collections::HashSet;
 use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,6 +15,7 @@ use crate::openssl::noted::Noted;
 use crate::openssl::order::Event;
 use crate::openssl::snapshot::Snapshot;
 use crate::ptr_table::PtrTable;
+use crate::tables::HashSet;
 
 /// The state that goes with a store from its `X509_STORE_new` to its end.
 ///

@@ -1,30 +1,38 @@
-//! The hash of the tables: XXH3 with a seed that nobody outside of the process knows. It costs less than std's hash, and a
-//! program that loads each file of a directory asks for nothing else as often.
+//! The hash of tables in other programs: XXH3 with a seed that nobody outside of the process knows. It costs less than std's hash, and a
+//! program that loads each file of a directory asks for nothing else as often. And std's asks the kernel for its seed in each thread
+//! anew (getrandom), which a process behind a system call filter may not do.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-#[derive(Clone)]
-pub(super) struct Seeded(u64);
+/// Makes hashers. Each table has a seed of its own.
+#[derive(Clone, Debug)]
+pub struct Seeded(u64);
 
 impl Default for Seeded {
+    /// The seed is where the kernel has placed this library and this thread's stack: other places in each process.
     fn default() -> Seeded {
-        Seeded(RandomState::new().hash_one(()))
+        static PLACED: u8 = 0;
+        let stack = 0_u8;
+        let places = [&raw const PLACED, &raw const stack].map(|place| (place as u64).to_le_bytes());
+        Seeded(xxh3_64_with_seed(places.as_flattened(), 0))
     }
 }
 
 impl BuildHasher for Seeded {
-    type Hasher = State;
+    type Hasher = SeededHasher;
 
-    fn build_hasher(&self) -> State {
-        State(self.0)
+    fn build_hasher(&self) -> SeededHasher {
+        SeededHasher(self.0)
     }
 }
 
-pub(super) struct State(u64);
+/// See [`Seeded`].
+#[derive(Clone, Debug)]
+pub struct SeededHasher(u64);
 
-impl Hasher for State {
+impl Hasher for SeededHasher {
     fn write(&mut self, bytes: &[u8]) {
         self.0 = xxh3_64_with_seed(bytes, self.0);
     }

@@ -66,6 +66,11 @@ impl Slot {
         Turn::Load(Box::new(Loader { slot: self, flight, previous, outcome: None }))
     }
 
+    /// The store of the finished load, if `serves` says that it may be used.
+    pub fn served(&self, serves: impl FnOnce(&Entry) -> bool) -> Option<Arc<RootStore>> {
+        self.lock().entry.as_ref().filter(|entry| serves(entry)).map(|entry| Arc::clone(&entry.store))
+    }
+
     /// The finished load, unless somebody holds the lock.
     pub fn try_entry(&self) -> Option<Entry> {
         match self.inner.try_lock() {
@@ -141,8 +146,15 @@ impl Drop for Loader<'_> {
 /// A load under way, as those see it who wait for it.
 #[derive(Default)]
 pub(super) struct Flight {
-    outcome: Mutex<Option<Outcome>>,
+    inner: Mutex<Landing>,
     landed: Condvar,
+}
+
+#[derive(Default)]
+struct Landing {
+    outcome: Option<Outcome>,
+    /// Whether somebody has to be woken: to wake nobody is a system call, too.
+    awaited: bool,
 }
 
 #[derive(Clone)]
@@ -156,17 +168,21 @@ pub(super) enum Outcome {
 
 impl Flight {
     pub fn wait(&self) -> Outcome {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(outcome) = &*outcome {
+            if let Some(outcome) = &inner.outcome {
                 return outcome.clone();
             }
-            outcome = self.landed.wait(outcome).unwrap_or_else(PoisonError::into_inner);
+            inner.awaited = true;
+            inner = self.landed.wait(inner).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn land(&self, outcome: Outcome) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-        self.landed.notify_all();
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.outcome = Some(outcome);
+        if inner.awaited {
+            self.landed.notify_all();
+        }
     }
 }

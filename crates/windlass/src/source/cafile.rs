@@ -1,7 +1,7 @@
 //! One PEM file.
 
 use std::ffi::CStr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::buffer::spare_capacity;
@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::system::{System, may_be_an_image};
+use super::system::System;
 use super::{failed, out_of_memory};
 use crate::error::LoadError;
 use crate::identity::{Identity, is_regular};
@@ -28,6 +28,47 @@ pub(super) struct File {
     pub believed: bool,
 }
 
+/// A file that this process can read, and what it was when it was opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub identity: Identity,
+    file: OwnedFd,
+}
+
+/// What the path leads to now, opened. This is how the stock libraries begin, too, so it makes no system call that they don't make, and
+/// says better than access(2) whether this process may read the file.
+///
+/// To open and close a FIFO can be seen by who writes to it. So a path that has not led to a file before is looked at first, by a
+/// descriptor that opens nothing (`O_PATH`, open(2)).
+pub(super) fn open(path: &Path, was_a_file: bool) -> Result<Opened, LoadError> {
+    named(path, |name| {
+        if !was_a_file {
+            let looking = rustix::fs::open(name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+            let stat = looking.and_then(rustix::fs::fstat).map_err(|errno| failed(path, "stat", errno))?;
+            identity(path, &stat)?;
+        }
+        open_again(path, name)
+    })
+}
+
+fn open_again(path: &Path, name: &CStr) -> Result<Opened, LoadError> {
+    // What is a FIFO by now is not waited for.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let action = |errno| if errno == Errno::ACCESS { "read" } else { "open" };
+    let file = rustix::fs::open(name, flags, Mode::empty()).map_err(|errno| failed(path, action(errno), errno))?;
+    let stat = rustix::fs::fstat(&file).map_err(|errno| failed(path, "stat", errno))?;
+    Ok(Opened { identity: identity(path, &stat)?, file })
+}
+
+/// What the path leads to now, if everybody may read that: then nothing has to be opened to know that this process may. `None`: not so.
+/// For paths that the stock library looks at in the same way.
+pub(super) fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
+    const EVERYBODY: u32 = 0o444;
+    let stat = path.into_with_c_str(|name| rustix::fs::stat(name)).map_err(|errno| failed(path, "stat", errno))?;
+    let identity = identity(path, &stat)?;
+    Ok((stat.st_mode & EVERYBODY == EVERYBODY).then_some(identity))
+}
+
 /// Two system calls: what the path leads to now, and whether this process may read it now. A process that dropped
 /// its privileges must not be served what it could read before.
 pub(super) fn observe(path: &Path) -> Result<Identity, LoadError> {
@@ -40,11 +81,17 @@ pub(super) fn observe(path: &Path) -> Result<Identity, LoadError> {
 }
 
 pub(super) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
+    read_opened(path, open(path, false)?, system)
+}
+
+/// Reads what was opened, or what the path leads to by now.
+pub(super) fn read_opened(path: &Path, mut opened: Opened, system: &dyn System) -> Result<File, LoadError> {
     named(path, |name| {
         for _ in 0..ATTEMPTS {
-            // Before it is opened: to open a FIFO or a device can have effects of its own.
-            stat_of(path, name)?;
-            if let Some(file) = attempt(path, name, system)? {
+            let file = attempt(path, &opened.file, system)?;
+            // Also a file that stood still may not be what the path leads to any more.
+            opened = open_again(path, name)?;
+            if let Some(file) = file.filter(|file| file.identity == opened.identity) {
                 return Ok(file);
             }
         }
@@ -58,32 +105,22 @@ fn named<T>(path: &Path, work: impl FnOnce(&CStr) -> Result<T, LoadError>) -> Re
 }
 
 /// None if the file changed meanwhile.
-fn attempt(path: &Path, name: &CStr, system: &dyn System) -> Result<Option<File>, LoadError> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let fd = rustix::fs::open(name, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
+fn attempt(path: &Path, fd: &OwnedFd, system: &dyn System) -> Result<Option<File>, LoadError> {
     // The clock before the state: a change after this moment has a later timestamp, or the state is racy.
     let now_ns = system.real_ns();
-    let fstat = || rustix::fs::fstat(&fd).map_err(|errno| failed(path, "stat", errno));
+    let fstat = || rustix::fs::fstat(fd).map_err(|errno| failed(path, "stat", errno));
     let before = identity(path, &fstat()?)?;
-    let file_system = rustix::fs::fstatfs(&fd).map_err(|errno| failed(path, "stat", errno))?;
+    let file_system = system.file_system(fd.as_fd(), before.dev).map_err(|errno| failed(path, "stat", errno))?;
     system.opened(path);
-    let bytes = contents(path, &fd, before.size)?;
+    let bytes = contents(path, fd, before.size)?;
     let after = identity(path, &fstat()?)?;
-    if bytes.len() as u64 != before.size || before != after || before != stat_of(path, name)? {
+    if bytes.len() as u64 != before.size || before != after {
         return Ok(None);
     }
-    let believed = system.keeps_timestamps(file_system.f_type as u64)
+    let believed = system.keeps_timestamps(file_system.kind)
         && !before.is_racy(now_ns)
-        && !(before.has_whole_seconds() && may_be_an_image(&file_system));
+        && !(before.has_whole_seconds() && file_system.may_be_an_image);
     Ok(Some(File { bytes, identity: before, believed }))
-}
-
-/// Whether this process can open the path, and gets to this very file. Looking at a path and access(2) don't tell: Landlock and
-/// AppArmor refuse only then.
-pub(crate) fn opens(path: &Path, wanted: &Identity) -> bool {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let found = rustix::fs::open(path, flags, Mode::empty()).and_then(rustix::fs::fstat);
-    found.is_ok_and(|found| identity(path, &found).is_ok_and(|found| found == *wanted))
 }
 
 /// Reads to the end. Memory follows what was read, not what the file system says the size is: that is only believed if it
@@ -105,10 +142,6 @@ fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError>
             Err(errno) => return Err(failed(path, "read", errno)),
         }
     }
-}
-
-pub(super) fn stat(path: &Path) -> Result<Identity, LoadError> {
-    named(path, |name| stat_of(path, name))
 }
 
 fn stat_of(path: &Path, name: &CStr) -> Result<Identity, LoadError> {

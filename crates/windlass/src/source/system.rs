@@ -1,9 +1,12 @@
 //! What a load asks of the world around it besides files, so that tests can answer differently.
 
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use rustix::fs::StatFs;
+use rustix::io::Errno;
 
 pub(crate) trait System: Send + Sync {
     /// The clock that file timestamps are taken from, nanoseconds since 1970.
@@ -14,6 +17,11 @@ pub(crate) trait System: Send + Sync {
 
     /// Whether a file system of this type (`f_type` of fstatfs) changes a file's ctime with each change.
     fn keeps_timestamps(&self, file_system: u64) -> bool;
+
+    /// What file system a file lies on, which is open and on this device.
+    fn file_system(&self, file: BorrowedFd<'_>, _device: u64) -> Result<FileSystem, Errno> {
+        rustix::fs::fstatfs(file).map(|statfs| FileSystem::of(&statfs))
+    }
 
     /// A file was opened and is about to be read.
     fn opened(&self, _path: &Path) {}
@@ -36,6 +44,78 @@ impl System for Real {
 
     fn keeps_timestamps(&self, file_system: u64) -> bool {
         LOCAL_FILE_SYSTEMS.contains(&file_system)
+    }
+}
+
+/// What there is to know of a file system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileSystem {
+    /// `f_type` of fstatfs.
+    pub kind: u64,
+    /// See [`may_be_an_image`].
+    pub may_be_an_image: bool,
+}
+
+impl FileSystem {
+    /// Nothing is known.
+    const UNKNOWN: FileSystem = FileSystem { kind: 0, may_be_an_image: true };
+
+    fn of(statfs: &StatFs) -> FileSystem {
+        FileSystem { kind: statfs.f_type as u64, may_be_an_image: may_be_an_image(statfs) }
+    }
+}
+
+/// File systems that were looked at beforehand, by device. What lies on another is read and compared at each use.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSystems {
+    known: [Option<(u64, FileSystem)>; FileSystems::MOST],
+}
+
+impl FileSystems {
+    const MOST: usize = 8;
+
+    /// None is known.
+    pub const fn none() -> FileSystems {
+        FileSystems { known: [None; FileSystems::MOST] }
+    }
+
+    /// Looks at the file system that a path leads to: one system call, and one more if it is not known. A path that leads nowhere
+    /// is no error.
+    pub fn look(&mut self, path: &CStr) {
+        let Ok(device) = rustix::fs::stat(path).map(|stat| stat.st_dev) else { return };
+        if self.of(device).is_some() {
+            return;
+        }
+        if let (Some(free), Ok(statfs)) =
+            (self.known.iter_mut().find(|known| known.is_none()), rustix::fs::statfs(path))
+        {
+            *free = Some((device, FileSystem::of(&statfs)));
+        }
+    }
+
+    fn of(&self, device: u64) -> Option<FileSystem> {
+        self.known.iter().flatten().find(|(known, _)| *known == device).map(|(_, file_system)| *file_system)
+    }
+}
+
+/// The world as it is, but for file systems: those were looked at beforehand. For a process in which fstatfs may be one call too many.
+pub(crate) struct Guest(pub &'static FileSystems);
+
+impl System for Guest {
+    fn real_ns(&self) -> i128 {
+        Real.real_ns()
+    }
+
+    fn monotonic(&self) -> Instant {
+        Real.monotonic()
+    }
+
+    fn keeps_timestamps(&self, file_system: u64) -> bool {
+        Real.keeps_timestamps(file_system)
+    }
+
+    fn file_system(&self, _file: BorrowedFd<'_>, device: u64) -> Result<FileSystem, Errno> {
+        Ok(self.0.of(device).unwrap_or(FileSystem::UNKNOWN))
     }
 }
 

@@ -1,0 +1,38 @@
+//! Tables and fingerprints whose hash asks the kernel for nothing: std's own does (getrandom), in each thread anew.
+
+use std::hash::BuildHasher;
+#[allow(deprecated)] // the only SipHash with keys in std; what is to come instead asks for them by itself
+use std::hash::SipHasher;
+
+use windlass::Seeded;
+
+pub type HashSet<T> = std::collections::HashSet<T, Seeded>;
+pub type HashMap<K, V> = std::collections::HashMap<K, V, Seeded>;
+
+/// SipHash with a key that nobody outside of the process knows: the kernel gives each program 16 random bytes (getauxval(3),
+/// `AT_RANDOM`).
+#[derive(Clone, Debug)]
+pub struct Keyed(u64, u64);
+
+impl Keyed {
+    /// For each purpose another.
+    pub fn new(purpose: u64) -> Keyed {
+        // SAFETY: no preconditions; the kernel's bytes are there as long as the process, or the answer is 0.
+        let random = unsafe {
+            let bytes = libc::getauxval(libc::AT_RANDOM) as *const [u64; 2];
+            if bytes.is_null() { [0; 2] } else { bytes.read_unaligned() }
+        };
+        let [first, second] = random;
+        Keyed(first, second ^ purpose)
+    }
+}
+
+impl BuildHasher for Keyed {
+    #[allow(deprecated)]
+    type Hasher = SipHasher;
+
+    #[allow(deprecated)]
+    fn build_hasher(&self) -> SipHasher {
+        SipHasher::new_with_keys(self.0, self.1)
+    }
+}

@@ -1,0 +1,66 @@
+"""What all cases share: the library, the programs, servers and places."""
+
+import collections
+import os
+import pathlib
+import shutil
+import subprocess
+
+import builds
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+ROOT = HERE.parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
+Program = collections.namedtuple("Program", "name path")
+GNUTLS = ("system",)
+# What `make test` runs: the entry points that most programs use, and all of the other suites but what is slow.
+SAMPLE_ENTRIES = {"load_locations_both", "default_paths_both", "lookup_load_file", "client_ca", "trust_file", "trust_dir"}
+SAMPLE_BUILDS = {"system", "4.0.3-bsymbolic", "gnutls-system"}
+
+
+class World:
+    def __init__(self, folder, pki, places, sample):
+        self.folder, self.pki, self.places, self.sample = folder, pki, places, sample
+        self.library = pathlib.Path(os.environ.get("WINDLASS_PRELOAD_LIBRARY") or TARGET / "release/libwindlass_preload.so")
+        self.windlass = pathlib.Path(os.environ.get("WINDLASS") or TARGET / "release/windlass")
+        self.started = []
+
+    def programs(self, source, *libraries):
+        """A driver, one for each build of a library."""
+        for build in builds.BUILDS:
+            if build == "system" or builds.prefix(build).joinpath("stamp").exists():
+                yield Program(build, self.c(source, "-lssl", "-lcrypto", *libraries, build=build))
+        for build in GNUTLS:
+            yield Program(f"gnutls-{build}", self.c(f"{source}_gnutls", "-lgnutls", *libraries))
+
+    def c(self, name, *libraries, build="system"):
+        """Everybody may read and run it, as nobody does."""
+        output = TARGET / "guest" / f"{name}-{build}"
+        builds.compile_c([HERE / "programs" / f"{name}.c"], output, build, libraries=libraries)
+        copy = self.folder / output.name
+        if not copy.exists():
+            shutil.copy(output, copy)
+        return copy
+
+    def is_in_sample(self, name):
+        kind, build, *rest = name.split(" ")
+        if kind == "filter:":
+            return build in SAMPLE_BUILDS
+        if kind != "entry:":
+            return True
+        mode, entry = rest
+        return build in SAMPLE_BUILDS and mode != "young" and entry in SAMPLE_ENTRIES
+
+    def compiled(self, place):
+        """A directory with the compiled store of a place's bundle."""
+        directory = place.parent / "compiled"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        subprocess.run([self.windlass, "compile", "--store", directory, place / "bundle.pem"], check=True, timeout=600,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={"PATH": "/usr/bin:/bin"})
+        return directory
+
+    def stop(self):
+        for process in self.started:
+            process.terminate()
+            process.wait(timeout=60)
