@@ -16,3 +16,7 @@ mod hook;
 mod labels;
 mod openssl;
 mod process;
+
+/// What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host must not be aborted.
+#[global_allocator]
+static ALLOCATOR: windlass_interpose::reserve::Reserving = windlass_interpose::reserve::Reserving;

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::compiled::{self, Candidate, Directories, Found, ReadError, Voucher, is_vouched_for};
 use crate::error::LoadError;
+use crate::memory;
 use crate::root_store::RootStore;
 use crate::source::system::{Real, System};
 use crate::source::{Reading, Source, SourceRef, State, cafile};
@@ -159,7 +160,7 @@ impl TrustCache {
         let mut waited = false;
         loop {
             let state = source.observe()?;
-            let slot = self.slot(source);
+            let slot = self.slot(source)?;
             match slot.turn(|entry| self.serves(entry, &state)) {
                 Turn::Hit(store) => {
                     slot.touch(self.loads.load(Ordering::Relaxed));
@@ -184,7 +185,7 @@ impl TrustCache {
                         Outcome::Loaded => {}
                         Outcome::Failed(error) => return Err(error),
                         Outcome::Interrupted => {
-                            return Err(LoadError::Interrupted { path: source.path().to_owned() });
+                            return Err(LoadError::Interrupted { path: memory::path(source.path()) });
                         }
                     }
                 }
@@ -295,15 +296,16 @@ impl TrustCache {
         Ok((store, None))
     }
 
-    fn slot(&self, source: SourceRef<'_>) -> Arc<Slot> {
+    fn slot(&self, source: SourceRef<'_>) -> Result<Arc<Slot>, LoadError> {
         let path = source.path().as_os_str();
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = slots.of(source).slots.get(path) {
-            return Arc::clone(slot);
+            return Ok(Arc::clone(slot));
         }
         drop(slots);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        slots.insert(source, path, self.loads.load(Ordering::Relaxed))
+        let slot = slots.insert(source, path, self.loads.load(Ordering::Relaxed));
+        slot.map_err(|what| LoadError::Unsupported { path: memory::path(source.path()), what })
     }
 
     fn count(&self, slot: usize, n: u64) {

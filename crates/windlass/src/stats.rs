@@ -52,8 +52,7 @@ impl Stats {
         if header.iter().take(3).map(|word| word.load(Ordering::Acquire)).ne([MAGIC, VERSION, SLOTS as u64]) {
             return None;
         }
-        let slots: Vec<&'static [AtomicU64; SLOT_WORDS]> = slots(page).collect();
-        let counters: Option<Box<[_]>> = labels.iter().map(|label| claim(&slots, label)).collect();
+        let counters: Option<Box<[_]>> = labels.iter().map(|label| claim(page, label)).collect();
         Some(Box::leak(Box::new(Stats { counters: counters? })))
     }
 
@@ -144,10 +143,10 @@ fn open(path: &Path) -> Option<&'static [AtomicU64]> {
 }
 
 /// The counter of this name: the one that is there, or a free one, which is given the name.
-fn claim(slots: &[&'static [AtomicU64; SLOT_WORDS]], label: &str) -> Option<&'static AtomicU64> {
+fn claim(page: &'static [AtomicU64], label: &str) -> Option<&'static AtomicU64> {
     let name = name_words(label)?;
-    for slot in slots {
-        let [state, value, words @ ..] = *slot;
+    for slot in slots(page) {
+        let [state, value, words @ ..] = slot;
         if state.compare_exchange(FREE, NAMING, Ordering::Acquire, Ordering::Acquire).is_ok() {
             for (word, &part) in words.iter().zip(&name) {
                 word.store(part, Ordering::Relaxed);

@@ -74,6 +74,9 @@ const ENDED: u8 = 2;
 #[derive(Clone, Copy)]
 struct Tracked(*const ListState);
 
+// SAFETY: a state may be used by all threads, see above.
+unsafe impl Send for Tracked {}
+
 static LISTS: PtrTable<Tracked> = PtrTable::new();
 
 /// The state of a list that is watched.

@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use windlass_interpose::reserve;
+
 use crate::hook;
 use crate::openssl::api::{
     Required, X509, X509_CRL, X509_L_ADD_STORE, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT, X509_STORE,
@@ -159,6 +161,7 @@ unsafe extern "C" fn get_by_subject(
     if state.default_store.original.load(Ordering::Acquire) {
         return 0;
     }
+    let Some(_chunk) = reserve::claim() else { return 0 };
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));

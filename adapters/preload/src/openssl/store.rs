@@ -137,6 +137,11 @@ struct Tracked(*const StoreState);
 #[derive(Clone, Copy)]
 struct TrackedLookup(*const StoreState, LookupKind);
 
+// SAFETY: a state may be used by all threads, see above.
+unsafe impl Send for Tracked {}
+// SAFETY: as above.
+unsafe impl Send for TrackedLookup {}
+
 static STORES: PtrTable<Tracked> = PtrTable::new();
 static LOOKUPS: PtrTable<TrackedLookup> = PtrTable::new();
 
