@@ -14,6 +14,7 @@ mod arranged;
 mod gnutls;
 mod hook;
 mod labels;
+mod memory;
 mod openssl;
 mod process;
 

@@ -6,14 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Unsupported;
 
-/// A copy of bytes.
-pub(crate) fn copied(bytes: &[u8]) -> Result<Vec<u8>, Unsupported> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(bytes.len()).map_err(|_| Unsupported::OutOfMemory)?;
-    copy.extend_from_slice(bytes);
-    Ok(copy)
-}
-
 /// A copy of a string of the system's.
 pub(crate) fn os_string(text: &OsStr) -> Result<OsString, Unsupported> {
     let mut copy = OsString::new();

@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { GOOD, TRUSTS, DIFFERS, NOT_SERVED, DIED, OTHER, PRINTED, HUNG, ENDS };
@@ -160,11 +161,17 @@ static void note(uint64_t *before)
 
 static void *frames[64];
 
-static void died(int signal)
+static void died(int signal, siginfo_t *info, void *context)
 {
     int depth, fd = open("trace", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    void *at = (void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 
+    (void)info;
     disarm();
+    /* Where it was, should the way there not be found. */
+    backtrace_symbols_fd(&at, 1, fd);
+    if (pread(fd, shared->trace, TEXT - 1, 0) < 0)
+        shared->trace[0] = 0;
     depth = backtrace(frames, 64);
     backtrace_symbols_fd(frames, depth, fd);
     if (pread(fd, shared->trace, TEXT - 1, 0) < 0)
@@ -176,7 +183,7 @@ static void watch_for_death(void)
 {
     static char stack[1 << 16];
     static const int fatal[] = { SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE };
-    struct sigaction action = { .sa_handler = died, .sa_flags = SA_ONSTACK | SA_RESETHAND };
+    struct sigaction action = { .sa_sigaction = died, .sa_flags = SA_ONSTACK | SA_RESETHAND | SA_SIGINFO };
     stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
     size_t at;
 
@@ -264,6 +271,8 @@ int main(int argc, char **argv)
         return 2;
     backtrace(frames, 64);
     warm();
+    if (count == 0) /* under a debugger */
+        return one(first, 0);
     for (at = 0; at <= count; at++) {
         static char output[TEXT];
         uint64_t child = first + at - 1;

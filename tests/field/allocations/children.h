@@ -22,6 +22,8 @@ extern const char *const not_served[];
 /* 1 while allocations may fail. */
 int is_short(void);
 void arm(void), disarm(void);
+/* The calling thread gets all that it asks for. */
+void spare_this_thread(int on);
 uint64_t mixed(uint64_t seed);
 
 #endif

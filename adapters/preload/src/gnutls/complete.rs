@@ -16,6 +16,7 @@ macro_rules! completing {
             let state = tracked(list);
             if let Some(state) = state {
                 fill::complete(state);
+                state.give_up();
             }
             original!(state.map(|state| state.library), caller, $name(list, $($argument),*), or $failure)
         }

@@ -129,7 +129,7 @@ impl Libgnutls {
         let served = match api {
             Some(api) if !free.is_null() && is_known_version(&api) => {
                 // Where nothing is served, nothing is called that the program has not called.
-                if process::enabled() && shows_its_calls(&object) && probe::sees_calls(&object, &api) {
+                if process::enabled() && shows_its_calls(&object) && probe::sees_calls(&object, &api)? {
                     Ok(Served { api, free })
                 } else {
                     Err(Bypass::HiddenCalls)

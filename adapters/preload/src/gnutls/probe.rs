@@ -26,8 +26,8 @@ thread_local! {
     static ACTIVE: Cell<*const Probe<'static>> = const { Cell::new(ptr::null()) };
 }
 
-/// Makes and frees credentials. Whether both calls of the library's own were seen.
-pub fn sees_calls(object: &Object, api: &Required) -> bool {
+/// Makes and frees credentials. Whether both calls of the library's own were seen; None if there is no memory for them.
+pub fn sees_calls(object: &Object, api: &Required) -> Option<bool> {
     let probe = Probe { object, api, begun: Cell::new(false), ended: Cell::new(false) };
     let _errno = hook::KeptErrno::new();
     let _inside = hook::inside();
@@ -36,11 +36,11 @@ pub fn sees_calls(object: &Object, api: &Required) -> bool {
     let mut credentials = ptr::null_mut();
     // SAFETY: a place for the result.
     if unsafe { (api.gnutls_certificate_allocate_credentials)(&mut credentials) } < 0 || credentials.is_null() {
-        return false;
+        return None;
     }
     // SAFETY: just made.
     unsafe { (api.gnutls_certificate_free_credentials)(credentials) };
-    probe.begun.get() && probe.ended.get()
+    Some(probe.begun.get() && probe.ended.get())
 }
 
 /// For the hook of `gnutls_x509_trust_list_init`: answers what a probe of this thread has caused.

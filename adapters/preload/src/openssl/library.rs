@@ -139,7 +139,10 @@ impl Libcrypto {
         // SAFETY: the names are OpenSSL's, and the declarations in `api` are those of its headers.
         let originals = unsafe { Originals::load(find) }?;
         // SAFETY: as above.
-        let served = unsafe { Required::load(find) }.and_then(|api| Served::new(api, &originals));
+        let served = match unsafe { Required::load(find) } {
+            Some(api) => Served::new(api, &originals)?,
+            None => None,
+        };
         // SAFETY: `handle` keeps the object loaded for good.
         let image = unsafe { Image::of_object(&object) };
         let shows = |name: &CStr| image.as_ref().is_some_and(|image| image.calls_through_plt(name));
@@ -150,12 +153,13 @@ impl Libcrypto {
 }
 
 impl Served {
-    fn new(api: Required, originals: &Originals) -> Option<Served> {
+    /// None if memory is short, so that it is to be asked again; of a libcrypto that can't be served, nothing.
+    fn new(api: Required, originals: &Originals) -> Option<Option<Served>> {
         // SAFETY: no arguments, no state.
         let version = unsafe { (api.OpenSSL_version_num)() };
         // LibreSSL and others give versions of their own or lack functions of `Required`.
         if !(OLDEST..BEYOND).contains(&version) || (0x2000_0000..VERSION_3_0).contains(&version) {
-            return None;
+            return Some(None);
         }
         let complete = version < VERSION_3_0
             || (originals.OSSL_LIB_CTX_set0_default.is_some()
@@ -164,11 +168,11 @@ impl Served {
                 && originals.X509_LOOKUP_store.is_some()
                 && originals.X509_LOOKUP_ctrl_ex.is_some());
         if !complete {
-            return None;
+            return Some(None);
         }
         let first_method = lookup::method(&api)?;
         let default_store_method = default_store::method(&api)?;
-        Some(Served { api, version, first_method, default_store_method })
+        Some(Some(Served { api, version, first_method, default_store_method }))
     }
 
     /// 1.1.1: loading a file successfully clears the error queue; no library contexts; no store lookups.

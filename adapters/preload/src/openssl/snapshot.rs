@@ -2,12 +2,13 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use windlass::{AnchorIndex, RootStore};
 
 use crate::append_list::AppendList;
 use crate::labels::Event;
+use crate::memory;
 use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, EXFLAG_SI, EXFLAG_SS, X509};
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::materialise::Marked;
@@ -30,29 +31,27 @@ pub struct Snapshot {
     keyless: AppendList<u32>,
     /// Objects that were replaced by one with a key. Stores of before still have them.
     replaced: AppendList<usize>,
-    /// Whether `has_readable_keys` was found to be so: unknown, yes, no.
-    readable_keys: AtomicU8,
+    /// Whether `has_readable_keys` was found to be so. That it is not is not remembered: memory may have been short.
+    readable_keys: AtomicBool,
 }
 
-const UNKNOWN: u8 = 0;
-const YES: u8 = 1;
-const NO: u8 = 2;
 /// 1.2.840.113549.1.1.1 in DER.
 const RSA_ENCRYPTION: &[u8] = &[0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 
 impl Snapshot {
     /// Nothing is parsed yet.
-    pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Snapshot {
-        let certificates = (0..roots.len()).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        Snapshot {
+    pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Snapshot> {
+        let count = roots.len();
+        let certificates = memory::collected((0..count).map(|_| AtomicPtr::new(ptr::null_mut())), count)?;
+        Some(Snapshot {
             library,
             roots,
             searches: Remembered::default(),
-            certificates,
+            certificates: certificates.into_boxed_slice(),
             keyless: AppendList::new(),
             replaced: AppendList::new(),
-            readable_keys: AtomicU8::new(UNKNOWN),
-        }
+            readable_keys: AtomicBool::new(false),
+        })
     }
 
     /// The certificate, parsed now if nobody needed it before. The reference belongs to the snapshot.
@@ -72,13 +71,20 @@ impl Snapshot {
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
+        // Room for the note before there is something to note.
+        let (replaced, keyless) = (AppendList::prepare(known as usize), AppendList::prepare(index.get() as u32));
+        let (Some(replaced), Some(keyless)) = (replaced, keyless) else {
+            // SAFETY: as above.
+            unsafe { (served.api.X509_free)(fresh) };
+            return None;
+        };
         match slot.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 process::count(Event::AnchorsParsed, 1);
                 if !known.is_null() {
-                    self.replaced.push(known as usize);
+                    self.replaced.append(replaced);
                 } else if !has_key {
-                    self.keyless.push(index.get() as u32);
+                    self.keyless.append(keyless);
                 }
                 Some(fresh)
             }
@@ -97,16 +103,16 @@ impl Snapshot {
         if !served.is_before_3_0() {
             return true;
         }
-        if self.readable_keys.load(Ordering::Acquire) == UNKNOWN {
+        if !self.readable_keys.load(Ordering::Acquire) {
             let is_rsa = |spki: &[u8]| spki.windows(RSA_ENCRYPTION.len()).take(16).any(|part| part == RSA_ENCRYPTION);
             let readable = self.roots.anchors().filter(|anchor| !is_rsa(anchor.spki())).all(|anchor| {
                 let certificate = self.certificate(served, anchor.index());
                 // SAFETY: the snapshot holds the certificate.
                 certificate.is_some_and(|certificate| unsafe { !(served.api.X509_get0_pubkey)(certificate).is_null() })
             });
-            self.readable_keys.store(if readable { YES } else { NO }, Ordering::Release);
+            self.readable_keys.store(readable, Ordering::Release);
         }
-        self.readable_keys.load(Ordering::Acquire) == YES
+        self.readable_keys.load(Ordering::Acquire)
     }
 
     /// Whether a certificate has the key that it is to have when it is parsed. 1.1.1 reads keys when they are needed.
