@@ -3,8 +3,8 @@
  * plan that follows from its number. It must not die, print or trust what is bad; and when memory is back it must say what
  * a child says that was never short, and be served as that is (if WINDLASS_STATS names a page of counters).
  *
- * "died" counts those that died with the library (part of whose path is LIBRARY) on the stack, or by its hand; "others" those that the
- * TLS library killed without it: that happens in stock as well.
+ * "died" counts those that died with the library (part of whose path is LIBRARY) on the stack, or by its hand; "died in stock code" those
+ * that the TLS library killed without it, or an object that is known to kill programs in stock.
  */
 #include "children.h"
 #include "failing.h"
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static const uint64_t *page;
 static struct shared {
     char reference[TEXT];
     int has_reference, asked, refused;
-    uint64_t most_calls, acts_total;
+    uint64_t most_calls, most_of_library, acts_total;
     char trace[TEXT];
 } *shared;
 
@@ -80,7 +81,8 @@ void disarm(void)
         limit(before_limit);
 }
 
-/* By the number of the child: at random at five rates, one after the other of the first allocations alone, all from one on, little room. */
+/* By the number of the child: at random at five rates; one alone; one of the library's own alone, each in turn; all from one on, or little
+ * room. */
 static struct plan plan_of(uint64_t child)
 {
     static const uint64_t rates[] = { 50, 150, 400, 1000, 3000 };
@@ -93,15 +95,55 @@ static struct plan plan_of(uint64_t child)
         plan.number = rates[turn % 5];
         break;
     case 1:
-    case 2:
         plan.how = ONE;
-        plan.number = 2 * turn + child % 4 - 1;
+        plan.number = mixed(child) % 3000;
+        break;
+    case 2:
+        plan.how = library_end != 0 ? ONE_OF_LIBRARY : ONE;
+        plan.number = turn;
         break;
     default:
         plan.how = turn % 3 == 0 ? LIMITED : FROM;
-        plan.number = plan.how == FROM ? turn * 7 % 1500 : turn * 5 % 900;
+        plan.number = plan.how == FROM ? mixed(child) % 1500 : turn * 5 % 900;
     }
     return plan;
+}
+
+struct search {
+    const char *name;
+    uintptr_t *start, *end;
+};
+
+/* Where the code of a loaded object is. */
+static int find(struct dl_phdr_info *info, size_t length, void *data)
+{
+    struct search *search = data;
+    int at;
+
+    (void)length;
+    if (search->name[0] == 0 || strstr(info->dlpi_name, search->name) == NULL)
+        return 0;
+    for (at = 0; at < info->dlpi_phnum; at++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[at];
+
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X)) {
+            *search->start = info->dlpi_addr + header->p_vaddr;
+            *search->end = *search->start + header->p_memsz;
+        }
+    }
+    return 1;
+}
+
+static void find_all(const char *library)
+{
+    struct search search = { library, &library_start, &library_end };
+    int at;
+
+    dl_iterate_phdr(find, &search);
+    for (at = 0; at < RELIANT && reliant[at] != NULL; at++) {
+        search = (struct search){ reliant[at], &reliant_start[at], &reliant_end[at] };
+        dl_iterate_phdr(find, &search);
+    }
 }
 
 static uint64_t counter(const char *label)
@@ -209,11 +251,14 @@ static int one(uint64_t child, int control)
     if (!control) {
         arm();
         for (number = 0; number < ACTS && !bad; number++)
-            bad = act(mixed(child * ACTS + number));
+            /* One site after the other needs the same scene. */
+            bad = wanted.how == ONE_OF_LIBRARY ? act_of_scene(number) : act(mixed(child * ACTS + number));
         disarm();
         shared->acts_total++;
-        if (calls_so_far() > shared->most_calls)
+        if (calls_so_far() > shared->most_calls && wanted.how != ONE_OF_LIBRARY)
             shared->most_calls = calls_so_far();
+        if (calls_so_far() > shared->most_of_library && wanted.how == ONE_OF_LIBRARY)
+            shared->most_of_library = calls_so_far();
         if (bad)
             return TRUSTS;
         refused = look_back(&asked);
@@ -240,15 +285,27 @@ static int one(uint64_t child, int control)
     return GOOD;
 }
 
-static int finished(int status, const char *output, size_t length, const char *library)
+/* Whether it died without the library: the library is not on the stack, or it was an object that reads and writes what it did not get. */
+static int is_others_doing(const char *library)
+{
+    size_t line = strcspn(shared->trace, "\n");
+    const char *found;
+    int at;
+
+    for (at = 0; reliant[at] != NULL; at++)
+        if ((found = strstr(shared->trace, reliant[at])) != NULL && (size_t)(found - shared->trace) < line)
+            return 1;
+    return library[0] == 0 || (line > 0 && strstr(shared->trace, library) == NULL);
+}
+
+static int finished(int status, size_t length, const char *library)
 {
     if (WIFSIGNALED(status))
         return WTERMSIG(status) == SIGALRM ? HUNG : DIED;
     if (WEXITSTATUS(status) >= 100)
-        return library[0] != 0 && strstr(shared->trace, library) == NULL ? OTHER : DIED;
+        return is_others_doing(library) ? OTHER : DIED;
     if (WEXITSTATUS(status) == GOOD && length > 0)
         return PRINTED;
-    (void)output;
     return WEXITSTATUS(status) < ENDS ? WEXITSTATUS(status) : DIED;
 }
 
@@ -270,6 +327,9 @@ int main(int argc, char **argv)
     if (shared == MAP_FAILED || page == MAP_FAILED)
         return 2;
     backtrace(frames, 64);
+    find_all(argv[3]);
+    if (library_end == 0 && argv[3][0] != 0)
+        return 2;
     warm();
     if (count == 0) /* under a debugger */
         return one(first, 0);
@@ -294,7 +354,7 @@ int main(int argc, char **argv)
         length = pread(both, output, TEXT - 1, 0);
         output[length < 0 ? 0 : length] = 0;
         close(both);
-        end = finished(status, output, length < 0 ? 0 : length, argv[3]);
+        end = finished(status, length < 0 ? 0 : length, argv[3]);
         if (control) {
             printf("%s", shared->reference);
             if (end != GOOD) {
@@ -318,7 +378,7 @@ int main(int argc, char **argv)
             printf(" %d %s,", ends[end], names[end]);
         bad |= end != GOOD && end != OTHER && ends[end] > 0;
     }
-    printf(" up to %llu allocations; %d stores looked at afterwards, %d refuse what is good\n", (unsigned long long)shared->most_calls,
-           shared->asked, shared->refused);
+    printf(" up to %llu allocations, and %llu of the library's; %d stores looked at afterwards, %d refuse what is good\n", (unsigned long long)shared->most_calls,
+           (unsigned long long)shared->most_of_library, shared->asked, shared->refused);
     return bad;
 }

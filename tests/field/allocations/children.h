@@ -7,6 +7,8 @@
 
 /* What is tried while memory is short, again and again with other numbers; true if something bad was trusted. */
 int act(uint64_t number);
+/* The same in one order, of which each kind is a part. */
+int act_of_scene(int number);
 /* What is asked when memory is back; the same text as in a child that was never short, or something is wrong. Zero: not even that
  * text could be made. */
 int judge(char *text, size_t room);
@@ -18,6 +20,8 @@ int look_back(int *asked);
 /* Labels of counters that must have grown in `judge`, and the beginning of those that must not have. */
 extern const char *const served[];
 extern const char *const not_served[];
+/* Objects in which no allocation fails, because the stock library dies of it. */
+extern const char *const reliant[];
 
 /* 1 while allocations may fail. */
 int is_short(void);

@@ -17,6 +17,7 @@ static struct plan plan;
 static int armed;
 static __thread int spared;
 static uint64_t calls;
+uintptr_t library_start, library_end, reliant_start[RELIANT], reliant_end[RELIANT];
 
 uint64_t mixed(uint64_t seed)
 {
@@ -43,11 +44,17 @@ void arm_failing(int on)
     __atomic_store_n(&armed, on, __ATOMIC_SEQ_CST);
 }
 
-static int fails(void)
+static int fails(void *caller)
 {
     uint64_t call;
+    int at;
 
     if (spared || !__atomic_load_n(&armed, __ATOMIC_RELAXED))
+        return 0;
+    for (at = 0; at < RELIANT; at++)
+        if ((uintptr_t)caller >= reliant_start[at] && (uintptr_t)caller < reliant_end[at])
+            return 0;
+    if (plan.how == ONE_OF_LIBRARY && ((uintptr_t)caller < library_start || (uintptr_t)caller >= library_end))
         return 0;
     call = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
     switch (plan.how) {
@@ -56,6 +63,7 @@ static int fails(void)
             return 0;
         break;
     case ONE:
+    case ONE_OF_LIBRARY:
         if (call != plan.number)
             return 0;
         break;
@@ -75,34 +83,36 @@ void spare_this_thread(int on)
     spared = on;
 }
 
+#define FAILS fails(__builtin_return_address(0))
+
 void *malloc(size_t size)
 {
-    return fails() ? NULL : __libc_malloc(size);
+    return FAILS ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails() ? NULL : __libc_calloc(count, size);
+    return FAILS ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return size != 0 && fails() ? NULL : __libc_realloc(old, size);
+    return size != 0 && FAILS ? NULL : __libc_realloc(old, size);
 }
 
 void *memalign(size_t alignment, size_t size)
 {
-    return fails() ? NULL : __libc_memalign(alignment, size);
+    return FAILS ? NULL : __libc_memalign(alignment, size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return memalign(alignment, size);
+    return FAILS ? NULL : __libc_memalign(alignment, size);
 }
 
 int posix_memalign(void **place, size_t alignment, size_t size)
 {
-    void *memory = memalign(alignment, size);
+    void *memory = FAILS ? NULL : __libc_memalign(alignment, size);
 
     if (memory == NULL)
         return ENOMEM;

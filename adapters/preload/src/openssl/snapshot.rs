@@ -26,10 +26,10 @@ pub struct Snapshot {
     /// What searches in it have found.
     pub searches: Remembered<AnchorIndex>,
     certificates: Box<[AtomicPtr<X509>]>,
-    /// Certificates whose key libcrypto could not read when they were parsed: 3.0 and later read it then or never, and a
-    /// provider that can may be loaded later.
-    keyless: AppendList<u32>,
-    /// Objects that were replaced by one with a key. Stores of before still have them.
+    /// Certificates of which libcrypto could not read all when they were parsed, and looks no more: memory was short, or 3.0 and later
+    /// had no provider that reads the key. They are parsed again until that succeeds.
+    doubtful: AppendList<u32>,
+    /// Objects that were replaced by one that was read. Stores of before still have them.
     replaced: AppendList<usize>,
     /// Whether `has_readable_keys` was found to be so. That it is not is not remembered: memory may have been short.
     readable_keys: AtomicBool,
@@ -48,7 +48,7 @@ impl Snapshot {
             roots,
             searches: Remembered::default(),
             certificates: certificates.into_boxed_slice(),
-            keyless: AppendList::new(),
+            doubtful: AppendList::new(),
             replaced: AppendList::new(),
             readable_keys: AtomicBool::new(false),
         })
@@ -58,24 +58,26 @@ impl Snapshot {
     pub fn certificate(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let slot = self.certificates.get(index.get())?;
         let known = slot.load(Ordering::Acquire);
-        let is_keyless = self.keyless.len() > 0 && self.keyless.iter().any(|&keyless| keyless as usize == index.get());
-        if !known.is_null() && !is_keyless {
+        let is_doubtful = self.doubtful.len() > 0 && self.doubtful.iter().any(|&place| place as usize == index.get());
+        if !known.is_null() && (!is_doubtful || self.is_whole(served, known)) {
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
         let fresh = self.parse(served, index)?;
-        let has_key = self.has_key(served, fresh);
-        if !known.is_null() && (!has_key || self.reads_key(served, known)) {
+        let is_whole = self.is_whole(served, fresh);
+        let free = || {
             // SAFETY: parsed above and not given to anybody.
             unsafe { (served.api.X509_free)(fresh) };
+        };
+        if !known.is_null() && !is_whole {
+            free();
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
         // Room for the note before there is something to note.
-        let (replaced, keyless) = (AppendList::prepare(known as usize), AppendList::prepare(index.get() as u32));
-        let (Some(replaced), Some(keyless)) = (replaced, keyless) else {
-            // SAFETY: as above.
-            unsafe { (served.api.X509_free)(fresh) };
+        let (replaced, doubtful) = (AppendList::prepare(known as usize), AppendList::prepare(index.get() as u32));
+        let (Some(replaced), Some(doubtful)) = (replaced, doubtful) else {
+            free();
             return None;
         };
         match slot.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire) {
@@ -83,14 +85,13 @@ impl Snapshot {
                 process::count(Event::AnchorsParsed, 1);
                 if !known.is_null() {
                     self.replaced.append(replaced);
-                } else if !has_key {
-                    self.keyless.append(keyless);
+                } else if !is_whole {
+                    self.doubtful.append(doubtful);
                 }
                 Some(fresh)
             }
             Err(winner) => {
-                // SAFETY: parsed above and not given to anybody.
-                unsafe { (served.api.X509_free)(fresh) };
+                free();
                 Some(winner)
             }
         }
@@ -115,17 +116,18 @@ impl Snapshot {
         self.readable_keys.load(Ordering::Acquire)
     }
 
-    /// Whether a certificate has the key that it is to have when it is parsed. 1.1.1 reads keys when they are needed.
-    fn has_key(&self, served: &Served, certificate: *mut X509) -> bool {
-        served.is_before_3_0() || self.reads_key(served, certificate)
-    }
-
-    /// Whether libcrypto has, or can read, the key of a parsed certificate.
-    fn reads_key(&self, served: &Served, certificate: *mut X509) -> bool {
+    /// Whether libcrypto has read all that it needs of a certificate. When memory is short it notes in the object itself that the
+    /// extensions, or the key, can't be read, and never looks again.
+    fn is_whole(&self, served: &Served, certificate: *mut X509) -> bool {
         let _context = self.library.originals.global_context();
         let _marked = Marked::new(served);
         // SAFETY: a certificate that this snapshot holds, or has just parsed.
-        unsafe { !(served.api.X509_get0_pubkey)(certificate).is_null() }
+        let (flags, key) = unsafe {
+            ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate))
+        };
+        flags & (EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT) == 0
+            && flags & (EXFLAG_SI | EXFLAG_SS) != EXFLAG_SI
+            && !key.is_null()
     }
 
     /// Whether neither a store nor the cache uses this snapshot or its root store any more.
@@ -133,18 +135,13 @@ impl Snapshot {
         Arc::strong_count(self) == 1 && Arc::strong_count(&self.roots) == 1
     }
 
-    /// When memory is short libcrypto notes in the object itself that its extensions, or its key, can't be read, and never looks
-    /// again. One failed allocation must not take a root from a store, or even from all that share it; what is so twice is so.
+    /// One failed allocation must not take a root from a store: what is so twice is so. Not for good: it is `doubtful`.
     fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let certificate = self.parse_once(served, index)?;
-        // SAFETY: parsed above and not given to anybody.
-        let flags = unsafe { (served.api.X509_get_extension_flags)(certificate) };
-        let is_read =
-            flags & (EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT) == 0 && flags & (EXFLAG_SI | EXFLAG_SS) != EXFLAG_SI;
-        if is_read && self.has_key(served, certificate) {
+        if self.is_whole(served, certificate) {
             return Some(certificate);
         }
-        // SAFETY: as above.
+        // SAFETY: parsed above and not given to anybody.
         unsafe { (served.api.X509_free)(certificate) };
         self.parse_once(served, index)
     }
