@@ -27,7 +27,7 @@ import libraries  # noqa: E402
 from generate.forge import Signer  # noqa: E402
 from generate.pki import Pki  # noqa: E402
 from one_subject import roots_of_one_subject  # noqa: E402
-from programs import CLEAN, write_files  # noqa: E402
+from programs import CLEAN, execute, write_files  # noqa: E402
 
 COMMON = [HERE / "children.c", HERE / "failing.c"]
 MACHINES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
@@ -78,6 +78,49 @@ def children(label, program, content, options):
     return bad
 
 
+def many_names(pki):
+    """(a file, how many names): at each place where a reader may stop, after 16 KiB and its multiples, a certificate has just ended."""
+    step, content = 1 << 14, b""
+    for at in range(6):
+        block = pki.pem(f"r{at}")
+        content += b"#\n" * ((-len(content) - len(block)) % step // 2) + (b"\n" if (-len(content) - len(block)) % 2 else b"") + block
+        assert len(content) % step == 0
+    return content, 6
+
+
+def long_file(pki):
+    """The same of the largest file that is looked at: a name lies behind that."""
+    first = pki.pem("r0")
+    return first + b"\n" * ((1 << 26) - len(first)) + pki.pem("r1"), 2
+
+
+def lists_names(pki, library, build):
+    """CA names are complete, or libssl's own business, whatever fails on the way."""
+    program = builds.compile_c([HERE / "names.c", HERE / "failing.c"], builds.WORK / "bin" / f"names-{build}", build, ("-rdynamic",))
+    bad = False
+    with tempfile.TemporaryDirectory(dir=builds.WORK) as folder:
+        for name, (content, count) in (("many.pem", many_names(pki)), ("long.pem", long_file(pki))):
+            write_files(pathlib.Path(folder), {name: content})
+            out = execute([program, name, count], folder, library)
+            good = out.endswith("exit 0\n")
+            bad |= not good
+            print(f"{'ok  ' if good else 'FAIL'} CA names of {name} on OpenSSL {build}", flush=True)
+            if not good:
+                print(out)
+    return bad
+
+
+def opened(library, build):
+    """A library that is opened late has its thread-local variables, also where there is no memory for them."""
+    program = builds.compile_c([HERE / "opened.c", HERE / "failing.c"], builds.WORK / "bin" / f"opened-{build}", build, ("-rdynamic",))
+    out = execute([program, library], builds.WORK)
+    good = out == "made\nexit 0\n"
+    print(f"{'ok  ' if good else 'FAIL'} opened when threads are there, OpenSSL {build}")
+    if not good:
+        print(out)
+    return not good
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", type=pathlib.Path)
@@ -92,12 +135,16 @@ def main():
     (builds.WORK / "bin").mkdir(parents=True, exist_ok=True)
     (libraries.WORK / "bin").mkdir(parents=True, exist_ok=True)
     signer = Signer(str(builds.signer()))
-    content = files(Pki(signer))
-    signer.close()
+    pki = Pki(signer)
+    content = files(pki)
     bad = False
     for build in filter(None, options.builds.split(",")):
         program = builds.compile_c([HERE / "openssl.c", *COMMON], builds.WORK / "bin" / f"allocations-{build}", build, ("-rdynamic",))
         bad |= children(f"allocations fail on OpenSSL {build}", program, content, options)
+        bad |= lists_names(pki, options.library, build)
+        if options.library:
+            bad |= opened(options.library, build)
+    signer.close()
     for build in filter(None, options.gnutls.split(",")):
         program = libraries.compile_c([HERE / "gnutls.c", *COMMON], "allocations", build, ("-rdynamic",))
         bad |= children(f"allocations fail on GnuTLS {build}", program, content, options)

@@ -285,17 +285,16 @@ static int one(uint64_t child, int control)
     return GOOD;
 }
 
-/* Whether it died without the library: the library is not on the stack, or it was an object that reads and writes what it did not get. */
+/* Whether it died without the library: the library is not on the stack, or only below code that is known to do so in stock. */
 static int is_others_doing(const char *library)
 {
-    size_t line = strcspn(shared->trace, "\n");
-    const char *found;
+    const char *ours = strstr(shared->trace, library), *found;
     int at;
 
-    for (at = 0; reliant[at] != NULL; at++)
-        if ((found = strstr(shared->trace, reliant[at])) != NULL && (size_t)(found - shared->trace) < line)
+    for (at = 0; fragile[at] != NULL; at++)
+        if ((found = strstr(shared->trace, fragile[at])) != NULL && (ours == NULL || found < ours))
             return 1;
-    return library[0] == 0 || (line > 0 && strstr(shared->trace, library) == NULL);
+    return library[0] == 0 || (shared->trace[0] != 0 && ours == NULL);
 }
 
 static int finished(int status, size_t length, const char *library)

@@ -20,8 +20,10 @@ int look_back(int *asked);
 /* Labels of counters that must have grown in `judge`, and the beginning of those that must not have. */
 extern const char *const served[];
 extern const char *const not_served[];
-/* Objects in which no allocation fails, because the stock library dies of it. */
+/* Objects in which no allocation fails, because the stock library dies of it; and in whose code, should it fail all the same, or in what
+ * other functions, it may do so. */
 extern const char *const reliant[];
+extern const char *const fragile[];
 
 /* 1 while allocations may fail. */
 int is_short(void);

@@ -44,7 +44,7 @@ void arm_failing(int on)
     __atomic_store_n(&armed, on, __ATOMIC_SEQ_CST);
 }
 
-static int fails(void *caller)
+static int fails(void *caller, size_t size)
 {
     uint64_t call;
     int at;
@@ -67,6 +67,10 @@ static int fails(void *caller)
         if (call != plan.number)
             return 0;
         break;
+    case LARGE:
+        if (size < plan.number)
+            return 0;
+        break;
     case FROM:
         if (call < plan.number)
             return 0;
@@ -83,36 +87,36 @@ void spare_this_thread(int on)
     spared = on;
 }
 
-#define FAILS fails(__builtin_return_address(0))
+#define FAILS(size) fails(__builtin_return_address(0), size)
 
 void *malloc(size_t size)
 {
-    return FAILS ? NULL : __libc_malloc(size);
+    return FAILS(size) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return FAILS ? NULL : __libc_calloc(count, size);
+    return FAILS(count * size) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return size != 0 && FAILS ? NULL : __libc_realloc(old, size);
+    return size != 0 && FAILS(size) ? NULL : __libc_realloc(old, size);
 }
 
 void *memalign(size_t alignment, size_t size)
 {
-    return FAILS ? NULL : __libc_memalign(alignment, size);
+    return FAILS(size) ? NULL : __libc_memalign(alignment, size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return FAILS ? NULL : __libc_memalign(alignment, size);
+    return FAILS(size) ? NULL : __libc_memalign(alignment, size);
 }
 
 int posix_memalign(void **place, size_t alignment, size_t size)
 {
-    void *memory = FAILS ? NULL : __libc_memalign(alignment, size);
+    void *memory = FAILS(size) ? NULL : __libc_memalign(alignment, size);
 
     if (memory == NULL)
         return ENOMEM;

@@ -29,7 +29,7 @@ static int leaf_length[LEAVES];
 
 const char *const served[] = { "served/X509_STORE_load_locations", "served/X509_STORE_set_default_paths", "served/ca-name-list",
                                "served/X509_LOOKUP_ctrl", NULL };
-const char *const reliant[] = { NULL };
+const char *const reliant[] = { NULL }, *const fragile[] = { NULL };
 const char *const not_served[] = { "bypass/", NULL };
 
 static X509 *read_certificate(const char *path)

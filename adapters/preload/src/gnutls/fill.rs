@@ -114,6 +114,9 @@ impl Private {
             }
             let count = found.len();
             if !Parsed::new(state, source, found.into_iter(), count).ok()?.add_to(list, source.flags) {
+                // A list that ran out of memory while it grew counts certificates that it has not (add_cas in verify-high.c,
+                // _gnutls_reallocarray_fast), and to free it is the end of the process.
+                std::mem::forget(private);
                 return None;
             }
         }

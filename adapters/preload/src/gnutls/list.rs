@@ -170,11 +170,6 @@ impl ListState {
         let _ = self.phase.compare_exchange(LAZY, PARTLY, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The program is about to change the list: what is missing by now stays so, or it could come back after it was removed.
-    pub fn give_up(&self) {
-        let _ = self.phase.compare_exchange(PARTLY, COMPLETE, Ordering::AcqRel, Ordering::Acquire);
-    }
-
     /// Whether the program has loaded what is not in the foreign list.
     pub fn has_pending(&self) -> bool {
         self.is_lazy() && self.recipe.len() > 0
