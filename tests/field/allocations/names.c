@@ -1,5 +1,5 @@
 /*
- * names FILE COUNT: lists the CA names of FILE, of which there are COUNT, again and again, and each time a read fails at another place, or
+ * names FILE COUNT [once]: lists the CA names of FILE, of which there are COUNT, again and again, and each time a read fails at another place, or
  * the memory for what was read. libssl reads by lines, which does not fail here; who reads the file in another way must come to all names,
  * too, or leave them to libssl.
  */
@@ -43,11 +43,13 @@ int main(int argc, char **argv)
 {
     int wanted, bad = 0, found, at;
 
-    if (argc != 3)
+    if (argc < 3)
         return 2;
     wanted = atoi(argv[2]);
     bad += (found = list(argv[1])) != wanted;
     printf("%d\n", found);
+    if (argc > 3)
+        return bad != 0;
     for (at = 0; at < 6; at++) {
         reads = 0, failing_read = at;
         bad += (found = list(argv[1])) != wanted;
