@@ -1,15 +1,55 @@
 //! A list that can be read while it grows.
 
+use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use crate::reserve;
+
 /// A list that only grows, read without a lock.
+///
+/// It owns its values, and lends them to all threads that have it. An `AtomicPtr` may go to any thread whatever it points to, so
+/// the bounds are those of the values:
+///
+/// ```
+/// fn is_shared<T: Send + Sync>() {}
+/// is_shared::<windlass_interpose::append_list::AppendList<u32>>();
+/// ```
+///
+/// What may not be read by two threads can't be in a list that two threads have:
+///
+/// ```compile_fail,E0277
+/// fn is_shared<T: Sync>() {}
+/// is_shared::<windlass_interpose::append_list::AppendList<std::cell::Cell<u32>>>();
+/// ```
+///
+/// Nor can another thread push, or drop, what may not leave its own:
+///
+/// ```compile_fail,E0277
+/// fn is_shared<T: Sync>() {}
+/// is_shared::<windlass_interpose::append_list::AppendList<std::sync::MutexGuard<'static, u32>>>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn is_sent<T: Send>() {}
+/// is_sent::<windlass_interpose::append_list::AppendList<std::rc::Rc<u32>>>();
+/// ```
 pub struct AppendList<T> {
     head: AtomicPtr<Link<T>>,
     /// A link near the end, where the next push begins to look for it.
     tail: AtomicPtr<Link<T>>,
     length: AtomicUsize,
+    /// The values, as a raw pointer says nothing of them: neither `Send` nor `Sync` by itself.
+    values: PhantomData<*mut T>,
 }
+
+// SAFETY: it owns its values, and the thread that has it may be the one that drops them.
+unsafe impl<T: Send> Send for AppendList<T> {}
+// SAFETY: any thread may read the values (Sync), and push some that another will drop (Send).
+unsafe impl<T: Send + Sync> Sync for AppendList<T> {}
+
+/// Room for one more value.
+pub struct Prepared<T>(Box<Link<T>>);
 
 struct Link<T> {
     value: T,
@@ -23,12 +63,29 @@ impl<T> AppendList<T> {
             head: AtomicPtr::new(ptr::null_mut()),
             tail: AtomicPtr::new(ptr::null_mut()),
             length: AtomicUsize::new(0),
+            values: PhantomData,
         }
     }
 
-    /// Appends at the end.
+    /// Appends at the end. When memory is short the link comes from the reserve: for a few values, and not as many as an input has.
     pub fn push(&self, value: T) {
-        let fresh = Box::into_raw(Box::new(Link { value, next: AtomicPtr::new(ptr::null_mut()) }));
+        self.append(Prepared(Box::new(Link { value, next: AtomicPtr::new(ptr::null_mut()) })));
+    }
+
+    /// As [`AppendList::push`], and without the reserve. Whether there was memory.
+    #[must_use]
+    pub fn try_push(&self, value: T) -> bool {
+        AppendList::prepare(value).map(|room| self.append(room)).is_some()
+    }
+
+    /// Memory for a value that is appended later, when nothing may fail any more.
+    pub fn prepare(value: T) -> Option<Prepared<T>> {
+        reserve::try_box(Link { value, next: AtomicPtr::new(ptr::null_mut()) }).map(Prepared)
+    }
+
+    /// Appends what was prepared.
+    pub fn append(&self, Prepared(link): Prepared<T>) {
+        let fresh = Box::into_raw(link);
         // SAFETY: links live as long as the list.
         let mut end = match unsafe { self.tail.load(Ordering::Acquire).as_ref() } {
             Some(tail) => &tail.next,

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::{object, unwinding};
+use crate::{object, reserve, unwinding};
 
 /// The return address of a hooked call: it lies in the object that called, which tells whose function was meant.
 #[repr(transparent)]
@@ -186,6 +186,7 @@ pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
 /// As [`guarded`], but runs the part in any case: for what has to happen to an object that is known to be ours to serve.
 pub fn shielded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     let _errno = KeptErrno::new();
+    let _chunk = reserve::claim()?;
     let _inside = inside();
     let _uncancelled = uncancelled();
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(None)

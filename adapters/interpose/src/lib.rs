@@ -7,6 +7,7 @@
 //! | `foreign` | tables of a foreign library's functions |
 //! | `object`, `image`, `definitions`, `callers` | which loaded object calls, how it would have resolved a name, and whose library it means |
 //! | `address_space`, `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
+//! | `reserve` | the allocator, and what it has when there is no memory |
 
 // What is made here lies in statics, where `Default` can't be called.
 #![allow(clippy::new_without_default)]
@@ -31,6 +32,7 @@ pub mod large_blocks;
 pub mod linker;
 pub mod object;
 pub mod ptr_table;
+pub mod reserve;
 pub mod slots;
 pub mod unwinding;
 pub mod wanted;

@@ -3,6 +3,7 @@
 //! The objects are opaque and belong to any of several libraries, so their own extension data can't be asked before it
 //! is known whose they are. This table answers both questions.
 
+use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -11,6 +12,23 @@ use crate::fork_lock::ForkLock;
 const BUCKETS: usize = 512;
 
 /// A map from addresses to small values, safe for threads and across `fork`.
+///
+/// What one thread enters another takes out, so values that may not leave their thread can't be in a table that two threads have:
+///
+/// ```
+/// fn is_shared<T: Send + Sync>() {}
+/// is_shared::<windlass_interpose::ptr_table::PtrTable<usize>>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn is_shared<T: Sync>() {}
+/// is_shared::<windlass_interpose::ptr_table::PtrTable<*const u8>>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn is_sent<T: Send>() {}
+/// is_sent::<windlass_interpose::ptr_table::PtrTable<*const u8>>();
+/// ```
 pub struct PtrTable<V> {
     buckets: [Bucket<V>; BUCKETS],
 }
@@ -18,7 +36,14 @@ pub struct PtrTable<V> {
 struct Bucket<V> {
     lock: ForkLock,
     head: AtomicPtr<Node<V>>,
+    /// The values, as a raw pointer says nothing of them: neither `Send` nor `Sync` by itself.
+    values: PhantomData<*mut V>,
 }
+
+// SAFETY: it owns its values.
+unsafe impl<V: Send> Send for Bucket<V> {}
+// SAFETY: values are copied in and out under the lock. No two threads look at one at a time.
+unsafe impl<V: Send> Sync for Bucket<V> {}
 
 struct Node<V> {
     key: usize,
@@ -30,11 +55,11 @@ impl<V: Copy> PtrTable<V> {
     /// An empty table.
     pub const fn new() -> Self {
         PtrTable {
-            buckets: [const { Bucket { lock: ForkLock::new(), head: AtomicPtr::new(ptr::null_mut()) } }; BUCKETS],
+            buckets: [const { Bucket { lock: ForkLock::new(), head: AtomicPtr::new(ptr::null_mut()), values: PhantomData } }; BUCKETS],
         }
     }
 
-    /// Enters a value; an older one for the same address is replaced.
+    /// Enters a value; an older one for the same address is replaced. When memory is short the entry comes from the reserve.
     pub fn insert(&self, key: usize, value: V) {
         let bucket = self.bucket(key);
         let node = Box::new(Node { key, value, next: AtomicPtr::new(ptr::null_mut()) });

@@ -20,3 +20,7 @@ mod snapshot;
 mod value;
 mod vendor;
 mod view;
+
+/// What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host must not be aborted.
+#[global_allocator]
+static ALLOCATOR: windlass_interpose::reserve::Reserving = windlass_interpose::reserve::Reserving;

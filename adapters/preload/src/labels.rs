@@ -106,6 +106,8 @@ labels! {
         NotAFile = "not-a-regular-file",
         /// The source holds something else than plain certificates (CRL, TRUSTED CERTIFICATE, key, malformed block …).
         UnsupportedContent = "unsupported-content",
+        /// Memory was short.
+        NoMemory = "out-of-memory",
         /// The source kept changing while it was read.
         Changing = "changed-while-reading",
         /// A subject of the source would have certificates of several origins in the store.
@@ -137,6 +139,7 @@ impl Bypass {
     /// The reason that an error of the core is.
     pub fn for_error(error: &LoadError) -> Bypass {
         match error {
+            error if error.is_out_of_memory() => Bypass::NoMemory,
             LoadError::Unsupported { .. } => Bypass::UnsupportedContent,
             LoadError::ChangedWhileReading { .. } => Bypass::Changing,
             LoadError::NotAFile { .. } | LoadError::TooLarge { .. } => Bypass::NotAFile,

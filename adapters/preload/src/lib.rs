@@ -11,11 +11,14 @@ extern crate windlass_interpose;
 use windlass_interpose::{address_space, append_list, fork_lock, ptr_table};
 
 use windlass_interpose::large_blocks::{LargeBlocks, Room};
+use windlass_interpose::reserve::Reserving;
 
 static ROOM: Room = Room::new();
 
+/// Large blocks without a system call. What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host
+/// must not be aborted.
 #[global_allocator]
-static ALLOCATOR: LargeBlocks<std::alloc::System> = LargeBlocks::new(&ROOM, std::alloc::System);
+static ALLOCATOR: LargeBlocks<Reserving> = LargeBlocks::new(&ROOM, Reserving);
 
 mod added;
 mod arranged;
@@ -23,6 +26,7 @@ mod attach;
 mod gnutls;
 mod hook;
 mod labels;
+mod memory;
 mod openssl;
 mod process;
 mod tables;

@@ -1,8 +1,8 @@
 //! What exists once per process: configuration, counters, the trust cache and the parsed certificates over it.
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, OsStr, c_char};
+use std::ffi::{CStr, OsStr, OsString, c_char};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
@@ -19,6 +19,7 @@ use windlass::{Config, FileSystems, MaxAge, RootStore, TrustCache};
 
 use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
+use crate::memory;
 use crate::openssl::library::Libcrypto;
 use crate::openssl::snapshot::Snapshot;
 
@@ -211,7 +212,22 @@ impl Process {
     fn new() -> Process {
         let max_age =
             environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
-        let stores = Directories::from_environment(|name| Some(environment(&CString::new(name).ok()?)?.to_owned()));
+        let is_short = Cell::new(false);
+        let copied = |value: &OsStr| {
+            let mut copy = OsString::new();
+            copy.try_reserve_exact(value.len()).ok()?;
+            copy.push(value);
+            Some(copy)
+        };
+        let variable = |name: &str| {
+            let value = memory::c_string(&[name.as_bytes()]).map(|name| environment(&name));
+            let copy = value.map(|value| value.map(copied));
+            is_short.set(is_short.get() || matches!(copy, None | Some(Some(None))));
+            copy.flatten().flatten()
+        };
+        // What a variable says must not count as not said.
+        let stores = Some(Directories::from_environment(variable)).filter(|_| !is_short.get());
+        let stores = stores.unwrap_or_else(Directories::none);
         count(Event::ProcessAttached, 1);
         static NONE: FileSystems = FileSystems::none();
         let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
@@ -222,7 +238,14 @@ impl Process {
     fn adopt(parent: &Process) -> Process {
         count(Event::ProcessAttached, 1);
         let snapshots = match parent.snapshots.try_lock() {
-            Ok(snapshots) => snapshots.clone(),
+            Ok(known) => {
+                let mut snapshots = Snapshots::default();
+                // What there is no memory for is made again.
+                if snapshots.try_reserve(known.len()).is_ok() {
+                    snapshots.extend(known.iter().map(|(key, snapshot)| (*key, Arc::clone(snapshot))));
+                }
+                snapshots
+            }
             Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => Snapshots::default(),
         };
         Process::of(TrustCache::adopt(&parent.cache), snapshots)
@@ -232,24 +255,28 @@ impl Process {
         Process { address_space: address_space::id(), cache, snapshots: Mutex::new(snapshots) }
     }
 
-    /// The parsed certificates of one root store for one libcrypto: the same for all that ask.
-    pub fn snapshot(&self, library: &'static Libcrypto, roots: Arc<RootStore>) -> Arc<Snapshot> {
+    /// The parsed certificates of one root store for one libcrypto: the same for all that ask. None if there is no memory for them.
+    pub fn snapshot(&self, library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Arc<Snapshot>> {
         let key = (ptr::from_ref(library) as usize, Arc::as_ptr(&roots) as usize);
         let mut replaced = Vec::new();
         let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(snapshot) = snapshots.get(&key) {
-            return Arc::clone(snapshot);
+            return Some(Arc::clone(snapshot));
         }
         // Sweeping at every insertion would be quadratic for a directory of thousands of files.
         if snapshots.len() < 64 || snapshots.len().is_power_of_two() {
-            replaced.extend(snapshots.extract_if(|_, snapshot| snapshot.is_abandoned()));
+            let abandoned = snapshots.values().filter(|snapshot| snapshot.is_abandoned()).count();
+            if replaced.try_reserve_exact(abandoned).is_ok() {
+                replaced.extend(snapshots.extract_if(|_, snapshot| snapshot.is_abandoned()).take(abandoned));
+            }
         }
-        let snapshot = Arc::new(Snapshot::new(library, roots));
+        snapshots.try_reserve(1).ok()?;
+        let snapshot = Arc::new(Snapshot::new(library, roots)?);
         snapshots.insert(key, Arc::clone(&snapshot));
         drop(snapshots);
         // Frees certificates: not under the lock.
         drop(replaced);
-        snapshot
+        Some(snapshot)
     }
 }
 
@@ -275,6 +302,8 @@ unsafe extern "C" {
 
 fn stats() -> &'static Stats {
     static STATS: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
+    /// Until the page can be had.
+    static UNSEEN: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
     let seen = STATS.load(Ordering::Acquire);
     // SAFETY: only pointers from `&'static Stats` are stored.
     if let Some(stats) = unsafe { seen.as_ref() } {

@@ -18,6 +18,9 @@ static GATHERED: PtrTable<Pending> = PtrTable::new();
 #[derive(Clone, Copy)]
 struct Pending(*mut Additions);
 
+// SAFETY: only what `with` and `remove` of the table give to one thread at a time is changed, and it may be freed by any.
+unsafe impl Send for Pending {}
+
 struct Additions {
     head: Arc<Head>,
     /// All calls, and those that no event has told of yet.

@@ -54,6 +54,10 @@ mod stack;
 mod stores;
 mod verification;
 
+/// What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host must not be aborted.
+#[global_allocator]
+static ALLOCATOR: windlass_interpose::reserve::Reserving = windlass_interpose::reserve::Reserving;
+
 /// Runs when the library has been loaded: a process that loads no trust anchors is to be known of, too.
 #[used]
 #[unsafe(link_section = ".init_array")]

@@ -13,6 +13,9 @@ static STORES: PtrTable<Known> = PtrTable::new();
 #[derive(Clone, Copy)]
 struct Known(*mut State);
 
+// SAFETY: it holds atomics only, and may be freed by any thread.
+unsafe impl Send for Known {}
+
 struct State {
     /// References beyond the first that were taken before our eyes.
     extra: AtomicU32,

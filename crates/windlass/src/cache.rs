@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::compiled::{self, Candidate, Directories, Found, ReadError, Voucher, is_vouched_for};
 use crate::error::LoadError;
+use crate::memory;
 use crate::root_store::RootStore;
 use crate::source::system::{FileSystems, Guest, Real, System};
 use crate::source::{Reading, Source, SourceRef, State, cafile};
@@ -166,7 +167,10 @@ impl TrustCache {
             let known = self.known(source);
             // What has a slot was a file when that was made.
             let (state, opened) = source.open(known.is_some())?;
-            let slot = known.unwrap_or_else(|| self.slot(source));
+            let slot = match known {
+                Some(slot) => slot,
+                None => self.slot(source)?,
+            };
             match slot.turn(|entry| self.serves(entry, &state)) {
                 Turn::Hit(store) => return Ok(self.hit(&slot, store)),
                 Turn::Load(mut loader) => {
@@ -188,7 +192,7 @@ impl TrustCache {
                         Outcome::Loaded => {}
                         Outcome::Failed(error) => return Err(error),
                         Outcome::Interrupted => {
-                            return Err(LoadError::Interrupted { path: source.path().to_owned() });
+                            return Err(LoadError::Interrupted { path: memory::path(source.path()) });
                         }
                     }
                 }
@@ -323,10 +327,11 @@ impl TrustCache {
     }
 
     /// The slot of a source, made now unless another thread has just done so.
-    fn slot(&self, source: SourceRef<'_>) -> Arc<Slot> {
+    fn slot(&self, source: SourceRef<'_>) -> Result<Arc<Slot>, LoadError> {
         let path = source.path().as_os_str();
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        slots.insert(source, path, self.loads.load(Ordering::Relaxed))
+        let slot = slots.insert(source, path, self.loads.load(Ordering::Relaxed));
+        slot.map_err(|what| LoadError::Unsupported { path: memory::path(source.path()), what })
     }
 
     fn count(&self, slot: usize, n: u64) {

@@ -59,6 +59,8 @@ impl Unsupported {
                 PemFault::ByteOrderMark => "pem-byte-order-mark",
                 _ => "pem-malformed",
             },
+            Unsupported::Certificate { fault: DerFault::Name(NameFault::OutOfMemory), .. }
+            | Unsupported::Name(NameFault::OutOfMemory) => "out-of-memory",
             Unsupported::Certificate { fault: DerFault::Name(_), .. } | Unsupported::Name(_) => "name",
             Unsupported::Certificate { .. } => "certificate",
             Unsupported::NoCertificate => "no-certificate",
@@ -179,6 +181,9 @@ pub enum NameFault {
     /// A value that is not valid for its type.
     #[error("a name with a malformed string")]
     StringValue,
+    /// Memory for its canonical form could not be had.
+    #[error("not enough memory")]
+    OutOfMemory,
 }
 
 /// Why a source could not be loaded.
@@ -242,6 +247,15 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Whether it only says that memory is short: the next call may succeed.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            LoadError::Unsupported { what, .. } => what.label() == Unsupported::OutOfMemory.label(),
+            LoadError::Io { errno, .. } => *errno == rustix::io::Errno::NOMEM.raw_os_error(),
+            _ => false,
+        }
+    }
+
     /// A short constant name of the reason, for counters.
     pub fn label(&self) -> &'static str {
         match self {

@@ -31,6 +31,7 @@ mod index;
 mod key;
 #[allow(unsafe_code)]
 mod mapped;
+mod memory;
 mod name;
 mod pem;
 mod policy;

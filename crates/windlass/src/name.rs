@@ -64,7 +64,7 @@ impl CanonicalName {
     /// Fails for names that `d2i_X509_NAME` would refuse, and for BER encodings, RDNs without an entry and string
     /// types that no CA uses, although OpenSSL can compare those.
     pub fn from_raw(name: RawName<'_>) -> Result<CanonicalName, Unsupported> {
-        let mut out = Vec::with_capacity(name.0.len().min(1024));
+        let mut out = Vec::new();
         Canonicaliser::default().append(name.0, &mut out).map_err(Unsupported::Name)?;
         Ok(CanonicalName(out.into_boxed_slice()))
     }
@@ -124,12 +124,11 @@ pub(crate) struct Canonicaliser {
 }
 
 impl Default for Canonicaliser {
-    /// With room for what nearly all names need.
     fn default() -> Canonicaliser {
         Canonicaliser {
-            rdn: Vec::with_capacity(128),
-            entries: Vec::with_capacity(4),
-            value: Vec::with_capacity(128),
+            rdn: Vec::new(),
+            entries: Vec::new(),
+            value: Vec::new(),
             utf8: String::new(),
             waste: Vec::new(),
         }
@@ -141,6 +140,11 @@ impl Canonicaliser {
     pub fn append(&mut self, name: &[u8], out: &mut Vec<u8>) -> Result<(), NameFault> {
         if name.len() > MAX_NAME {
             return Err(NameFault::TooLarge);
+        }
+        // A canonical name has less than twice the bytes of its original, and so has what it is put together from.
+        let most = 2 * name.len();
+        for buffer in [&mut *out, &mut self.rdn, &mut self.value] {
+            buffer.try_reserve(most).map_err(out_of_memory)?;
         }
         let mut outer = Reader::new(name);
         let mut rdns = outer.enter(der::SEQUENCE).map_err(structure)?;
@@ -170,6 +174,7 @@ impl Canonicaliser {
         while !set.is_empty() {
             let start = self.rdn.len();
             self.entry(set.enter(der::SEQUENCE).map_err(structure)?)?;
+            self.entries.try_reserve(1).map_err(out_of_memory)?;
             self.entries.push((start, self.rdn.len()));
         }
         header(der::SET, self.rdn.len(), out);
@@ -219,6 +224,7 @@ impl Canonicaliser {
                     fold(content, &mut self.value);
                 } else {
                     // One byte a character whatever the type says (`tag2nbyte`): Latin-1.
+                    self.utf8.try_reserve(2 * content.len()).map_err(out_of_memory)?;
                     self.utf8.extend(content.iter().map(|&byte| char::from(byte)));
                     fold(self.utf8.as_bytes(), &mut self.value);
                 }
@@ -228,6 +234,7 @@ impl Canonicaliser {
                 if !odd.is_empty() {
                     return Err(NameFault::StringValue);
                 }
+                self.utf8.try_reserve(2 * content.len()).map_err(out_of_memory)?;
                 for unit in units {
                     self.utf8.push(character(u32::from(u16::from_be_bytes(*unit)))?);
                 }
@@ -238,6 +245,7 @@ impl Canonicaliser {
                 if !odd.is_empty() {
                     return Err(NameFault::StringValue);
                 }
+                self.utf8.try_reserve(content.len()).map_err(out_of_memory)?;
                 for unit in units {
                     self.utf8.push(character(u32::from_be_bytes(*unit))?);
                 }
@@ -252,6 +260,10 @@ impl Canonicaliser {
         }
         Ok(UTF8_STRING)
     }
+}
+
+fn out_of_memory<E>(_: E) -> NameFault {
+    NameFault::OutOfMemory
 }
 
 fn structure<E>(_: E) -> NameFault {

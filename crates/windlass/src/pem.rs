@@ -32,7 +32,7 @@ pub(crate) struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     pub fn new(pem: &'a [u8]) -> Blocks<'a> {
-        Blocks { rest: pem, line: 0, text: Vec::with_capacity(pem.len().min(USUAL_BLOCK)) }
+        Blocks { rest: pem, line: 0, text: Vec::new() }
     }
 
     /// Appends the bytes of the next block to `out` and returns how many they are, or None at the end.
@@ -78,6 +78,8 @@ impl<'a> Blocks<'a> {
     fn block_of_lines(&mut self, out: &mut Vec<u8>, alike: bool) -> Result<usize, Unsupported> {
         let (block, begin) = (self.rest, self.line);
         self.text.clear();
+        // Of a block that is as usual no line needs more.
+        self.text.try_reserve(block.len().min(USUAL_BLOCK)).map_err(|_| Unsupported::OutOfMemory)?;
         let mut stride = None;
         loop {
             let before = self.rest.len();
@@ -91,6 +93,7 @@ impl<'a> Blocks<'a> {
             if self.text.len() > MAX_CERTIFICATE / 3 * 4 {
                 return Err(self.fault(PemFault::LongBlock));
             }
+            self.text.try_reserve(line.len()).map_err(|_| Unsupported::OutOfMemory)?;
             self.text.extend_from_slice(line);
             if alike && stride.is_none() {
                 stride = (before - self.rest.len()).checked_sub(1);
@@ -120,7 +123,7 @@ impl<'a> Blocks<'a> {
             let [text @ .., b'\n'] = line else { break };
             let text = text.strip_suffix(b"\r").unwrap_or(text);
             let usual = (1..=MAX_BASE64_LINE).contains(&text.len()) && text.first() != Some(&b'-');
-            if !usual || self.text.len() > MAX_CERTIFICATE / 3 * 4 {
+            if !usual || self.text.len() > MAX_CERTIFICATE / 3 * 4 || self.text.try_reserve(text.len()).is_err() {
                 break;
             }
             self.text.extend_from_slice(text);

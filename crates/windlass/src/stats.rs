@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::io::Errno;
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 
 use crate::identity;
@@ -47,13 +48,25 @@ impl Stats {
     /// Counters in the page that [`StatsOwner::path`] names, or None if that is no such page of this user.
     /// They live as long as the process: make them once.
     pub fn attach(path: &Path, labels: &'static [&'static str]) -> Option<&'static Stats> {
-        let page = open(path)?;
+        Stats::try_attach(path, labels)?
+    }
+
+    /// As [`Stats::attach`]; None if only memory is short, and it can be tried again.
+    pub fn try_attach(path: &Path, labels: &'static [&'static str]) -> Option<Option<&'static Stats>> {
+        let page = match open(path) {
+            Ok(page) => page,
+            Err(Errno::NOMEM) => return None,
+            Err(_) => return Some(None),
+        };
+        Some(Stats::in_page(page, labels))
+    }
+
+    fn in_page(page: &'static [AtomicU64], labels: &'static [&'static str]) -> Option<&'static Stats> {
         let header = page.get(..HEADER_WORDS)?;
         if header.iter().take(3).map(|word| word.load(Ordering::Acquire)).ne([MAGIC, VERSION, SLOTS as u64]) {
             return None;
         }
-        let slots: Vec<&'static [AtomicU64; SLOT_WORDS]> = slots(page).collect();
-        let counters: Option<Box<[_]>> = labels.iter().map(|label| claim(&slots, label)).collect();
+        let counters: Option<Box<[_]>> = labels.iter().map(|label| claim(page, label)).collect();
         Some(Box::leak(Box::new(Stats { counters: counters? })))
     }
 
@@ -82,7 +95,7 @@ impl StatsOwner {
         let file = rustix::fs::memfd_create("windlass-stats", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&file, PAGE_BYTES)?;
         rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let page = mapped::counters(file.as_fd(), WORDS).ok_or(io::ErrorKind::OutOfMemory)?;
+        let page = mapped::counters(file.as_fd(), WORDS)?;
         for (word, value) in page.iter().zip([0, VERSION, SLOTS as u64]) {
             word.store(value, Ordering::Relaxed);
         }
@@ -126,28 +139,28 @@ fn slots(page: &'static [AtomicU64]) -> impl Iterator<Item = &'static [AtomicU64
 }
 
 /// Opens a page of this user. Looks before it opens, as opening a device or a FIFO can have effects.
-fn open(path: &Path) -> Option<&'static [AtomicU64]> {
+fn open(path: &Path) -> Result<&'static [AtomicU64], Errno> {
     let is_page = |stat: &rustix::fs::Stat| {
         identity::is_regular(stat)
             && stat.st_uid == rustix::process::geteuid().as_raw()
             && u64::try_from(stat.st_size) == Ok(PAGE_BYTES)
     };
-    if !is_page(&rustix::fs::stat(path).ok()?) {
-        return None;
+    if !is_page(&rustix::fs::stat(path)?) {
+        return Err(Errno::INVAL);
     }
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    if !is_page(&rustix::fs::fstat(&file).ok()?) {
-        return None;
+    let file = rustix::fs::open(path, flags, Mode::empty())?;
+    if !is_page(&rustix::fs::fstat(&file)?) {
+        return Err(Errno::INVAL);
     }
     mapped::counters(file.as_fd(), WORDS)
 }
 
 /// The counter of this name: the one that is there, or a free one, which is given the name.
-fn claim(slots: &[&'static [AtomicU64; SLOT_WORDS]], label: &str) -> Option<&'static AtomicU64> {
+fn claim(page: &'static [AtomicU64], label: &str) -> Option<&'static AtomicU64> {
     let name = name_words(label)?;
-    for slot in slots {
-        let [state, value, words @ ..] = *slot;
+    for slot in slots(page) {
+        let [state, value, words @ ..] = slot;
         if state.compare_exchange(FREE, NAMING, Ordering::Acquire, Ordering::Acquire).is_ok() {
             for (word, &part) in words.iter().zip(&name) {
                 word.store(part, Ordering::Relaxed);

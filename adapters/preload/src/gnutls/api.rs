@@ -15,6 +15,8 @@ pub struct Datum {
     pub size: c_uint,
 }
 
+/// `GNUTLS_E_MEMORY_ERROR`.
+pub const MEMORY_ERROR: c_int = -25;
 /// `GNUTLS_E_INTERNAL_ERROR` of <gnutls/gnutls.h>.
 pub const INTERNAL_ERROR: c_int = -59;
 /// `GNUTLS_X509_FMT_DER`.

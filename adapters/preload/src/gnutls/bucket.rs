@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use windlass::RootStore;
 
+use crate::memory;
+
 /// `DEFAULT_SIZE` of verify-high.c: what `gnutls_x509_trust_list_init` makes of 0.
 const DEFAULT_SIZE: c_uint = 127;
 
@@ -40,16 +42,16 @@ impl Buckets {
         Buckets(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// One for each anchor. Always asked for with the same store and size.
-    pub fn get(&self, roots: &RootStore, size: c_uint) -> &[Place] {
+    /// One for each anchor. Always asked for with the same store and size. None if there is no memory for them.
+    pub fn get(&self, roots: &RootStore, size: c_uint) -> Option<&[Place]> {
         // SAFETY: made by Box::into_raw below, and freed by `drop` alone.
         if let Some(known) = unsafe { self.0.load(Ordering::Acquire).as_ref() } {
-            return known;
+            return Some(known);
         }
         let place = |subject: &[u8]| Place { bucket: bucket_of(subject, size), parsed: AtomicBool::new(false) };
-        let fresh: Box<[Place]> = roots.anchors().map(|anchor| place(anchor.raw_subject().as_bytes())).collect();
-        let fresh = Box::into_raw(Box::new(fresh));
-        match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+        let places = roots.anchors().map(|anchor| place(anchor.raw_subject().as_bytes()));
+        let fresh = Box::into_raw(Box::new(memory::collected(places, roots.len())?.into_boxed_slice()));
+        let known: &[Place] = match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: just published, and freed by `drop` alone.
             Ok(_) => unsafe { &*fresh },
             Err(winner) => {
@@ -59,7 +61,8 @@ impl Buckets {
                     &*winner
                 }
             }
-        }
+        };
+        Some(known)
     }
 }
 

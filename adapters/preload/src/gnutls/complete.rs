@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::gnutls::api::{Certificate, Credentials, Crl, Datum, GetIssuer, INTERNAL_ERROR, Iterator, List};
+use crate::gnutls::api::{Certificate, Credentials, Crl, Datum, GetIssuer, INTERNAL_ERROR, Iterator, List, MEMORY_ERROR};
 use crate::gnutls::fill;
 use crate::gnutls::library::original;
 use crate::gnutls::lifecycle::list_of;
@@ -32,9 +32,6 @@ completing! {
     add_named_crt => gnutls_x509_trust_list_add_named_crt(
         certificate: *mut Certificate, name: *const c_void, size: usize, flags: c_uint
     ) -> c_int, or INTERNAL_ERROR;
-    remove_cas => gnutls_x509_trust_list_remove_cas(
-        certificates: *const *mut Certificate, count: c_uint
-    ) -> c_int, or INTERNAL_ERROR;
     get_issuer_by_dn => gnutls_x509_trust_list_get_issuer_by_dn(
         name: *const Datum, issuer: *mut *mut Certificate, flags: c_uint
     ) -> c_int, or INTERNAL_ERROR;
@@ -45,6 +42,25 @@ completing! {
         iterator: *mut *mut Iterator, certificate: *mut *mut Certificate
     ) -> c_int, or INTERNAL_ERROR;
     set_getissuer_function => gnutls_x509_trust_list_set_getissuer_function(function: Option<GetIssuer>), or ();
+}
+
+/// `gnutls_x509_trust_list_remove_cas`. What is not in the list yet, for want of memory, can't be removed, and would come later: so
+/// nothing is, as where GnuTLS has no memory for its list of what was removed.
+pub extern "C-unwind" fn remove_cas(
+    list: *mut List,
+    certificates: *const *mut Certificate,
+    count: c_uint,
+    caller: Caller,
+) -> c_int {
+    let state = tracked(list);
+    if let Some(state) = state {
+        fill::complete(state);
+        if state.is_partly() {
+            return MEMORY_ERROR;
+        }
+    }
+    let library = state.map(|state| state.library);
+    original!(library, caller, gnutls_x509_trust_list_remove_cas(list, certificates, count), or INTERNAL_ERROR)
 }
 
 /// `gnutls_certificate_get_trust_list`: the program gets the list itself.

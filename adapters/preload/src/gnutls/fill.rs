@@ -6,12 +6,13 @@ use std::ptr;
 use windlass::AnchorIndex;
 
 use crate::arranged::arranged;
-use crate::gnutls::api::{Certificate, Datum, FORMAT_DER, List, NO_DUPLICATES};
+use crate::gnutls::api::{Certificate, Datum, FORMAT_DER, List, MEMORY_ERROR, NO_DUPLICATES};
 use crate::gnutls::bucket::Place;
 use crate::gnutls::library::Served;
 use crate::gnutls::list::{self, ListState, Source};
 use crate::hook::shielded;
 use crate::labels::Gnutls;
+use crate::memory;
 use crate::process;
 
 /// Fills a lazy list with what the program has loaded into it. From now on everything goes to the original.
@@ -19,20 +20,30 @@ use crate::process;
 /// What a load would have done is repeated in the order of the loads: `gnutls_x509_trust_list_add_trust_mem` parses all
 /// certificates of a source, and adds none if one fails, in one call of `add_cas`. A child that was forked while another thread
 /// of its parent was at this does it again; duplicates take the place of what they equal.
+///
+/// Nor do they when it was done in part, for want of memory: the next call that needs the list does it again.
 pub fn complete(state: &ListState) {
-    if !state.is_lazy() {
+    if !state.is_lazy() && !state.is_partly() {
         return;
     }
-    shielded(|| {
+    let completed = shielded(|| {
         let _guard = state.lock();
-        if !state.is_lazy() {
-            return None;
+        if !state.is_lazy() && !state.is_partly() {
+            return Some(());
         }
+        let mut whole = true;
         for source in state.recipe.iter() {
-            if let Some(certificates) = Parsed::new(state, source, source.roots.anchors().map(|anchor| anchor.index()))
-            {
-                certificates.add_to(state.list, source.flags);
+            let all = source.roots.anchors().map(|anchor| anchor.index());
+            match Parsed::new(state, source, all, source.roots.len()) {
+                Ok(certificates) => whole &= certificates.add_to(state.list, source.flags),
+                // GnuTLS adds nothing of such a file.
+                Err(Unparsed::Refused) => {}
+                Err(Unparsed::NoMemory) => whole = false,
             }
+        }
+        if !whole {
+            state.set_partly();
+            return Some(());
         }
         if state.recipe.len() > 0 {
             process::count(Gnutls::Completions, 1);
@@ -40,17 +51,27 @@ pub fn complete(state: &ListState) {
         state.set_complete();
         Some(())
     });
+    if completed.is_none() {
+        state.set_partly();
+    }
 }
 
 /// Completes all lists in which something of this kind is pending.
 pub fn complete_where(kind: impl Fn(&Source) -> bool) {
-    for state in list::all() {
-        let is_wanted = {
-            // A load that was not told to refrain, because it looked earlier, is noted before its lock is free.
-            let _guard = state.lock();
-            state.has_pending() && state.recipe.iter().any(&kind)
-        };
-        if is_wanted {
+    let is_wanted = |state: &ListState| {
+        // A load that was not told to refrain, because it looked earlier, is noted before its lock is free.
+        let _guard = state.lock();
+        state.has_pending() && state.recipe.iter().any(&kind)
+    };
+    let Some(all) = list::all() else {
+        // One after the other; none comes twice, as it is not lazy any more.
+        while let Some(state) = list::one_that(is_wanted) {
+            complete(&state);
+        }
+        return;
+    };
+    for state in all {
+        if is_wanted(&state) {
             complete(&state);
         }
     }
@@ -77,18 +98,25 @@ impl Private {
         }
         list::end(list);
         let private = Private { served: state.served, list };
-        let mut buckets: Vec<u32> = names.iter().map(|name| state.bucket_of(name)).collect();
+        let mut buckets = memory::collected(names.iter().map(|name| state.bucket_of(name)), names.len())?;
         buckets.sort_unstable();
         buckets.dedup();
         for source in state.recipe.iter() {
             let mut found = Vec::new();
             for &bucket in &buckets {
-                found.extend(arranged(state.in_bucket(source, bucket)));
+                for index in arranged(state.in_bucket(source, bucket)?) {
+                    found.try_reserve(1).ok()?;
+                    found.push(index);
+                }
             }
             if found.is_empty() {
                 continue;
             }
-            if !Parsed::new(state, source, found.into_iter())?.add_to(list, source.flags) {
+            let count = found.len();
+            if !Parsed::new(state, source, found.into_iter(), count).ok()?.add_to(list, source.flags) {
+                // A list that ran out of memory while it grew counts certificates that it has not (add_cas in verify-high.c,
+                // _gnutls_reallocarray_fast), and to free it is the end of the process.
+                std::mem::forget(private);
                 return None;
             }
         }
@@ -130,10 +158,10 @@ pub unsafe fn bytes(served: &Served, fill: impl FnOnce(&mut Datum) -> c_int) -> 
         return None;
     }
     // SAFETY: as the caller states.
-    let bytes = unsafe { std::slice::from_raw_parts(datum.data, datum.size as usize) }.to_vec();
+    let bytes = memory::copied(unsafe { std::slice::from_raw_parts(datum.data, datum.size as usize) });
     // SAFETY: as the caller states.
     unsafe { served.free(datum.data.cast()) };
-    Some(bytes)
+    bytes
 }
 
 /// Certificates that no list has yet.
@@ -142,31 +170,49 @@ struct Parsed {
     certificates: Vec<*mut Certificate>,
 }
 
+/// Why certificates were not parsed.
+enum Unparsed {
+    /// GnuTLS does not accept one.
+    Refused,
+    /// Memory is short.
+    NoMemory,
+}
+
 impl Parsed {
-    /// All or none of these anchors of a source.
-    fn new(state: &ListState, source: &Source, anchors: impl Iterator<Item = AnchorIndex>) -> Option<Parsed> {
-        let (served, places) = (state.served, state.places(source));
-        let mut parsed = Parsed { served, certificates: Vec::with_capacity(anchors.size_hint().0) };
+    /// All or none of these anchors of a source, of which there are so many.
+    fn new(
+        state: &ListState,
+        source: &Source,
+        anchors: impl Iterator<Item = AnchorIndex>,
+        count: usize,
+    ) -> Result<Parsed, Unparsed> {
+        let (served, places) = (state.served, state.places(source).ok_or(Unparsed::NoMemory)?);
+        let mut parsed = Parsed { served, certificates: Vec::new() };
+        parsed.certificates.try_reserve_exact(count).map_err(|_| Unparsed::NoMemory)?;
         let mut first = 0;
         for index in anchors {
             let mut certificate = ptr::null_mut();
             // SAFETY: a place for the result.
             if unsafe { (served.api.gnutls_x509_crt_init)(&mut certificate) } < 0 {
-                return None;
+                return Err(Unparsed::NoMemory);
             }
             parsed.certificates.push(certificate);
             let der = source.roots.anchor(index).der();
-            let datum = Datum { data: der.as_ptr().cast_mut(), size: c_uint::try_from(der.len()).ok()? };
+            let datum = Datum { data: der.as_ptr().cast_mut(), size: c_uint::try_from(der.len()).map_err(|_| Unparsed::Refused)? };
             // SAFETY: a fresh certificate; the bytes are only read, and not kept.
-            if unsafe { (served.api.gnutls_x509_crt_import)(certificate, &datum, FORMAT_DER) } < 0 {
+            let result = unsafe { (served.api.gnutls_x509_crt_import)(certificate, &datum, FORMAT_DER) };
+            if result == MEMORY_ERROR {
+                return Err(Unparsed::NoMemory);
+            }
+            if result < 0 {
                 process::count(Gnutls::ParseFailures, 1);
-                return None;
+                return Err(Unparsed::Refused);
             }
             first += u64::from(places.get(index.get()).is_some_and(Place::is_parsed_first));
         }
         process::count(Gnutls::AnchorsParsed, first);
         process::count(Gnutls::AnchorsParsedAgain, parsed.certificates.len() as u64 - first);
-        Some(parsed)
+        Ok(parsed)
     }
 
     /// Hands all over to a list. Whether it has taken all.

@@ -69,10 +69,15 @@ unsafe impl Sync for ListState {}
 const LAZY: u8 = 0;
 const COMPLETE: u8 = 1;
 const ENDED: u8 = 2;
+/// Something of the recipe could not be put into the foreign list when it had to: memory was short.
+const PARTLY: u8 = 3;
 
 /// A strong reference, as `Arc::into_raw` gave it.
 #[derive(Clone, Copy)]
 struct Tracked(*const ListState);
+
+// SAFETY: a state may be used by all threads, see above.
+unsafe impl Send for Tracked {}
 
 static LISTS: PtrTable<Tracked> = PtrTable::new();
 
@@ -111,17 +116,37 @@ pub fn end(list: *const List) {
 }
 
 /// All lists that are watched now. Some may have ended when the caller comes to them; what needs the list itself is done with
-/// its lock held, and sees that.
-pub fn all() -> Vec<Arc<ListState>> {
-    let mut all = Vec::new();
+/// its lock held, and sees that. None if there is no memory for all.
+pub fn all() -> Option<Vec<Arc<ListState>>> {
+    let (mut all, mut has_room) = (Vec::new(), true);
     LISTS.for_each(|Tracked(state)| {
+        has_room = has_room && all.try_reserve(1).is_ok();
+        if !has_room {
+            return;
+        }
         // SAFETY: while it is in the table, and nobody can take it out, the table's reference keeps the state.
         all.push(unsafe {
             Arc::increment_strong_count(state);
             Arc::from_raw(state)
         });
     });
-    all
+    has_room.then_some(all)
+}
+
+/// One list that is so, of those that are watched now.
+pub fn one_that(is_so: impl Fn(&ListState) -> bool) -> Option<Arc<ListState>> {
+    let mut found = None;
+    LISTS.for_each(|Tracked(state)| {
+        // SAFETY: as in `all`.
+        if found.is_none() && is_so(unsafe { &*state }) {
+            // SAFETY: as in `all`.
+            found = Some(unsafe {
+                Arc::increment_strong_count(state);
+                Arc::from_raw(state)
+            });
+        }
+    });
+    found
 }
 
 impl ListState {
@@ -135,6 +160,16 @@ impl ListState {
         self.phase.load(Ordering::Acquire) == LAZY
     }
 
+    /// Whether something is missing in the foreign list that should be there.
+    pub fn is_partly(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == PARTLY
+    }
+
+    /// Not everything is in the foreign list, although it had to be.
+    pub fn set_partly(&self) {
+        let _ = self.phase.compare_exchange(LAZY, PARTLY, Ordering::AcqRel, Ordering::Acquire);
+    }
+
     /// Whether the program has loaded what is not in the foreign list.
     pub fn has_pending(&self) -> bool {
         self.is_lazy() && self.recipe.len() > 0
@@ -146,14 +181,18 @@ impl ListState {
     }
 
     /// Where the anchors of a source would be.
-    pub fn places<'s>(&self, source: &'s Source) -> &'s [Place] {
+    pub fn places<'s>(&self, source: &'s Source) -> Option<&'s [Place]> {
         source.buckets.get(&source.roots, self.size)
     }
 
-    /// The anchors of a source that would be in a bucket, in source order.
-    pub fn in_bucket<'s>(&self, source: &'s Source, bucket: u32) -> impl Iterator<Item = AnchorIndex> + use<'s> {
-        let all = source.roots.anchors().zip(self.places(source));
-        all.filter(move |(_, place)| place.bucket == bucket).map(|(anchor, _)| anchor.index())
+    /// The anchors of a source that would be in a bucket, in source order. None if there is no memory to find out.
+    pub fn in_bucket<'s>(
+        &self,
+        source: &'s Source,
+        bucket: u32,
+    ) -> Option<impl Iterator<Item = AnchorIndex> + use<'s>> {
+        let all = source.roots.anchors().zip(self.places(source)?);
+        Some(all.filter(move |(_, place)| place.bucket == bucket).map(|(anchor, _)| anchor.index()))
     }
 
     /// Everything is in the foreign list. To be called with the lock held, and the list lazy.

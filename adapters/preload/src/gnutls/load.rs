@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass::{GnutlsProfile, RootStore};
+use windlass::{GnutlsProfile, RootStore, Unsupported};
 
 use crate::gnutls::added;
 use crate::gnutls::api::{Datum, FORMAT_PEM, INTERNAL_ERROR, List};
@@ -93,7 +93,10 @@ pub extern "C-unwind" fn add_trust_mem(
             if format != FORMAT_PEM {
                 return Err(Bypass::FileType);
             }
-            RootStore::from_pem(pem).map(Arc::new).map_err(|_| Bypass::UnsupportedContent)
+            RootStore::from_pem(pem).map(Arc::new).map_err(|what| match what {
+                Unsupported::OutOfMemory => Bypass::NoMemory,
+                _ => Bypass::UnsupportedContent,
+            })
         })
     };
     served.unwrap_or_else(|| {

@@ -115,6 +115,9 @@ struct StandIn {
 impl StandIn {
     /// For a search of these names. `None`: the list itself is to be used; it is complete, or has nothing to complete.
     fn new(state: Option<&ListState>, names: impl FnOnce(&Served) -> Option<Vec<Vec<u8>>>) -> Option<StandIn> {
+        if let Some(partly) = state.filter(|state| state.is_partly()) {
+            fill::complete(partly);
+        }
         let state = state.filter(|state| state.has_pending())?;
         let is_small = state.size <= LARGE;
         let private = shielded(|| if is_small { Private::new(state, &names(state.served)?) } else { None });
@@ -172,6 +175,7 @@ unsafe fn names_in_response(served: &Served, response: *const OcspResponse) -> O
         names
     };
     let mut names = names?;
+    names.try_reserve(1).ok()?;
     // A responder may be named by its key: then no subject is looked for.
     // SAFETY: as the caller states.
     names.extend(unsafe {
@@ -183,7 +187,8 @@ unsafe fn names_in_response(served: &Served, response: *const OcspResponse) -> O
 /// # Safety
 /// Certificates of this libgnutls.
 unsafe fn names_of_all(served: &Served, certificates: &[*mut Certificate]) -> Option<Vec<Vec<u8>>> {
-    let mut names = Vec::with_capacity(certificates.len() * 2);
+    let mut names = Vec::new();
+    names.try_reserve_exact(certificates.len() * 2).ok()?;
     for &certificate in certificates {
         // SAFETY: as the caller states.
         names.extend(unsafe { fill::names_of(served, certificate) }?);

@@ -8,11 +8,12 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::ptr;
 
-use windlass::RootStore;
+use windlass::{AnchorIndex, RootStore};
 use windlass_interpose::unwinding;
 
 use crate::hook::{Caller, guarded};
 use crate::labels::{Event, Served as Entry};
+use crate::memory;
 use crate::openssl::LIBSSL;
 use crate::openssl::api::{BIO, BIO_C_GET_FILE_PTR, BIO_CTRL_RESET, OPENSSL_STACK, OSSL_LIB_CTX, Required, X509};
 use crate::openssl::library::{self, Libcrypto, Served, original, transparent};
@@ -27,7 +28,20 @@ thread_local! {
 /// One run of one of libssl's functions.
 struct NameList {
     file: *mut BIO,
-    names: Option<std::vec::IntoIter<Vec<u8>>>,
+    names: Option<Names>,
+}
+
+/// The certificates of a file, and those of them whose names were not given yet.
+struct Names {
+    roots: RootStore,
+    left: std::vec::IntoIter<AnchorIndex>,
+}
+
+impl Names {
+    fn next(&mut self) -> Option<&[u8]> {
+        let index = self.left.next()?;
+        Some(self.roots.anchor(index).raw_subject().as_bytes())
+    }
 }
 
 /// `SSL_load_client_CA_file`.
@@ -116,7 +130,8 @@ impl NameList {
                 process::count(Entry::CaNames, 1);
             }
         }
-        let Some(der) = self.names.as_mut()?.next() else {
+        let names = self.names.as_mut()?;
+        let Some(der) = names.next() else {
             // libssl forgets the error that a real end of file leaves; none is left here.
             self.file = ptr::null_mut();
             self.names = None;
@@ -133,52 +148,65 @@ impl NameList {
             let set = !name.is_null() && !(*target).is_null() && (api.X509_set_subject_name)(*target, name) == 1;
             (api.X509_NAME_free)(name);
             process::count(Event::NamesServed, 1);
+            // As the original where it has no memory for the certificate: libssl takes that for the end of the file.
             Some(if set { *target } else { ptr::null_mut() })
         }
     }
 }
 
-/// Reads the rest of the file; if it is not made of plain certificates it is rewound for the original.
-fn read_names(served: &Served, file: *mut BIO) -> Option<std::vec::IntoIter<Vec<u8>>> {
-    const LIMIT: usize = 1 << 26;
+/// Reads the rest of the file; if it is not made of plain certificates, or can't be read to its end, it is rewound for the original.
+fn read_names(served: &Served, file: *mut BIO) -> Option<Names> {
     let api = &served.api;
-    if !is_regular(api, file) {
-        return None;
-    }
+    let stream = regular(api, file)?;
     let _marked = Marked::new(served);
-    let mut content = Vec::new();
-    let mut buffer = [0u8; 16384];
-    // SAFETY: the file is libssl's open BIO; the buffer has the length that is passed.
-    unsafe {
-        while content.len() < LIMIT {
-            let read = (api.BIO_read)(file, buffer.as_mut_ptr().cast(), 16384);
-            match usize::try_from(read) {
-                Ok(length) if length > 0 && content.try_reserve(length).is_ok() => {
-                    content.extend_from_slice(buffer.get(..length).unwrap_or_default());
-                }
-                _ => break,
-            }
+    let names = contents(api, file).and_then(|content| {
+        let roots = RootStore::from_pem(&content).ok()?;
+        let left = memory::collected(roots.anchors().map(|anchor| anchor.index()), roots.len())?.into_iter();
+        Some(Names { roots, left })
+    });
+    if names.is_none() {
+        // SAFETY: the file is libssl's open BIO, and this is its stream. It goes back to its start, and forgets that a read has failed.
+        unsafe {
+            (api.BIO_ctrl)(file, BIO_CTRL_RESET, 0, ptr::null_mut());
+            libc::clearerr(stream);
         }
     }
-    let names = RootStore::from_pem(&content).ok();
-    if names.is_none() {
-        // SAFETY: as above; a file BIO goes back to its start.
-        unsafe { (api.BIO_ctrl)(file, BIO_CTRL_RESET, 0, ptr::null_mut()) };
-    }
-    let subjects: Vec<Vec<u8>> = names?.anchors().map(|anchor| anchor.raw_subject().as_bytes().to_vec()).collect();
-    Some(subjects.into_iter())
+    names
 }
 
-/// A pipe can't be rewound, so it is not touched.
-fn is_regular(api: &Required, file: *mut BIO) -> bool {
+/// All that is still to be read. None if a read fails, memory is short or it is too much: what was read by then is no file.
+fn contents(api: &Required, file: *mut BIO) -> Option<Vec<u8>> {
+    const LIMIT: usize = 1 << 26;
+    const STEP: usize = 16384;
+    let mut content: Vec<u8> = Vec::new();
+    loop {
+        content.try_reserve(STEP).ok()?;
+        let room = content.spare_capacity_mut();
+        // SAFETY: the file is libssl's open BIO; there is room for as much.
+        let read = unsafe { (api.BIO_read)(file, room.as_mut_ptr().cast(), STEP as c_int) };
+        // A file BIO says 0 at the end, and less when a read has failed (file_read in bss_file.c).
+        match usize::try_from(read).ok()? {
+            0 => return Some(content),
+            length if length <= STEP && content.len() + length <= LIMIT => {
+                // SAFETY: BIO_read has written so many bytes behind the others.
+                unsafe { content.set_len(content.len() + length) };
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The stream of a regular file. A pipe can't be rewound, so it is not touched.
+fn regular(api: &Required, file: *mut BIO) -> Option<*mut libc::FILE> {
     let mut stream: *mut libc::FILE = ptr::null_mut();
     // SAFETY: for a file BIO this stores its stream; the status structure is plain data that fstat fills.
     unsafe {
         if (api.BIO_ctrl)(file, BIO_C_GET_FILE_PTR, 0, (&raw mut stream).cast()) != 1 || stream.is_null() {
-            return false;
+            return None;
         }
         let mut status: libc::stat = std::mem::zeroed();
-        libc::fstat(libc::fileno(stream), &mut status) == 0 && status.st_mode & libc::S_IFMT == libc::S_IFREG
+        let is_known = libc::fstat(libc::fileno(stream), &mut status) == 0;
+        (is_known && status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(stream)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Hashed directories. They stay libcrypto's own: its lookup, registered behind ours, sees new files and CRLs, and its ways
 //! with broken links, bad files and the error queue differ between versions. Here is only known where it will look.
 
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering;
 
 use windlass::CanonicalName;
 
+use crate::memory;
 use crate::openssl::library::Served;
 use crate::openssl::materialise;
 use crate::openssl::store::{HashedDirectory, LookupKind, StoreState};
@@ -23,8 +25,16 @@ pub fn track(state: &StoreState, list: &CStr, is_pem: bool) {
     }
     for directory in list.to_bytes().split(|&byte| byte == b':').filter(|part| !part.is_empty()) {
         let known = state.directories.iter().any(|known| known.path.to_bytes() == directory);
-        if let (false, Ok(path)) = (known, CString::new(directory)) {
-            state.directories.push(HashedDirectory { path, is_pem });
+        if known {
+            continue;
+        }
+        match memory::c_string(&[directory]) {
+            Some(path) => state.directories.push(HashedDirectory { path, is_pem }),
+            // Searches in it can't be foreseen: nothing is merely registered any more.
+            None => {
+                state.eager.store(true, Ordering::Release);
+                materialise::everything(state);
+            }
         }
     }
 }
@@ -52,13 +62,11 @@ pub fn prepare(state: &StoreState, served: &Served, name: &CanonicalName) {
     let hash = name.subject_hash();
     for directory in state.directories.iter() {
         for suffix in 0u32.. {
-            let mut path = directory.path.to_bytes().to_vec();
-            path.extend_from_slice(format!("/{hash}.{suffix}").as_bytes());
-            let Ok(path) = CString::new(path) else { break };
-            if missing(served, &path).is_some() {
+            let path = memory::c_string(&[directory.path.to_bytes(), format!("/{hash}.{suffix}").as_bytes()]);
+            if path.as_ref().is_some_and(|path| missing(served, path).is_some()) {
                 break;
             }
-            let file = materialise::load_listed(state, &path).ok();
+            let file = path.and_then(|path| materialise::load_listed(state, &path).ok());
             let Some(file) = file else {
                 materialise::everything(state);
                 return;

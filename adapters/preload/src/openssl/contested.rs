@@ -31,10 +31,13 @@ pub fn is_contested(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot
         return true;
     }
     let mut seen = HashSet::default();
-    subjects_in_memory(state, served).into_iter().any(|name| match name {
+    // What there is no memory for is not known, and left to the original.
+    let mut is_news = |name| seen.try_reserve(1).is_ok() && seen.insert(name);
+    let Some(names) = subjects_in_memory(state, served) else { return true };
+    names.into_iter().any(|name| match name {
         Some(name) => {
             let overlaps = roots.by_subject(&name).next().is_some();
-            overlaps && (!registered(&name) || !seen.insert(name))
+            overlaps && (!registered(&name) || !is_news(name))
         }
         None => true,
     })
@@ -55,7 +58,8 @@ fn have_contested_subject(a: &Arc<Snapshot>, b: &Arc<Snapshot>) -> bool {
     })
 }
 
-fn subjects_in_memory(state: &StoreState, served: &Served) -> Vec<Option<CanonicalName>> {
+/// None if there is no memory for them.
+fn subjects_in_memory(state: &StoreState, served: &Served) -> Option<Vec<Option<CanonicalName>>> {
     let api = &served.api;
     let name_of = |certificate: *mut X509| {
         // SAFETY: a certificate of this libcrypto, kept alive by the stack or the store's lock.
@@ -65,34 +69,44 @@ fn subjects_in_memory(state: &StoreState, served: &Served) -> Vec<Option<Canonic
     let get1_all_certs = state.library.originals.X509_STORE_get1_all_certs;
     if let (Some(get1_all_certs), false) = (get1_all_certs, served.sorts_objects()) {
         if !state.touched.load(Ordering::Acquire) {
-            return names;
+            return Some(names);
         }
         // SAFETY: the store is alive; the stack and one reference to each certificate are ours and freed below.
         unsafe {
             let all = get1_all_certs(state.store);
-            for at in 0..(api.OPENSSL_sk_num)(all).max(0) {
-                names.push(name_of((api.OPENSSL_sk_value)(all, at).cast()));
+            if all.is_null() {
+                return None;
+            }
+            let count = (api.OPENSSL_sk_num)(all).max(0);
+            let has_room = names.try_reserve_exact(count as usize).is_ok();
+            if has_room {
+                names.extend((0..count).map(|at| name_of((api.OPENSSL_sk_value)(all, at).cast())));
             }
             (api.OPENSSL_sk_pop_free)(all, free_certificate(api));
+            if !has_room {
+                return None;
+            }
         }
-        return names;
+        return Some(names);
     }
     // Before 4.0 get0_objects is the live stack, to be read under the store's lock. (get1_all_certs of 3.5 sorts it.)
     // SAFETY: the lock is held while the stack is read; nothing that is called in between takes it.
     unsafe {
         if (api.X509_STORE_lock)(state.store) != 1 {
-            return vec![None];
+            return None;
         }
         let objects = (api.X509_STORE_get0_objects)(state.store);
-        for at in 0..(api.OPENSSL_sk_num)(objects).max(0) {
+        let count = (api.OPENSSL_sk_num)(objects).max(0);
+        let has_room = names.try_reserve_exact(count as usize).is_ok();
+        for at in 0..if has_room { count } else { 0 } {
             let certificate = (api.X509_OBJECT_get0_X509)((api.OPENSSL_sk_value)(objects, at).cast());
             if !certificate.is_null() {
                 names.push(name_of(certificate));
             }
         }
         (api.X509_STORE_unlock)(state.store);
+        has_room.then_some(names)
     }
-    names
 }
 
 /// `X509_free` as the destructor of a stack's elements.

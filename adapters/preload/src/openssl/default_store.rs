@@ -9,7 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use windlass_interpose::reserve;
+
 use crate::hook;
+use crate::memory;
 use crate::openssl::api::{
     Required, X509, X509_CRL, X509_L_ADD_STORE, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT, X509_STORE,
 };
@@ -69,7 +72,8 @@ pub fn register(state: &StoreState, served: &Served) -> bool {
         // The variable has changed between two calls for the same store.
         Some(_) => add_original(state, served),
         None => {
-            let fresh = Box::into_raw(Box::new(uri.to_owned()));
+            let Some(fresh) = memory::c_string(&[uri.to_bytes()]) else { return add_original(state, served) };
+            let fresh = Box::into_raw(Box::new(fresh));
             let free = ptr::null_mut();
             if state.default_store.directory.compare_exchange(free, fresh, Ordering::AcqRel, Ordering::Acquire).is_err()
             {
@@ -163,6 +167,7 @@ unsafe extern "C" fn get_by_subject(
     if state.default_store.original.load(Ordering::Acquire) {
         return 0;
     }
+    let Some(_chunk) = reserve::claim() else { return 0 };
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));
@@ -243,7 +248,10 @@ unsafe fn copy_objects(state: &StoreState, served: &Served, from: *mut X509_STOR
                     Some(subject) => drop(materialise::subject(state, served, &subject)),
                     None => crate::openssl::order::settle(state, served),
                 }
-                (api.X509_STORE_add_cert)(state.store, certificate);
+                // Alone it would hide what could not be made.
+                if materialise::is_in_memory(state, api, certificate) {
+                    (api.X509_STORE_add_cert)(state.store, certificate);
+                }
             }
             let crl = (api.X509_OBJECT_get0_X509_CRL)(object);
             if !crl.is_null() {

@@ -65,10 +65,12 @@ pub fn add(
 ) -> Option<Vec<*mut X509>> {
     // All are parsed before the first is added: what libcrypto does not accept it shall see itself.
     let marked = Marked::new(served);
-    let certificates: Option<Vec<*mut X509>> =
-        snapshot.roots.anchors().map(|anchor| snapshot.certificate(served, anchor.index())).collect();
+    let mut certificates = Vec::new();
+    certificates.try_reserve_exact(snapshot.roots.len()).ok()?;
+    for anchor in snapshot.roots.anchors() {
+        certificates.push(snapshot.certificate(served, anchor.index())?);
+    }
     drop(marked);
-    let certificates = certificates?;
     let _guard = state.lock();
     if !may() {
         return None;

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use windlass::CanonicalName;
 
 use crate::hook::{Caller, guarded};
+use crate::memory;
 use crate::openssl::api::{
     OSSL_LIB_CTX, Originals, Required, X509, X509_LOOKUP, X509_LU_NONE, X509_LU_X509, X509_NAME, X509_OBJECT,
 };
@@ -142,9 +143,7 @@ fn search(
 
 /// `dir/0123abcd.0`
 fn file_of(directory: &HashedDirectory, hash: &str, number: u32) -> Option<CString> {
-    let mut path = directory.path.to_bytes().to_vec();
-    path.extend_from_slice(format!("/{hash}.{number}").as_bytes());
-    CString::new(path).ok()
+    memory::c_string(&[directory.path.to_bytes(), format!("/{hash}.{number}").as_bytes()])
 }
 
 /// The hash of a name as libcrypto finds it, and as by_dir.c writes it. Without SHA-1 there is none.

@@ -1,5 +1,6 @@
 //! References to certificates and CRLs that belong to us.
 
+use crate::memory;
 use crate::openssl::api::{Required, X509, X509_CRL};
 
 /// A reference to a certificate, released with the event.
@@ -61,7 +62,7 @@ pub unsafe fn encoding(api: &Required, certificate: *mut X509) -> Option<Vec<u8>
     unsafe {
         let length = (api.i2d_X509)(certificate, std::ptr::null_mut());
         let length = usize::try_from(length).ok().filter(|&length| length > 0)?;
-        let mut der = vec![0u8; length];
+        let mut der = memory::collected(std::iter::repeat_n(0u8, length), length)?;
         let mut at = der.as_mut_ptr();
         (api.i2d_X509)(certificate, &mut at);
         Some(der)

@@ -80,7 +80,10 @@ impl Libcrypto {
         let is_apart = copy.object().is_some_and(|object| !object.is_executable()) && find(c"SSL_CTX_new").is_null();
         // SAFETY: as above.
         let api = if is_apart && pin(copy) { unsafe { Required::load(find) } } else { None };
-        let served = api.and_then(|api| Served::new(api, &originals));
+        let served = match api {
+            Some(api) => Served::new(api, &originals)?,
+            None => None,
+        };
         Some(Libcrypto { copy, shows_additions, shows_verifications, originals, served })
     }
 }
@@ -101,12 +104,13 @@ pub fn pin(copy: &Copy) -> bool {
 }
 
 impl Served {
-    fn new(api: Required, originals: &Originals) -> Option<Served> {
+    /// None if memory is short, so that it is to be asked again; of a libcrypto that can't be served, nothing.
+    fn new(api: Required, originals: &Originals) -> Option<Option<Served>> {
         // SAFETY: no arguments, no state.
         let version = unsafe { (api.OpenSSL_version_num)() };
         // LibreSSL and others give versions of their own or lack functions of `Required`.
         if !(OLDEST..BEYOND).contains(&version) || (0x2000_0000..VERSION_3_0).contains(&version) {
-            return None;
+            return Some(None);
         }
         let complete = version < VERSION_3_0
             || (originals.OSSL_LIB_CTX_set0_default.is_some()
@@ -115,11 +119,11 @@ impl Served {
                 && originals.X509_LOOKUP_store.is_some()
                 && originals.X509_LOOKUP_ctrl_ex.is_some());
         if !complete {
-            return None;
+            return Some(None);
         }
         let first_method = lookup::method(&api)?;
         let default_store_method = default_store::method(&api)?;
-        Some(Served { api, version, first_method, default_store_method })
+        Some(Some(Served { api, version, first_method, default_store_method }))
     }
 
     /// 1.1.1: loading a file successfully clears the error queue; no library contexts; no store lookups.

@@ -96,6 +96,11 @@ pub unsafe fn add_beside_locked(state: &StoreState, served: &Served, certificate
             Some(subject) => drop(materialise::subject(state, served, &subject)),
             None => order::settle(state, served),
         }
+        // Memory is short. What is added alone would hide the others of its subject; the original says the same for want of memory.
+        // SAFETY: as the caller states.
+        if !unsafe { materialise::is_in_memory(state, &served.api, certificate) } {
+            return 0;
+        }
     }
     state.touched.store(true, Ordering::Release);
     // SAFETY: as the caller states.

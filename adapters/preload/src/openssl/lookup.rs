@@ -4,6 +4,8 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
+use windlass_interpose::reserve;
+
 use crate::hook;
 use crate::labels::Event;
 use crate::openssl::api::{
@@ -70,6 +72,7 @@ unsafe extern "C" fn get_by_subject(
 ) -> c_int {
     let Some(state) = state_of(lookup) else { return 0 };
     let _errno = hook::KeptErrno::new();
+    let Some(_chunk) = reserve::claim() else { return 0 };
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));
@@ -82,6 +85,8 @@ unsafe extern "C" fn get_by_subject(
 
 unsafe extern "C" fn free(lookup: *mut X509_LOOKUP) {
     let Some(state) = state_of(lookup) else { return };
+    // What is freed needs none; nothing else is done.
+    let _chunk = reserve::claim();
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let state = std::ptr::from_ref(state).cast_mut();

@@ -66,11 +66,12 @@ fn load_by(state: &StoreState, path: &CStr, load: Loading) -> Result<Arc<Snapsho
     if users::change_certificates() {
         // One store's certificates are then its own, as in stock.
         let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot.roots, &roots));
-        return Ok(
-            known.map_or_else(|| Arc::new(Snapshot::new(state.library, roots)), |known| Arc::clone(&known.snapshot))
-        );
+        return match known {
+            Some(known) => Ok(Arc::clone(&known.snapshot)),
+            None => Snapshot::new(state.library, roots).map(Arc::new).ok_or(Bypass::NoMemory),
+        };
     }
-    Ok(process.snapshot(state.library, roots))
+    process.snapshot(state.library, roots).ok_or(Bypass::NoMemory)
 }
 
 /// The program is about to load something into this store that we can't look into: what was only registered so far goes
@@ -129,17 +130,19 @@ fn together<'s, I: Iterator<Item = AnchorIndex>>(
             first = first.or(Some(certificate));
             if !added {
                 // Duplicates collapse in the store.
-                if seen.insert(snapshot.roots.anchor(index).der()) {
+                missing.try_reserve(1).ok()?;
+                marks.try_reserve(1).ok()?;
+                if seen.insert(snapshot.roots.anchor(index).der())? {
                     missing.push(certificate);
                 }
-                marks.push((registration, index));
+                marks.push((registration, Registration::prepare(index)?));
             }
         }
     }
     if !add_together(state, served, &missing) {
         return None;
     }
-    marks.into_iter().for_each(|(registration, index)| registration.mark(index));
+    marks.into_iter().for_each(|(registration, mark)| registration.mark(mark));
     first
 }
 
@@ -154,19 +157,22 @@ impl<'a> Distinct<'a> {
     /// More are not compared one by one.
     const FEW: usize = 16;
 
-    /// Whether it is new.
-    fn insert(&mut self, der: &'a [u8]) -> bool {
+    /// Whether it is new. None if there is no memory for it.
+    fn insert(&mut self, der: &'a [u8]) -> Option<bool> {
         if !self.many.is_empty() {
-            return self.many.insert(der);
+            self.many.try_reserve(1).ok()?;
+            return Some(self.many.insert(der));
         }
         if self.few.contains(&der) {
-            return false;
+            return Some(false);
         }
+        self.few.try_reserve(1).ok()?;
         self.few.push(der);
         if self.few.len() > Self::FEW {
+            self.many.try_reserve(self.few.len()).ok()?;
             self.many.extend(self.few.drain(..));
         }
-        true
+        Some(true)
     }
 }
 
@@ -207,6 +213,22 @@ fn add_together(state: &StoreState, served: &Served, certificates: &[*mut X509])
         (api.X509_STORE_unlock)(state.store);
         added
     }
+}
+
+/// Whether all registered anchors of a certificate's subject are in memory: not so if it could not be had.
+///
+/// # Safety
+/// `certificate` is a valid certificate of this libcrypto.
+pub unsafe fn is_in_memory(state: &StoreState, api: &Required, certificate: *mut X509) -> bool {
+    let is_complete = |known: &Arc<Registration>| known.complete.load(Ordering::Acquire);
+    if state.registrations.iter().all(is_complete) {
+        return true;
+    }
+    // SAFETY: as the caller states.
+    let Some(name) = canonical(api, unsafe { (api.X509_get_subject_name)(certificate) }) else { return false };
+    state.registrations.iter().all(|known| {
+        is_complete(known) || known.snapshot.roots.by_subject(&name).all(|index| known.has_added(index))
+    })
 }
 
 /// Whether several anchors of this subject are registered.
@@ -357,7 +379,7 @@ pub fn complete(state: &StoreState, served: &Served) {
         if served.sorts_objects() {
             verification::add_shared_subjects(state, served, registration);
         }
-        let added = registration.added();
+        let Some(added) = registration.added() else { continue };
         let mut whole = true;
         for anchor in registration.snapshot.roots.anchors() {
             let index = anchor.index();
@@ -378,8 +400,8 @@ mod tests {
         let names: Vec<[u8; 2]> = (0..100_u8).map(|number| [number, number / 7]).collect();
         let mut distinct = Distinct::default();
         for (at, name) in names.iter().enumerate() {
-            assert!(distinct.insert(name), "{at} is new");
-            assert!(!distinct.insert(name) && !distinct.insert(&names[at / 2]), "{at} again");
+            assert_eq!(distinct.insert(name), Some(true), "{at} is new");
+            assert_eq!([name, &names[at / 2]].map(|name| distinct.insert(name)), [Some(false); 2], "{at} again");
         }
     }
 }

@@ -33,7 +33,8 @@ impl Noted {
             Event::Added(held) => self.fingerprint(&unsafe { encoding(&served.api, held.certificate) }),
         };
         // Only a child that was forked in the middle finds it locked: the state's lock is held.
-        self.known.try_lock().map_or(true, |mut known| known.insert(fingerprint))
+        // For want of memory it is taken for new: it may then be noted twice.
+        self.known.try_lock().map_or(true, |mut known| known.try_reserve(1).is_err() || known.insert(fingerprint))
     }
 
     fn fingerprint(&self, of: &impl std::hash::Hash) -> [u64; 2] {

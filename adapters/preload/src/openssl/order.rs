@@ -8,6 +8,11 @@
 
 use std::sync::atomic::Ordering;
 
+use windlass_interpose::append_list::Prepared;
+use windlass_interpose::reserve;
+
+use crate::append_list::AppendList;
+use crate::memory;
 use crate::openssl::api::{OPENSSL_STACK, Required, X509_OBJECT, X509_STORE};
 use crate::openssl::held::{Held, HeldCrl, encoding};
 use crate::openssl::library::Served;
@@ -100,6 +105,10 @@ pub fn settle(state: &StoreState, served: &Served) {
     }
     let searched = was_searched(state, served);
     materialise::complete(state, served);
+    // Memory is short: the next time again.
+    if state.registrations.iter().any(|known| !known.complete.load(Ordering::Acquire)) {
+        return;
+    }
     if served.sorts_objects() {
         rearrange(state, served, searched);
     } else if !state.converted.load(Ordering::Acquire) {
@@ -157,6 +166,9 @@ fn replay(state: &StoreState, served: &Served, shadow: *mut X509_STORE) {
                     let stack = (api.X509_STORE_get0_objects)(shadow);
                     for object in objects {
                         let copy = (api.X509_OBJECT_new)();
+                        if copy.is_null() {
+                            continue;
+                        }
                         match object {
                             BaseObject::Certificate(held) => (api.X509_OBJECT_set1_X509)(copy, held.certificate),
                             BaseObject::Crl(held) => (api.X509_OBJECT_set1_X509_CRL)(copy, held.crl),
@@ -200,28 +212,11 @@ unsafe fn take_over(state: &StoreState, api: &Required, shadow: *mut X509_STORE)
             return;
         }
         let stack = (api.X509_STORE_get0_objects)(state.store);
-        let objects: Vec<*mut X509_OBJECT> = elements(api, stack);
-        let mut left: HashMap<Content, Vec<*mut X509_OBJECT>> = HashMap::default();
-        for &object in objects.iter().rev() {
-            left.entry(content(api, object)).or_default().push(object);
-        }
-        let mut arranged = Vec::with_capacity(objects.len());
-        for wanted in elements(api, model) {
-            match left.get_mut(&content(api, wanted)).and_then(Vec::pop) {
-                Some(object) => arranged.push(object),
-                None => arranged.extend(copy_of(api, wanted)),
-            }
-        }
-        // What came by ways of its own keeps its order behind the rest; what stock would not hold once more goes.
-        let modelled: HashSet<Content> = elements(api, model).into_iter().map(|object| content(api, object)).collect();
-        for &object in &objects {
-            let content = content(api, object);
-            if !modelled.contains(&content) {
-                arranged.push(object);
-            } else if left.get(&content).is_some_and(|left| left.contains(&object)) {
-                state.retired.push(object as usize);
-            }
-        }
+        let Some((objects, arranged, retired)) = arrangement(api, stack, model) else {
+            (api.X509_STORE_unlock)(state.store);
+            return;
+        };
+        retired.into_iter().for_each(|object| state.retired.append(object));
         while objects.len() > arranged.len() && (api.OPENSSL_sk_num)(stack) as usize > arranged.len() {
             (api.OPENSSL_sk_pop)(stack);
         }
@@ -240,11 +235,59 @@ unsafe fn take_over(state: &StoreState, api: &Required, shadow: *mut X509_STORE)
     }
 }
 
+/// The objects of a stack; the same, as those of a model are arranged; and those of them that go.
+type Arrangement = (Vec<*mut X509_OBJECT>, Vec<*mut X509_OBJECT>, Vec<Prepared<usize>>);
+
+/// None if there is no memory for it: then the stack stays as it is.
+///
+/// # Safety
+/// Both are live stacks of objects that do not change meanwhile.
+unsafe fn arrangement(api: &Required, stack: *mut OPENSSL_STACK, model: *mut OPENSSL_STACK) -> Option<Arrangement> {
+    let _unreserved = reserve::unreserved();
+    // SAFETY: as the caller states.
+    unsafe {
+        let (objects, wanted) = (elements(api, stack)?, elements(api, model)?);
+        let mut left: HashMap<Content, Vec<*mut X509_OBJECT>> = HashMap::default();
+        left.try_reserve(objects.len()).ok()?;
+        for &object in objects.iter().rev() {
+            let same = left.entry(content(api, object)?).or_default();
+            same.try_reserve(1).ok()?;
+            same.push(object);
+        }
+        let mut modelled = HashSet::default();
+        let (mut arranged, mut retired) = (Vec::new(), Vec::new());
+        modelled.try_reserve(wanted.len()).ok()?;
+        arranged.try_reserve_exact(objects.len() + wanted.len()).ok()?;
+        retired.try_reserve_exact(objects.len()).ok()?;
+        for wanted in wanted {
+            let content = content(api, wanted)?;
+            match left.get_mut(&content).and_then(Vec::pop) {
+                Some(object) => arranged.push(object),
+                None => arranged.extend(copy_of(api, wanted)),
+            }
+            modelled.insert(content);
+        }
+        // What came by ways of its own keeps its order behind the rest; what stock would not hold once more goes.
+        for &object in &objects {
+            let content = content(api, object)?;
+            if !modelled.contains(&content) {
+                arranged.push(object);
+            } else if left.get(&content).is_some_and(|left| left.contains(&object)) {
+                retired.push(AppendList::prepare(object as usize)?);
+            }
+        }
+        Some((objects, arranged, retired))
+    }
+}
+
 /// # Safety
 /// `stack` is a live stack of objects that does not change meanwhile.
-unsafe fn elements(api: &Required, stack: *mut OPENSSL_STACK) -> Vec<*mut X509_OBJECT> {
+unsafe fn elements(api: &Required, stack: *mut OPENSSL_STACK) -> Option<Vec<*mut X509_OBJECT>> {
     // SAFETY: as the caller states.
-    unsafe { (0..(api.OPENSSL_sk_num)(stack).max(0)).map(|at| (api.OPENSSL_sk_value)(stack, at).cast()).collect() }
+    unsafe {
+        let count = (api.OPENSSL_sk_num)(stack).max(0);
+        memory::collected((0..count).map(|at| (api.OPENSSL_sk_value)(stack, at).cast()), count as usize)
+    }
 }
 
 /// What is in an object. Two certificates are the same when their encodings are, as X509_cmp has it.
@@ -254,16 +297,18 @@ enum Content {
     Other(usize),
 }
 
+/// None if there is no memory for it.
+///
 /// # Safety
 /// `object` is a live object.
-unsafe fn content(api: &Required, object: *mut X509_OBJECT) -> Content {
+unsafe fn content(api: &Required, object: *mut X509_OBJECT) -> Option<Content> {
     // SAFETY: as the caller states.
     unsafe {
         let certificate = (api.X509_OBJECT_get0_X509)(object);
         if certificate.is_null() {
-            return Content::Other((api.X509_OBJECT_get0_X509_CRL)(object) as usize);
+            return Some(Content::Other((api.X509_OBJECT_get0_X509_CRL)(object) as usize));
         }
-        encoding(api, certificate).map_or(Content::Other(certificate as usize), Content::Certificate)
+        encoding(api, certificate).map(Content::Certificate)
     }
 }
 
@@ -295,16 +340,17 @@ fn base(store: *mut X509_STORE, api: &Required) -> Vec<BaseObject> {
         if (api.X509_STORE_lock)(store) != 1 {
             return Vec::new();
         }
-        let objects = elements(api, (api.X509_STORE_get0_objects)(store))
-            .into_iter()
-            .filter_map(|object| {
-                let (certificate, crl) = ((api.X509_OBJECT_get0_X509)(object), (api.X509_OBJECT_get0_X509_CRL)(object));
-                if !certificate.is_null() {
-                    return Some(BaseObject::Certificate(Held::new(api, certificate)));
-                }
-                (!crl.is_null()).then(|| BaseObject::Crl(HeldCrl::new(api, crl)))
-            })
-            .collect();
+        let objects = elements(api, (api.X509_STORE_get0_objects)(store)).unwrap_or_default();
+        let count = objects.len();
+        let objects = objects.into_iter().filter_map(|object| {
+            let (certificate, crl) = ((api.X509_OBJECT_get0_X509)(object), (api.X509_OBJECT_get0_X509_CRL)(object));
+            if !certificate.is_null() {
+                return Some(BaseObject::Certificate(Held::new(api, certificate)));
+            }
+            (!crl.is_null()).then(|| BaseObject::Crl(HeldCrl::new(api, crl)))
+        });
+        // Without memory for them, what came before the load keeps its place behind it (`take_over`).
+        let objects = memory::collected(objects, count).unwrap_or_default();
         (api.X509_STORE_unlock)(store);
         objects
     }

@@ -4,6 +4,10 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use windlass_interpose::reserve;
+
+use crate::memory;
+
 /// What the searches for some names found in one root store, by the names' own bytes: equal bytes are equal names. Nothing is
 /// ever replaced, so that it can be read without a lock, and what the peers of a program send can't fill memory.
 pub struct Remembered<A> {
@@ -43,24 +47,26 @@ impl<A> Remembered<A> {
         if name.len() > LONGEST {
             return;
         }
-        let slot = &self.slots()[place(name)];
-        if slot.load(Ordering::Acquire).is_null() {
-            publish(slot, Found { name: name.into(), anchors: anchors.collect() });
+        let Some(slot) = self.slots().map(|slots| &slots[place(name)]) else { return };
+        if slot.load(Ordering::Acquire).is_null()
+            && let (Some(name), Some(anchors)) = (memory::copied(name), memory::collected(anchors, 1))
+        {
+            publish(slot, Found { name: name.into(), anchors: anchors.into() });
         }
     }
 
-    fn slots(&self) -> &Slots<A> {
+    fn slots(&self) -> Option<&Slots<A>> {
         if self.slots.load(Ordering::Acquire).is_null() {
             publish(&self.slots, [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
         }
         // SAFETY: published now or before, by this thread or another; freed with `self`.
-        unsafe { &*self.slots.load(Ordering::Acquire) }
+        unsafe { self.slots.load(Ordering::Acquire).as_ref() }
     }
 }
 
-/// Puts a value where nothing is; one that is there stays.
+/// Puts a value where nothing is, if there is memory for it; one that is there stays.
 fn publish<T>(place: &AtomicPtr<T>, value: T) {
-    let fresh = Box::into_raw(Box::new(value));
+    let Some(fresh) = reserve::try_box(value).map(Box::into_raw) else { return };
     if place.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
         // SAFETY: made above, and not published.
         drop(unsafe { Box::from_raw(fresh) });

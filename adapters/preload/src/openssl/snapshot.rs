@@ -2,12 +2,13 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use windlass::{AnchorIndex, RootStore};
 
 use crate::append_list::AppendList;
 use crate::labels::Event;
+use crate::memory;
 use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, EXFLAG_SI, EXFLAG_SS, X509};
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::materialise::Marked;
@@ -25,66 +26,72 @@ pub struct Snapshot {
     /// What searches in it have found.
     pub searches: Remembered<AnchorIndex>,
     certificates: Box<[AtomicPtr<X509>]>,
-    /// Certificates whose key libcrypto could not read when they were parsed: 3.0 and later read it then or never, and a
-    /// provider that can may be loaded later.
-    keyless: AppendList<u32>,
-    /// Objects that were replaced by one with a key. Stores of before still have them.
+    /// Certificates of which libcrypto could not read all when they were parsed, and looks no more: memory was short, or 3.0 and later
+    /// had no provider that reads the key. They are parsed again until that succeeds.
+    doubtful: AppendList<u32>,
+    /// Objects that were replaced by one that was read. Stores of before still have them.
     replaced: AppendList<usize>,
-    /// Whether `has_readable_keys` was found to be so: unknown, yes, no.
-    readable_keys: AtomicU8,
+    /// Whether `has_readable_keys` was found to be so. That it is not is not remembered: memory may have been short.
+    readable_keys: AtomicBool,
 }
 
-const UNKNOWN: u8 = 0;
-const YES: u8 = 1;
-const NO: u8 = 2;
 /// 1.2.840.113549.1.1.1 in DER.
 const RSA_ENCRYPTION: &[u8] = &[0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 
 impl Snapshot {
     /// Nothing is parsed yet.
-    pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Snapshot {
-        let certificates = (0..roots.len()).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        Snapshot {
+    pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Snapshot> {
+        let count = roots.len();
+        let certificates = memory::collected((0..count).map(|_| AtomicPtr::new(ptr::null_mut())), count)?;
+        Some(Snapshot {
             library,
             roots,
             searches: Remembered::default(),
-            certificates,
-            keyless: AppendList::new(),
+            certificates: certificates.into_boxed_slice(),
+            doubtful: AppendList::new(),
             replaced: AppendList::new(),
-            readable_keys: AtomicU8::new(UNKNOWN),
-        }
+            readable_keys: AtomicBool::new(false),
+        })
     }
 
     /// The certificate, parsed now if nobody needed it before. The reference belongs to the snapshot.
     pub fn certificate(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let slot = self.certificates.get(index.get())?;
         let known = slot.load(Ordering::Acquire);
-        let is_keyless = self.keyless.len() > 0 && self.keyless.iter().any(|&keyless| keyless as usize == index.get());
-        if !known.is_null() && !is_keyless {
+        let is_doubtful = self.doubtful.len() > 0 && self.doubtful.iter().any(|&place| place as usize == index.get());
+        if !known.is_null() && (!is_doubtful || self.is_whole(served, known)) {
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
         let fresh = self.parse(served, index)?;
-        let has_key = self.has_key(served, fresh);
-        if !known.is_null() && (!has_key || self.reads_key(served, known)) {
+        let is_whole = self.is_whole(served, fresh);
+        let free = || {
             // SAFETY: parsed above and not given to anybody.
             unsafe { (served.api.X509_free)(fresh) };
+        };
+        if !known.is_null() && !is_whole {
+            free();
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
+        // Room for the note before there is something to note.
+        let (replaced, doubtful) = (AppendList::prepare(known as usize), AppendList::prepare(index.get() as u32));
+        let (Some(replaced), Some(doubtful)) = (replaced, doubtful) else {
+            free();
+            return None;
+        };
         match slot.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 process::count(Event::AnchorsParsed, 1);
                 if !known.is_null() {
-                    self.replaced.push(known as usize);
-                } else if !has_key {
-                    self.keyless.push(index.get() as u32);
+                    self.replaced.append(replaced);
+                } else if !is_whole {
+                    self.doubtful.append(doubtful);
                 }
                 Some(fresh)
             }
             Err(winner) => {
-                // SAFETY: parsed above and not given to anybody.
-                unsafe { (served.api.X509_free)(fresh) };
+                free();
                 Some(winner)
             }
         }
@@ -97,29 +104,30 @@ impl Snapshot {
         if !served.is_before_3_0() {
             return true;
         }
-        if self.readable_keys.load(Ordering::Acquire) == UNKNOWN {
+        if !self.readable_keys.load(Ordering::Acquire) {
             let is_rsa = |spki: &[u8]| spki.windows(RSA_ENCRYPTION.len()).take(16).any(|part| part == RSA_ENCRYPTION);
             let readable = self.roots.anchors().filter(|anchor| !is_rsa(anchor.spki())).all(|anchor| {
                 let certificate = self.certificate(served, anchor.index());
                 // SAFETY: the snapshot holds the certificate.
                 certificate.is_some_and(|certificate| unsafe { !(served.api.X509_get0_pubkey)(certificate).is_null() })
             });
-            self.readable_keys.store(if readable { YES } else { NO }, Ordering::Release);
+            self.readable_keys.store(readable, Ordering::Release);
         }
-        self.readable_keys.load(Ordering::Acquire) == YES
+        self.readable_keys.load(Ordering::Acquire)
     }
 
-    /// Whether a certificate has the key that it is to have when it is parsed. 1.1.1 reads keys when they are needed.
-    fn has_key(&self, served: &Served, certificate: *mut X509) -> bool {
-        served.is_before_3_0() || self.reads_key(served, certificate)
-    }
-
-    /// Whether libcrypto has, or can read, the key of a parsed certificate.
-    fn reads_key(&self, served: &Served, certificate: *mut X509) -> bool {
+    /// Whether libcrypto has read all that it needs of a certificate. When memory is short it notes in the object itself that the
+    /// extensions, or the key, can't be read, and never looks again.
+    fn is_whole(&self, served: &Served, certificate: *mut X509) -> bool {
         let _context = self.library.originals.global_context();
         let _marked = Marked::new(served);
         // SAFETY: a certificate that this snapshot holds, or has just parsed.
-        unsafe { !(served.api.X509_get0_pubkey)(certificate).is_null() }
+        let (flags, key) = unsafe {
+            ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate))
+        };
+        flags & (EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT) == 0
+            && flags & (EXFLAG_SI | EXFLAG_SS) != EXFLAG_SI
+            && !key.is_null()
     }
 
     /// Whether neither a store nor the cache uses this snapshot or its root store any more.
@@ -127,18 +135,13 @@ impl Snapshot {
         Arc::strong_count(self) == 1 && Arc::strong_count(&self.roots) == 1
     }
 
-    /// When memory is short libcrypto notes in the object itself that its extensions, or its key, can't be read, and never looks
-    /// again. One failed allocation must not take a root from a store, or even from all that share it; what is so twice is so.
+    /// One failed allocation must not take a root from a store: what is so twice is so. Not for good: it is `doubtful`.
     fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let certificate = self.parse_once(served, index)?;
-        // SAFETY: parsed above and not given to anybody.
-        let flags = unsafe { (served.api.X509_get_extension_flags)(certificate) };
-        let is_read =
-            flags & (EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT) == 0 && flags & (EXFLAG_SI | EXFLAG_SS) != EXFLAG_SI;
-        if is_read && self.has_key(served, certificate) {
+        if self.is_whole(served, certificate) {
             return Some(certificate);
         }
-        // SAFETY: as above.
+        // SAFETY: parsed above and not given to anybody.
         unsafe { (served.api.X509_free)(certificate) };
         self.parse_once(served, index)
     }

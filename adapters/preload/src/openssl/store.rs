@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use windlass::AnchorIndex;
 
-use crate::append_list::AppendList;
+use crate::append_list::{AppendList, Prepared};
 use crate::fork_lock::{ForkGuard, ForkLock};
 use crate::openssl::api::{X509_LOOKUP, X509_OBJECT, X509_STORE};
 use crate::openssl::default_store::DefaultStore;
@@ -99,14 +99,22 @@ impl Registration {
         self.complete.load(Ordering::Acquire) || self.added.iter().any(|&known| known as usize == index.get())
     }
 
-    /// Remembers that an anchor was added.
-    pub fn mark(&self, index: AnchorIndex) {
-        self.added.push(index.get() as u32);
+    /// Room for the mark of an anchor.
+    pub fn prepare(index: AnchorIndex) -> Option<Prepared<u32>> {
+        AppendList::prepare(index.get() as u32)
     }
 
-    /// The anchors that were added one by one.
-    pub fn added(&self) -> HashSet<u32> {
-        self.added.iter().copied().collect()
+    /// Remembers that an anchor was added.
+    pub fn mark(&self, mark: Prepared<u32>) {
+        self.added.append(mark);
+    }
+
+    /// The anchors that were added one by one. None if there is no memory for them.
+    pub fn added(&self) -> Option<HashSet<u32>> {
+        let mut all = HashSet::default();
+        all.try_reserve(self.added.len()).ok()?;
+        all.extend(self.added.iter().copied());
+        Some(all)
     }
 }
 
@@ -134,6 +142,11 @@ struct Tracked(*const StoreState);
 
 #[derive(Clone, Copy)]
 struct TrackedLookup(*const StoreState, LookupKind);
+
+// SAFETY: a state may be used by all threads, see above.
+unsafe impl Send for Tracked {}
+// SAFETY: as above.
+unsafe impl Send for TrackedLookup {}
 
 static STORES: PtrTable<Tracked> = PtrTable::new();
 static LOOKUPS: PtrTable<TrackedLookup> = PtrTable::new();

@@ -10,9 +10,10 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-use windlass::CanonicalName;
+use windlass::AnchorIndex;
 
 use crate::hook::{Caller, guarded};
+use crate::memory;
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::enumerate;
 use crate::openssl::library::{Libcrypto, Served, transparent};
@@ -71,12 +72,12 @@ pub fn expect_verification(state: &StoreState, served: &Served) {
 /// Adds the certificates of those subjects that several of them share. The state's lock is held.
 pub fn add_shared_subjects(state: &StoreState, served: &Served, registration: &Registration) {
     let snapshot = &registration.snapshot;
-    let shared = snapshot.roots.shared_subjects().iter();
-    let mut names: Vec<CanonicalName> =
-        shared.filter_map(|&index| materialise::canonical_subject(snapshot, index)).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in &names {
-        materialise::subject(state, served, name);
+    let shared = snapshot.roots.shared_subjects();
+    let Some(mut one_of_each) = memory::collected(shared.iter().copied(), shared.len()) else { return };
+    let subject = |index: &AnchorIndex| snapshot.roots.anchor(*index).canonical_subject();
+    one_of_each.sort_unstable_by(|a, b| subject(a).cmp(subject(b)));
+    one_of_each.dedup_by(|a, b| subject(a) == subject(b));
+    for name in one_of_each.into_iter().filter_map(|index| materialise::canonical_subject(snapshot, index)) {
+        materialise::subject(state, served, &name);
     }
 }

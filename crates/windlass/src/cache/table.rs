@@ -8,7 +8,9 @@ use std::sync::{Arc, Weak};
 
 use super::seeded::Seeded;
 use super::slot::Slot;
+use crate::error::Unsupported;
 use crate::identity::Identity;
+use crate::memory;
 use crate::source::SourceRef;
 
 /// A program that makes a file for each connection must not fill memory with its stores, and one that loads each file of a
@@ -64,11 +66,13 @@ impl Slots {
         if self.files.len() > 2 * self.cafiles.slots.len() + FEW_SOURCES {
             self.files.retain(|_, slot| slot.strong_count() > 0);
         }
-        self.files.insert((identity.dev, identity.ino), Arc::downgrade(slot));
+        if self.files.try_reserve(1).is_ok() {
+            self.files.insert((identity.dev, identity.ino), Arc::downgrade(slot));
+        }
     }
 
     /// The slot of a source, made now if there is none.
-    pub fn insert(&mut self, source: SourceRef<'_>, path: &OsStr, loads: u64) -> Arc<Slot> {
+    pub fn insert(&mut self, source: SourceRef<'_>, path: &OsStr, loads: u64) -> Result<Arc<Slot>, Unsupported> {
         let (table, of): (_, fn(&Path) -> SourceRef<'_>) = match source {
             SourceRef::Cafile(_) => (&mut self.cafiles, |path| SourceRef::Cafile(path)),
             SourceRef::Capath(_) => (&mut self.capaths, |path| SourceRef::Capath(path)),
@@ -76,18 +80,26 @@ impl Slots {
         if table.slots.len() >= table.room && !table.slots.contains_key(path) {
             table.forget(of);
         }
-        let slot = table.slots.entry(path.to_owned()).or_default();
+        let key = memory::os_string(path)?;
+        table.slots.try_reserve(1).map_err(|_| Unsupported::OutOfMemory)?;
+        let slot = table.slots.entry(key).or_default();
         slot.touch(loads);
-        Arc::clone(slot)
+        Ok(Arc::clone(slot))
     }
 }
 
 impl Table {
     /// As [`Slots::adopt`].
     fn adopt(&self) -> Table {
-        let finished =
-            |(path, slot): (&OsString, &Arc<Slot>)| Some((path.clone(), Arc::new(Slot::with_entry(slot.try_entry()?))));
-        Table { slots: self.slots.iter().filter_map(finished).collect(), room: self.room, most_bytes: self.most_bytes }
+        let mut slots = HashMap::with_hasher(self.slots.hasher().clone());
+        // What there is no memory for is loaded again.
+        if slots.try_reserve(self.slots.len()).is_ok() {
+            let finished = |(path, slot): (&OsString, &Arc<Slot>)| {
+                Some((memory::os_string(path).ok()?, Arc::new(Slot::with_entry(slot.try_entry()?))))
+            };
+            slots.extend(self.slots.iter().filter_map(finished));
+        }
+        Table { slots, room: self.room, most_bytes: self.most_bytes }
     }
 
     /// A thread that is at work on a slot that is forgotten goes on with it; only the next call starts anew.
@@ -95,9 +107,13 @@ impl Table {
         self.slots.retain(|path, slot| slot.may_serve(|state| source(Path::new(path)).is_still(state)));
         let bytes: u64 = self.slots.values().map(|slot| slot.source_bytes()).sum();
         if self.slots.len() >= MOST_SOURCES || bytes > self.most_bytes {
-            let mut uses: Vec<u64> = self.slots.values().map(|slot| slot.last_used.load(Ordering::Relaxed)).collect();
-            uses.sort_unstable();
-            let middle = uses.get(uses.len() / 2).copied().unwrap_or(0);
+            let mut uses: Vec<u64> = Vec::new();
+            // Without memory to tell them apart, all go.
+            if uses.try_reserve_exact(self.slots.len()).is_ok() {
+                uses.extend(self.slots.values().map(|slot| slot.last_used.load(Ordering::Relaxed)));
+                uses.sort_unstable();
+            }
+            let middle = uses.get(uses.len() / 2).copied().unwrap_or(u64::MAX);
             self.slots.retain(|_, slot| slot.last_used.load(Ordering::Relaxed) > middle);
         }
         self.room = (2 * self.slots.len()).clamp(FEW_SOURCES, MOST_SOURCES);

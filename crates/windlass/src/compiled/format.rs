@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::gnutls_profile::{self, GnutlsProfile};
 use crate::identity::Identity;
 use crate::index::read;
+use crate::memory;
 use crate::root_store::RootStore;
 use crate::source::{HashName, Source, SourceRef, State};
 
@@ -233,7 +234,8 @@ impl Layout {
     /// What the store was made of.
     pub fn origin(&self, bytes: &[u8]) -> Result<Origin, Malformed> {
         let part = |section| bytes.get(self.range(section)).unwrap_or(&[]);
-        let path = PathBuf::from(OsStr::from_bytes(part(Section::Path)));
+        let path = memory::os_string(OsStr::from_bytes(part(Section::Path)));
+        let path = PathBuf::from(path.map_err(|_| self.malformed(Section::Path))?);
         let kind = match self.kind {
             1 => Kind::Cafile,
             2 => Kind::Capath,

@@ -12,6 +12,7 @@ use super::trusted::{self, ReadError, Voucher};
 use crate::anchor::Record;
 use crate::der::Span;
 use crate::index::Index;
+use crate::memory;
 use crate::root_store::{Bytes, RootStore, Written};
 use crate::source::{Reading, SourceRef, State};
 
@@ -180,5 +181,5 @@ fn records(bytes: &[u8], der: &Bytes, canonical: &Bytes) -> Option<Box<[Record]>
 }
 
 pub(super) fn malformed(directory: &Path, name: &str, what: Malformed) -> ReadError {
-    ReadError::Malformed { path: directory.join(name), what }
+    ReadError::Malformed { path: memory::path_in(directory, name), what }
 }

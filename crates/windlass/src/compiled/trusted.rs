@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::format::Malformed;
 use crate::identity::{is_directory, is_regular};
+use crate::memory;
 
 /// 100,000 roots have 160 MB.
 const MAX_STORE: u64 = 2 << 30;
@@ -93,7 +94,7 @@ pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     let stat = fstat(&directory).map_err(|errno| failed(path, "stat", errno))?;
     let why = if is_directory(&stat) { distrust(&stat) } else { Some(Distrust::Kind) };
     match why {
-        Some(why) => Err(ReadError::Distrusted { path: path.to_owned(), why }),
+        Some(why) => Err(ReadError::Distrusted { path: memory::path(path), why }),
         None => Ok((directory, voucher(&stat))),
     }
 }
@@ -103,7 +104,7 @@ pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
 pub(super) fn read<'n>(directory: &Path, name: impl FnOnce() -> &'n str) -> Result<(Vec<u8>, Voucher), ReadError> {
     let (within, of_directory) = self::directory(directory)?;
     let name = name();
-    let path = || directory.join(name);
+    let path = || memory::path_in(directory, name);
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = openat(&within, name, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::LOOP => ReadError::Distrusted { path: path(), why: Distrust::Kind },
@@ -156,8 +157,8 @@ fn distrust(stat: &Stat) -> Option<Distrust> {
 
 fn failed(path: &Path, action: &'static str, errno: Errno) -> ReadError {
     match errno {
-        Errno::NOENT | Errno::NOTDIR => ReadError::Missing { path: path.to_owned() },
-        errno => ReadError::Io { path: path.to_owned(), action, error: errno.into() },
+        Errno::NOENT | Errno::NOTDIR => ReadError::Missing { path: memory::path(path) },
+        errno => ReadError::Io { path: memory::path(path), action, error: errno.into() },
     }
 }
 

@@ -5,7 +5,7 @@ use super::bytes::Bytes;
 use crate::anchor::Record;
 use crate::certificate;
 use crate::der::Span;
-use crate::error::Unsupported;
+use crate::error::{DerFault, NameFault, Unsupported};
 use crate::name::Canonicaliser;
 use crate::pem::Blocks;
 
@@ -55,7 +55,10 @@ impl Builder {
         let canonical = self.canonical.len();
         let der = self.der.get(start..).unwrap_or(&[]);
         let fields = certificate::walk(der, &mut self.canonicaliser, &mut self.canonical)
-            .map_err(|fault| Unsupported::Certificate { certificate: self.records.len() as u32 + 1, fault })?;
+            .map_err(|fault| match fault {
+                DerFault::Name(NameFault::OutOfMemory) => Unsupported::OutOfMemory,
+                fault => Unsupported::Certificate { certificate: self.records.len() as u32 + 1, fault },
+            })?;
         self.records.push(Record {
             der: Span::new(start, len).ok_or(Unsupported::TooLarge)?,
             canonical: Span::new(canonical, self.canonical.len() - canonical).ok_or(Unsupported::TooLarge)?,

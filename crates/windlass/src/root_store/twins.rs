@@ -42,8 +42,12 @@ impl Twins {
         let (mut shared, mut duplicates) = (Vec::new(), Vec::new());
         shared.try_reserve_exact(count).map_err(out_of_memory)?;
         duplicates.try_reserve_exact(count).map_err(out_of_memory)?;
+        let mut members = Vec::new();
+        members.try_reserve_exact(groups().map(<[u32]>::len).max().unwrap_or(0)).map_err(out_of_memory)?;
         for group in groups() {
-            let group: Vec<_> = all.by_ref().take(group.len()).collect();
+            members.clear();
+            members.extend(all.by_ref().take(group.len()));
+            let group: &[(AnchorIndex, bool)] = &members;
             if group.iter().filter(|(_, is_first)| *is_first).count() > 1 {
                 shared.extend(group.iter().map(|(index, _)| *index));
             }

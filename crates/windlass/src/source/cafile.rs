@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::buffer::spare_capacity;
@@ -13,12 +14,15 @@ use super::system::System;
 use super::{failed, out_of_memory};
 use crate::error::LoadError;
 use crate::identity::{Identity, is_regular};
+use crate::memory;
 
 /// No trust store is larger: 100,000 certificates have 150 MB.
 const MAX_FILE: u64 = 1 << 30;
 /// How often a file may change under the reader.
 const ATTEMPTS: usize = 5;
 const FIRST_STEP: usize = 1 << 20;
+/// Shorter paths are copied to the stack (rustix, `SMALL_PATH_BUFFER_SIZE`); for others rustix would take memory, or abort.
+const ON_STACK: usize = 256;
 
 /// A file, read while it stood still.
 #[derive(Debug)]
@@ -95,12 +99,21 @@ pub(super) fn read_opened(path: &Path, mut opened: Opened, system: &dyn System) 
                 return Ok(file);
             }
         }
-        Err(LoadError::ChangedWhileReading { path: path.to_owned() })
+        Err(LoadError::ChangedWhileReading { path: memory::path(path) })
     })
 }
 
 /// Does all that takes the path with one C string of it.
 fn named<T>(path: &Path, work: impl FnOnce(&CStr) -> Result<T, LoadError>) -> Result<T, LoadError> {
+    let name = path.as_os_str().as_bytes();
+    if name.len() >= ON_STACK {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(name.len() + 1).map_err(|_| out_of_memory(path))?;
+        copy.extend_from_slice(name);
+        copy.push(0);
+        let name = CStr::from_bytes_with_nul(&copy).map_err(|_| failed(path, "stat", Errno::INVAL))?;
+        return work(name);
+    }
     path.into_with_c_str(|name| Ok(work(name))).map_err(|errno| failed(path, "stat", errno))?
 }
 
@@ -151,7 +164,7 @@ fn stat_of(path: &Path, name: &CStr) -> Result<Identity, LoadError> {
 
 fn identity(path: &Path, stat: &Stat) -> Result<Identity, LoadError> {
     if !is_regular(stat) {
-        return Err(LoadError::NotAFile { path: path.to_owned(), wanted: "regular file" });
+        return Err(LoadError::NotAFile { path: memory::path(path), wanted: "regular file" });
     }
     let identity = Identity::of(stat);
     if identity.size > MAX_FILE {
@@ -161,5 +174,5 @@ fn identity(path: &Path, stat: &Stat) -> Result<Identity, LoadError> {
 }
 
 fn too_large(path: &Path, size: u64) -> LoadError {
-    LoadError::TooLarge { path: path.to_owned(), size, limit: MAX_FILE }
+    LoadError::TooLarge { path: memory::path(path), size, limit: MAX_FILE }
 }

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use crate::error::{LoadError, Unsupported};
 use crate::identity::Identity;
+use crate::memory;
 use crate::root_store::RootStore;
 use system::System;
 
@@ -150,7 +151,10 @@ impl<'a> SourceRef<'a> {
     /// As [`SourceRef::read`], with `resolve` told of each path before it is used.
     pub fn read_below(self, system: &dyn System, resolve: Resolve<'_>) -> Result<Reading, LoadError> {
         match self {
-            SourceRef::Cafile(path) => cafile::read(&resolve(path.to_owned())?, system).map(Reading::of),
+            SourceRef::Cafile(path) => {
+                let path = memory::os_string(path.as_os_str()).map_err(|_| out_of_memory(path))?;
+                cafile::read(&resolve(path.into())?, system).map(Reading::of)
+            }
             SourceRef::Capath(path) => capath::read(path, system, resolve),
         }
     }
@@ -172,7 +176,7 @@ impl Reading {
                     Some((name, _)) => dir.join(name.to_string()),
                     None => dir.to_owned(),
                 },
-                _ => source.path().to_owned(),
+                _ => memory::path(source.path()),
             };
             LoadError::Unsupported { path, what }
         })
@@ -182,11 +186,11 @@ impl Reading {
 /// The error of a call of the operating system.
 pub(crate) fn failed(path: &Path, action: &'static str, errno: Errno) -> LoadError {
     match errno {
-        Errno::NOENT | Errno::NOTDIR => LoadError::Missing { path: path.to_owned() },
-        errno => LoadError::Io { path: path.to_owned(), action, errno: errno.raw_os_error() },
+        Errno::NOENT | Errno::NOTDIR => LoadError::Missing { path: memory::path(path) },
+        errno => LoadError::Io { path: memory::path(path), action, errno: errno.raw_os_error() },
     }
 }
 
 fn out_of_memory(path: &Path) -> LoadError {
-    LoadError::Unsupported { path: path.to_owned(), what: Unsupported::OutOfMemory }
+    LoadError::Unsupported { path: memory::path(path), what: Unsupported::OutOfMemory }
 }
