@@ -219,6 +219,7 @@ impl Process {
             environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
         let stores = Directories::from_environment(|name| Some(environment(&CString::new(name).ok()?)?.to_owned()));
         count(Event::ProcessAttached, 1);
+        let stores = stores.of_user(first_user() == 0);
         static NONE: FileSystems = FileSystems::none();
         let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
         let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);
