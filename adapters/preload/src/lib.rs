@@ -1,9 +1,9 @@
 //! `libwindlass_preload.so`: put in front of a program with `LD_PRELOAD`, it serves the program's OpenSSL and
 //! GnuTLS from shared, immutable root stores instead of letting every context parse the whole CA bundle again.
 //!
-//! When the library is loaded it writes the import slots of the other objects (`attach`), and does nothing else. The first hooked call of a
-//! process sets up what is needed; every hook falls back to the function that it stands in front of, so a program never sees more than a
-//! difference in cost.
+//! When the library is loaded it writes the import slots of the other objects (`attach`), and asks the kernel what a hooked call may not ask
+//! (`process::prepare`). The first hooked call of a process sets up the rest; every hook falls back to the function that it stands in front of,
+//! so a program never sees more than a difference in cost.
 
 #[macro_use]
 extern crate windlass_interpose;

@@ -229,6 +229,7 @@ impl Process {
         let stores = Some(Directories::from_environment(variable)).filter(|_| !is_short.get());
         let stores = stores.unwrap_or_else(Directories::none);
         count(Event::ProcessAttached, 1);
+        let stores = stores.of_user(first_user() == 0);
         static NONE: FileSystems = FileSystems::none();
         let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
         let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);
@@ -302,8 +303,6 @@ unsafe extern "C" {
 
 fn stats() -> &'static Stats {
     static STATS: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
-    /// Until the page can be had.
-    static UNSEEN: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
     let seen = STATS.load(Ordering::Acquire);
     // SAFETY: only pointers from `&'static Stats` are stored.
     if let Some(stats) = unsafe { seen.as_ref() } {

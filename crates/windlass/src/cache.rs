@@ -1,7 +1,8 @@
 //! The cache: source to root store, believed only as long as the source has not changed.
 //!
 //! What it can't notice: a change made through a writable mapping, until the kernel writes the page back and sets the
-//! timestamps.
+//! timestamps; and that this process has meanwhile shut itself out by Landlock or AppArmor, which neither access(2) nor
+//! the mode tells. It then serves what the process could read when it was loaded.
 
 pub(crate) mod seeded;
 mod slot;
@@ -127,11 +128,11 @@ impl TrustCache {
     }
 
     /// As [`TrustCache::load_cafile`], of a file that the stock library looks at by its name before it is opened, as it does in hashed
-    /// directories. If everybody may read it, and it has not changed, it is not opened.
+    /// directories. If everybody may read it, and it has not changed, it is looked at in the same way, and not opened.
     pub fn load_listed(&self, path: &Path) -> Result<Arc<RootStore>, LoadError> {
         let source = SourceRef::Cafile(path);
         if let Some(slot) = self.known(source)
-            && let Some(state) = source.look()?
+            && let Some(state) = source.observe_listed()?
             && let Some(store) = slot.served(|entry| self.serves(entry, &state))
         {
             return Ok(self.hit(&slot, store));
@@ -160,29 +161,23 @@ impl TrustCache {
 
     fn load_ref(&self, source: SourceRef<'_>) -> Result<Arc<RootStore>, LoadError> {
         if self.config.max_age == MaxAge::Never {
-            return self.read_now(source, source.open(false)?.1, None, None).map(|entry| entry.store);
+            return self.read_now(source, None, None).map(|entry| entry.store);
         }
         let mut waited = false;
         loop {
-            let known = self.known(source);
-            // What has a slot was a file when that was made.
-            let (state, opened) = source.open(known.is_some())?;
-            let slot = match known {
-                Some(slot) => slot,
-                None => self.slot(source)?,
-            };
+            let state = source.observe_in(&*self.system)?;
+            let slot = self.slot(source)?;
             match slot.turn(|entry| self.serves(entry, &state)) {
                 Turn::Hit(store) => return Ok(self.hit(&slot, store)),
                 Turn::Load(mut loader) => {
                     let outcome = match loader.previous.take() {
-                        None => self.load_first(source, state, opened, &slot),
-                        previous => self.load_now(source, state, opened, previous),
+                        None => self.load_first(source, state, &slot),
+                        previous => self.load_now(source, state, previous),
                     };
                     loader.finish(outcome.clone());
                     return outcome.map(|entry| entry.store);
                 }
                 Turn::Wait(flight) => {
-                    drop(opened);
                     if !waited {
                         self.count(WAIT, 1);
                         waited = true;
@@ -215,24 +210,19 @@ impl TrustCache {
     }
 
     /// A file that was loaded by another name, and is still what it was, is not read again.
-    fn load_first(
-        &self,
-        source: SourceRef<'_>,
-        state: State,
-        opened: Option<cafile::Opened>,
-        slot: &Arc<Slot>,
-    ) -> Result<Entry, LoadError> {
+    fn load_first(&self, source: SourceRef<'_>, state: State, slot: &Arc<Slot>) -> Result<Entry, LoadError> {
         if let State::File(identity) = &state {
             let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
             let twin = slots.of_file(identity);
             drop(slots);
             let entry = twin.and_then(|twin| twin.try_entry()).filter(|entry| self.serves(entry, &state));
+            let entry = entry.filter(|_| cafile::opens(source.path(), identity));
             if let Some(entry) = entry {
                 self.count(HIT, 1);
                 return Ok(entry);
             }
         }
-        let entry = self.load_now(source, state, opened, None)?;
+        let entry = self.load_now(source, state, None)?;
         if let (State::File(identity), true) = (&entry.state, entry.believed) {
             self.slots.write().unwrap_or_else(PoisonError::into_inner).loaded(identity, slot);
         }
@@ -240,17 +230,11 @@ impl TrustCache {
     }
 
     /// Takes the compiled store of this state, if there is one; else reads the source.
-    fn load_now(
-        &self,
-        source: SourceRef<'_>,
-        state: State,
-        opened: Option<cafile::Opened>,
-        previous: Option<Entry>,
-    ) -> Result<Entry, LoadError> {
+    fn load_now(&self, source: SourceRef<'_>, state: State, previous: Option<Entry>) -> Result<Entry, LoadError> {
         // What another user vouched for is not even compared with.
         let previous = previous.filter(|entry| is_vouched_for(entry.voucher));
         if previous.as_ref().is_some_and(|entry| self.is_too_old(entry)) {
-            return self.read_now(source, opened, previous, None);
+            return self.read_now(source, previous, None);
         }
         let refuse = |error: &ReadError| {
             let malformed = matches!(error, ReadError::Malformed { .. });
@@ -263,8 +247,8 @@ impl TrustCache {
                 let store = same_or_new(previous, store, voucher);
                 Ok(Entry { store, state, believed: true, voucher, since: self.system.monotonic(), files: None })
             }
-            Found::Other(candidate) => self.read_now(source, opened, previous, Some(candidate)),
-            Found::Nothing => self.read_now(source, opened, previous, None),
+            Found::Other(candidate) => self.read_now(source, previous, Some(candidate)),
+            Found::Nothing => self.read_now(source, previous, None),
         }
     }
 
@@ -272,12 +256,11 @@ impl TrustCache {
     fn read_now(
         &self,
         source: SourceRef<'_>,
-        opened: Option<cafile::Opened>,
         previous: Option<Entry>,
         compiled: Option<Candidate>,
     ) -> Result<Entry, LoadError> {
         let since: Instant = self.system.monotonic();
-        let reading = source.read(opened, &*self.system)?;
+        let reading = source.read(&*self.system)?;
         self.count(BYTES_READ, reading.bytes());
         let unchanged = previous.as_ref().filter(|entry| {
             !self.is_too_old(entry) && entry.files.as_deref().is_some_and(|files| *files == reading.files)
@@ -326,9 +309,13 @@ impl TrustCache {
         slots.of(source).slots.get(source.path().as_os_str()).map(Arc::clone)
     }
 
-    /// The slot of a source, made now unless another thread has just done so.
     fn slot(&self, source: SourceRef<'_>) -> Result<Arc<Slot>, LoadError> {
         let path = source.path().as_os_str();
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = slots.of(source).slots.get(path) {
+            return Ok(Arc::clone(slot));
+        }
+        drop(slots);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.insert(source, path, self.loads.load(Ordering::Relaxed));
         slot.map_err(|what| LoadError::Unsupported { path: memory::path(source.path()), what })

@@ -60,6 +60,12 @@ def is_as_good(call, allowed, anywhere, step):
     # them is not thought of.
     if call in ("newfstatat AT_EMPTY_PATH", "close") and "unreadable-" in step:
         return any(calls.name_of(other) == "openat" for other in allowed)
+    # A file of CA names that can't be served is read first, and wound back for the original.
+    if call == "lseek" and step in ("client_ca/empty-load", "client_ca_ex/empty-load", "file_subjects/empty-load"):
+        return True
+    # OpenSSL 4.0 asks for a file of a directory by lstat and then by stat; for a file that was loaded before it is only stat here.
+    if call == "newfstatat 0":
+        return "newfstatat AT_SYMLINK_NOFOLLOW" in allowed
     # Threads wait for each other, in stock by the same call.
     if name == "futex":
         return "thread-" in step

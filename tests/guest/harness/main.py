@@ -15,11 +15,13 @@ sys.path[:0] = [str(HERE / "harness"), str(ROOT / "tests" / "e2e" / "harness"), 
 import chrony
 import entries
 import filters
+import whole
 from pki import Pki
 from place import Places
+from servers import Hosts
 from world import World
 
-SUITES = (entries, filters, chrony)
+SUITES = (whole, chrony, filters, entries)
 
 
 def main(arguments):
@@ -31,6 +33,7 @@ def main(arguments):
         folder.chmod(0o755)
         pki = Pki(folder / "pki")
         world = World(folder, pki, Places(pki, folder / "places"), sample)
+        world.hosts = Hosts(pki, folder / "hosts")
         try:
             chosen = [case for suite in SUITES for case in suite.cases(world) if is_wanted(case[0], wanted)]
             if sample and not wanted:

@@ -23,7 +23,7 @@ class World:
         self.folder, self.pki, self.places, self.sample = folder, pki, places, sample
         self.library = pathlib.Path(os.environ.get("WINDLASS_PRELOAD_LIBRARY") or TARGET / "release/libwindlass_preload.so")
         self.windlass = pathlib.Path(os.environ.get("WINDLASS") or TARGET / "release/windlass")
-        self.started = []
+        self.hosts = None
 
     def programs(self, source, *libraries):
         """A driver, one for each build of a library."""
@@ -33,10 +33,10 @@ class World:
         for build in GNUTLS:
             yield Program(f"gnutls-{build}", self.c(f"{source}_gnutls", "-lgnutls", *libraries))
 
-    def c(self, name, *libraries, build="system"):
+    def c(self, name, *libraries, build="system", flags=()):
         """Everybody may read and run it, as nobody does."""
         output = TARGET / "guest" / f"{name}-{build}"
-        builds.compile_c([HERE / "programs" / f"{name}.c"], output, build, libraries=libraries)
+        builds.compile_c([HERE / "programs" / f"{name}.c"], output, build, extra=flags, libraries=libraries)
         copy = self.folder / output.name
         if not copy.exists():
             shutil.copy(output, copy)
@@ -51,16 +51,21 @@ class World:
         mode, entry = rest
         return build in SAMPLE_BUILDS and mode != "young" and entry in SAMPLE_ENTRIES
 
+    def main_mark(self):
+        return self.c("main_mark", flags=("-shared", "-fPIC"))
+
     def compiled(self, place):
         """A directory with the compiled store of a place's bundle."""
-        directory = place.parent / "compiled"
+        return self.compiled_of(place / "bundle.pem")
+
+    def compiled_of(self, bundle):
+        directory = self.folder / "compiled"
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
-        subprocess.run([self.windlass, "compile", "--store", directory, place / "bundle.pem"], check=True, timeout=600,
+        subprocess.run([self.windlass, "compile", "--store", directory, bundle], check=True, timeout=600,
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={"PATH": "/usr/bin:/bin"})
         return directory
 
     def stop(self):
-        for process in self.started:
-            process.terminate()
-            process.wait(timeout=60)
+        if self.hosts:
+            self.hosts.stop()

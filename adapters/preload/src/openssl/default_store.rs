@@ -99,8 +99,9 @@ pub fn make_way(state: &StoreState, served: &Served) {
 /// The original function has registered the default store itself. What is not a plain directory can add certificates of
 /// any subject whenever it is asked, so nothing may be merely registered from now on.
 pub fn registered_by_original(state: &StoreState, served: &Served) {
-    let plain = capath::default_directories(served).is_some_and(|uri| !matches!(Uri::of(uri), Uri::Other));
-    if served.opens_default_store() && !plain && !state.library.shows_additions {
+    // The directory is only looked at where stock does that, too.
+    let plain = || capath::default_directories(served).is_some_and(|uri| !matches!(Uri::of(uri), Uri::Other));
+    if served.opens_default_store() && !state.library.shows_additions && !plain() {
         state.eager.store(true, Ordering::Release);
         materialise::everything(state);
     }

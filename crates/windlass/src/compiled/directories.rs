@@ -40,6 +40,12 @@ impl Directories {
         Directories { named: vec![PathBuf::from(SYSTEM_DIRECTORY)], user }
     }
 
+    /// As they are for a process whose effective user was once looked at: [`Directories::iter`] does not ask again.
+    pub fn of_user(self, is_root: bool) -> Directories {
+        let user = self.user.filter(|_| !is_root);
+        Directories { named: self.named.into_iter().chain(user).collect(), user: None }
+    }
+
     /// In the order in which they are looked at by the effective user of this moment.
     pub fn iter(&self) -> impl Iterator<Item = &Path> {
         let user = self.user.as_deref().filter(|_| !rustix::process::geteuid().is_root());
@@ -68,6 +74,13 @@ mod tests {
 
     fn paths(all: &[&str]) -> Vec<PathBuf> {
         all.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn a_user_that_is_known_is_not_asked_for() {
+        let all = || Directories { named: paths(&["/m"]), user: Some(PathBuf::from("/u")) };
+        assert_eq!(all().of_user(true), Directories::only(PathBuf::from("/m")));
+        assert_eq!(all().of_user(false), paths(&["/m", "/u"]).into_iter().collect());
     }
 
     #[test]

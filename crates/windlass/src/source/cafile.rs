@@ -32,47 +32,6 @@ pub(super) struct File {
     pub believed: bool,
 }
 
-/// A file that this process can read, and what it was when it was opened.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub identity: Identity,
-    file: OwnedFd,
-}
-
-/// What the path leads to now, opened. This is how the stock libraries begin, too, so it makes no system call that they don't make, and
-/// says better than access(2) whether this process may read the file.
-///
-/// To open and close a FIFO can be seen by who writes to it. So a path that has not led to a file before is looked at first, by a
-/// descriptor that opens nothing (`O_PATH`, open(2)).
-pub(super) fn open(path: &Path, was_a_file: bool) -> Result<Opened, LoadError> {
-    named(path, |name| {
-        if !was_a_file {
-            let looking = rustix::fs::open(name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-            let stat = looking.and_then(rustix::fs::fstat).map_err(|errno| failed(path, "stat", errno))?;
-            identity(path, &stat)?;
-        }
-        open_again(path, name)
-    })
-}
-
-fn open_again(path: &Path, name: &CStr) -> Result<Opened, LoadError> {
-    // What is a FIFO by now is not waited for.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let action = |errno| if errno == Errno::ACCESS { "read" } else { "open" };
-    let file = rustix::fs::open(name, flags, Mode::empty()).map_err(|errno| failed(path, action(errno), errno))?;
-    let stat = rustix::fs::fstat(&file).map_err(|errno| failed(path, "stat", errno))?;
-    Ok(Opened { identity: identity(path, &stat)?, file })
-}
-
-/// What the path leads to now, if everybody may read that: then nothing has to be opened to know that this process may. `None`: not so.
-/// For paths that the stock library looks at in the same way.
-pub(super) fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
-    const EVERYBODY: u32 = 0o444;
-    let stat = path.into_with_c_str(|name| rustix::fs::stat(name)).map_err(|errno| failed(path, "stat", errno))?;
-    let identity = identity(path, &stat)?;
-    Ok((stat.st_mode & EVERYBODY == EVERYBODY).then_some(identity))
-}
-
 /// Two system calls: what the path leads to now, and whether this process may read it now. A process that dropped
 /// its privileges must not be served what it could read before.
 pub(super) fn observe(path: &Path) -> Result<Identity, LoadError> {
@@ -84,18 +43,41 @@ pub(super) fn observe(path: &Path) -> Result<Identity, LoadError> {
     })
 }
 
-pub(super) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
-    read_opened(path, open(path, false)?, system)
+/// The same by those system calls that every load of a file makes: open, fstat, close.
+pub(super) fn observe_as_guest(path: &Path) -> Result<Identity, LoadError> {
+    named(path, |name| {
+        let stat = look(path, name)?;
+        let looked = identity(path, &stat)?;
+        if may_be_read_by_all(&stat) {
+            return Ok(looked);
+        }
+        let file = open(path, name)?;
+        identity(path, &rustix::fs::fstat(&file).map_err(|errno| failed(path, "stat", errno))?)
+    })
 }
 
-/// Reads what was opened, or what the path leads to by now.
-pub(super) fn read_opened(path: &Path, mut opened: Opened, system: &dyn System) -> Result<File, LoadError> {
+/// What the path leads to now, if everybody may read that. By the system call that the stock library makes for files of hashed directories
+/// before it opens them.
+pub(super) fn observe_listed(path: &Path) -> Result<Option<Identity>, LoadError> {
+    named(path, |name| {
+        let stat = rustix::fs::stat(name).map_err(|errno| failed(path, "stat", errno))?;
+        let looked = identity(path, &stat)?;
+        Ok(may_be_read_by_all(&stat).then_some(looked))
+    })
+}
+
+/// Then nothing has to be opened to know that this process may.
+fn may_be_read_by_all(stat: &Stat) -> bool {
+    const ALL: u32 = 0o444;
+    stat.st_mode & ALL == ALL
+}
+
+pub(super) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
     named(path, |name| {
         for _ in 0..ATTEMPTS {
-            let file = attempt(path, &opened.file, system)?;
-            // Also a file that stood still may not be what the path leads to any more.
-            opened = open_again(path, name)?;
-            if let Some(file) = file.filter(|file| file.identity == opened.identity) {
+            // Before it is opened: to open a FIFO or a device can have effects of its own.
+            looked(path, name, system)?;
+            if let Some(file) = attempt(path, name, system)? {
                 return Ok(file);
             }
         }
@@ -118,22 +100,31 @@ fn named<T>(path: &Path, work: impl FnOnce(&CStr) -> Result<T, LoadError>) -> Re
 }
 
 /// None if the file changed meanwhile.
-fn attempt(path: &Path, fd: &OwnedFd, system: &dyn System) -> Result<Option<File>, LoadError> {
+fn attempt(path: &Path, name: &CStr, system: &dyn System) -> Result<Option<File>, LoadError> {
+    let fd = open(path, name)?;
     // The clock before the state: a change after this moment has a later timestamp, or the state is racy.
     let now_ns = system.real_ns();
-    let fstat = || rustix::fs::fstat(fd).map_err(|errno| failed(path, "stat", errno));
+    let fstat = || rustix::fs::fstat(&fd).map_err(|errno| failed(path, "stat", errno));
     let before = identity(path, &fstat()?)?;
     let file_system = system.file_system(fd.as_fd(), before.dev).map_err(|errno| failed(path, "stat", errno))?;
     system.opened(path);
-    let bytes = contents(path, fd, before.size)?;
+    let bytes = contents(path, &fd, before.size)?;
     let after = identity(path, &fstat()?)?;
-    if bytes.len() as u64 != before.size || before != after {
+    if bytes.len() as u64 != before.size || before != after || before != looked(path, name, system)? {
         return Ok(None);
     }
     let believed = system.keeps_timestamps(file_system.kind)
         && !before.is_racy(now_ns)
         && !(before.has_whole_seconds() && file_system.may_be_an_image);
     Ok(Some(File { bytes, identity: before, believed }))
+}
+
+/// Whether this process can open the path, and gets to this very file. Looking at a path and access(2) don't tell: Landlock and
+/// AppArmor refuse only then.
+pub(crate) fn opens(path: &Path, wanted: &Identity) -> bool {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let found = rustix::fs::open(path, flags, Mode::empty()).and_then(rustix::fs::fstat);
+    found.is_ok_and(|found| identity(path, &found).is_ok_and(|found| found == *wanted))
 }
 
 /// Reads to the end. Memory follows what was read, not what the file system says the size is: that is only believed if it
@@ -155,6 +146,29 @@ fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError>
             Err(errno) => return Err(failed(path, "read", errno)),
         }
     }
+}
+
+fn open(path: &Path, name: &CStr) -> Result<OwnedFd, LoadError> {
+    // What is a FIFO by now is not waited for.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let action = |errno| if errno == Errno::ACCESS { "read" } else { "open" };
+    rustix::fs::open(name, flags, Mode::empty()).map_err(|errno| failed(path, action(errno), errno))
+}
+
+/// Looks at what a path leads to by a descriptor that opens nothing (`O_PATH`, open(2)).
+fn look(path: &Path, name: &CStr) -> Result<Stat, LoadError> {
+    let looking = rustix::fs::open(name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    looking.and_then(rustix::fs::fstat).map_err(|errno| failed(path, "stat", errno))
+}
+
+fn looked(path: &Path, name: &CStr, system: &dyn System) -> Result<Identity, LoadError> {
+    if system.is_guest() { identity(path, &look(path, name)?) } else { stat_of(path, name) }
+}
+
+/// Whether a path still leads to this state of a file.
+pub(super) fn is_still(path: &Path, before: &Identity) -> bool {
+    let now = named(path, |name| identity(path, &look(path, name)?));
+    now.is_ok_and(|now| now == *before)
 }
 
 fn stat_of(path: &Path, name: &CStr) -> Result<Identity, LoadError> {

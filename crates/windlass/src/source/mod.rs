@@ -99,22 +99,18 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// Looks at the source, and opens it if it is a file. Fails if this process may not read it as it is now. `was_a_file`: this was
-    /// done before.
-    pub fn open(self, was_a_file: bool) -> Result<(State, Option<cafile::Opened>), LoadError> {
+    /// As [`SourceRef::observe`], by system calls that a guest may make.
+    pub fn observe_in(self, system: &dyn System) -> Result<State, LoadError> {
         match self {
-            SourceRef::Cafile(path) => {
-                let opened = cafile::open(path, was_a_file)?;
-                Ok((State::File(opened.identity), Some(opened)))
-            }
-            SourceRef::Capath(_) => Ok((self.observe()?, None)),
+            SourceRef::Cafile(path) if system.is_guest() => cafile::observe_as_guest(path).map(State::File),
+            _ => self.observe(),
         }
     }
 
-    /// The state of a file that everybody may read, without opening it.
-    pub fn look(self) -> Result<Option<State>, LoadError> {
+    /// The state of a file that everybody may read, by `stat` alone.
+    pub fn observe_listed(self) -> Result<Option<State>, LoadError> {
         match self {
-            SourceRef::Cafile(path) => Ok(cafile::look(path)?.map(State::File)),
+            SourceRef::Cafile(path) => Ok(cafile::observe_listed(path)?.map(State::File)),
             SourceRef::Capath(_) => Ok(None),
         }
     }
@@ -127,9 +123,12 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// Whether the source is in this state, in which it was before.
+    /// Whether the source is in this state. Whether this process may read it is not asked of a file.
     pub fn is_still(self, state: &State) -> bool {
-        self.open(true).is_ok_and(|(now, _)| now == *state)
+        match (self, state) {
+            (SourceRef::Cafile(path), State::File(before)) => cafile::is_still(path, before),
+            _ => self.observe().is_ok_and(|now| now == *state),
+        }
     }
 
     /// As [`SourceRef::observe`], with `resolve` told of each path before it is used.
@@ -140,12 +139,9 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// Reads the source in a state in which it stood still. `opened` is what [`SourceRef::open`] gave.
-    pub fn read(self, opened: Option<cafile::Opened>, system: &dyn System) -> Result<Reading, LoadError> {
-        match (self, opened) {
-            (SourceRef::Cafile(path), Some(opened)) => cafile::read_opened(path, opened, system).map(Reading::of),
-            _ => self.read_below(system, &Ok),
-        }
+    /// Reads the source in a state in which it stood still.
+    pub fn read(self, system: &dyn System) -> Result<Reading, LoadError> {
+        self.read_below(system, &Ok)
     }
 
     /// As [`SourceRef::read`], with `resolve` told of each path before it is used.
@@ -153,7 +149,8 @@ impl<'a> SourceRef<'a> {
         match self {
             SourceRef::Cafile(path) => {
                 let path = memory::os_string(path.as_os_str()).map_err(|_| out_of_memory(path))?;
-                cafile::read(&resolve(path.into())?, system).map(Reading::of)
+                let file = cafile::read(&resolve(path.into())?, system)?;
+                Ok(Reading { state: State::File(file.identity), believed: file.believed, files: vec![file.bytes] })
             }
             SourceRef::Capath(path) => capath::read(path, system, resolve),
         }
@@ -161,10 +158,6 @@ impl<'a> SourceRef<'a> {
 }
 
 impl Reading {
-    fn of(file: cafile::File) -> Reading {
-        Reading { state: State::File(file.identity), believed: file.believed, files: vec![file.bytes] }
-    }
-
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.len() as u64).sum()
     }

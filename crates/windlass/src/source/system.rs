@@ -23,6 +23,11 @@ pub(crate) trait System: Send + Sync {
         rustix::fs::fstatfs(file).map(|statfs| FileSystem::of(&statfs))
     }
 
+    /// Whether this process may have shut itself into a filter, so that only those system calls are made that every load of a file makes.
+    fn is_guest(&self) -> bool {
+        false
+    }
+
     /// A file was opened and is about to be read.
     fn opened(&self, _path: &Path) {}
 }
@@ -116,6 +121,10 @@ impl System for Guest {
 
     fn file_system(&self, _file: BorrowedFd<'_>, device: u64) -> Result<FileSystem, Errno> {
         Ok(self.0.of(device).unwrap_or(FileSystem::UNKNOWN))
+    }
+
+    fn is_guest(&self) -> bool {
+        true
     }
 }
 

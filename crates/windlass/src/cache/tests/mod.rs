@@ -3,6 +3,7 @@
 mod capaths;
 mod changes;
 mod compiled;
+mod guest;
 mod held;
 mod names;
 mod threads;
@@ -55,6 +56,7 @@ struct World {
     start: Instant,
     age_s: AtomicU64,
     local: AtomicBool,
+    guest: AtomicBool,
     /// Called when a file is open and not yet read.
     opened: Mutex<Option<Arc<Hook>>>,
 }
@@ -70,6 +72,10 @@ impl System for World {
 
     fn keeps_timestamps(&self, _: u64) -> bool {
         self.local.load(Ordering::SeqCst)
+    }
+
+    fn is_guest(&self) -> bool {
+        self.guest.load(Ordering::SeqCst)
     }
 
     fn opened(&self, path: &Path) {
@@ -95,6 +101,7 @@ impl Bench {
             start: Instant::now(),
             age_s: AtomicU64::new(0),
             local: AtomicBool::new(true),
+            guest: AtomicBool::new(false),
             opened: Mutex::default(),
         });
         let stats = Stats::private(&CACHE_LABELS);
@@ -104,6 +111,12 @@ impl Bench {
             Arc::clone(&world) as Arc<dyn System>,
         );
         Bench { cache, stats, world, dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn as_guest() -> Bench {
+        let bench = Bench::new(MaxAge::Forever);
+        bench.world.guest.store(true, Ordering::SeqCst);
+        bench
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -75,7 +75,7 @@ fn those_who_waited_look_themselves() {
     let path = bench.write("ca.pem", &certificate(0));
     let slot = bench.cache.slot(SourceRef::Cafile(&path));
     let Turn::Load(loader) = slot.turn(|_| false) else { panic!("nobody else loads") };
-    let entry = bench.cache.read_now(SourceRef::Cafile(&path), None, None, None).unwrap();
+    let entry = bench.cache.read_now(SourceRef::Cafile(&path), None, None).unwrap();
     thread::scope(|scope| {
         let waiting = scope.spawn(|| bench.load(&path));
         while bench.stats.value(WAIT) == 0 {
