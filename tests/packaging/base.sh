@@ -5,12 +5,14 @@
 #   tests/packaging/base.sh DIRECTORY              without systemd, as in most containers
 #   tests/packaging/base.sh DIRECTORY systemd      with it, ready to boot
 #   tests/packaging/base.sh DIRECTORY trust        with p11-kit and GnuTLS's commands
+#   tests/packaging/base.sh DIRECTORY others       with compilers for programs of musl, of 32 bits and with sanitizers
 set -eu
 . /etc/os-release
 variant=${2:-}
 case $variant in
 systemd) more=systemd-sysv ;;
 trust) more=gnutls-bin,p11-kit,p11-kit-modules ;;
+others) more=gcc,gcc-multilib,libc6-dev,musl-tools ;;
 *) more= ;;
 esac
 archive=$1/base-${variant:+$variant-}$VERSION_CODENAME-$(dpkg --print-architecture).tar

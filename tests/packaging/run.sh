@@ -20,8 +20,11 @@ target=$(realpath "${CARGO_TARGET_DIR:-target}")
 base=$(tests/packaging/base.sh "$target/packaging")
 bootable=$(tests/packaging/base.sh "$target/packaging" systemd)
 trust=$(tests/packaging/base.sh "$target/packaging" trust)
+# A compiler for 32 bits is a package of Debian's amd64.
+others=
+[ "$(dpkg --print-architecture)" != amd64 ] || others=$(tests/packaging/base.sh "$target/packaging" others)
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root \
     CARGO_TARGET_DIR="$target" WINDLASS="${WINDLASS:-}" WINDLASS_PRELOAD_LIBRARY="${WINDLASS_PRELOAD_LIBRARY:-}" \
     WINDLASS_TRACE_LIBRARY="${WINDLASS_TRACE_LIBRARY:-}" WINDLASS_PKCS11_LIBRARY="${WINDLASS_PKCS11_LIBRARY:-}" \
     unshare --mount --pid --fork --mount-proc --propagation private \
-    /usr/bin/python3 -B tests/packaging/harness/main.py --base "$base" --bootable "$bootable" --trust "$trust" "$@"
+    /usr/bin/python3 -B tests/packaging/harness/main.py --base "$base" --bootable "$bootable" --trust "$trust" --others "$others" "$@"

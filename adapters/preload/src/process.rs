@@ -229,7 +229,6 @@ impl Process {
         let stores = Some(Directories::from_environment(variable)).filter(|_| !is_short.get());
         let stores = stores.unwrap_or_else(Directories::none);
         count(Event::ProcessAttached, 1);
-        let stores = stores.of_user(first_user() == 0);
         static NONE: FileSystems = FileSystems::none();
         let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
         let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);

@@ -98,13 +98,14 @@ fn the_directories_are_shown_in_order() {
         String::from_utf8(assert.get_output().stdout.clone()).unwrap()
     };
     let path = home.path().display();
-    let by_home = shown(&[("HOME", home.path().as_os_str())]);
-    assert!(by_home.starts_with("1. /var/cache/windlass"), "{by_home}");
-    // Root believes no variable that names a user's.
-    let shows = |text: &str, path: &str| text.ends_with(&format!("2. {path} (does not exist)\n")) != common::is_root();
-    assert!(shows(&by_home, &format!("{path}/.cache/windlass")), "{by_home}");
-    let both = shown(&[("HOME", "/no".as_ref()), ("XDG_CACHE_HOME", home.path().as_os_str())]);
-    assert!(shows(&both, &format!("{path}/windlass")), "{both}");
+    // Nobody is led to a directory by a home or a cache: what is there may have been written by many.
+    for variables in [
+        &[("HOME", home.path().as_os_str())][..],
+        &[("HOME", "/no".as_ref()), ("XDG_CACHE_HOME", home.path().as_os_str())],
+    ] {
+        let by_home = shown(variables);
+        assert!(by_home.starts_with("1. /var/cache/windlass") && !by_home.contains("\n2. "), "{by_home}");
+    }
     let only = shown(&[("HOME", home.path().as_os_str()), ("WINDLASS_STORE", home.path().as_os_str())]);
     assert_eq!(only, format!("1. {path} (empty)\nWINDLASS_STORE is set: no other directory is looked at\n"));
     let none = shown(&[("WINDLASS_STORE", "".as_ref())]);

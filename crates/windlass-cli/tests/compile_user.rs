@@ -62,26 +62,39 @@ fn stores(directory: &Path) -> usize {
 }
 
 #[test]
-fn a_users_stores_are_in_the_users_cache() {
+fn a_users_stores_are_where_the_user_says() {
     let place = Place::new();
-    place.compile().assert().success().stderr("");
+    let nowhere = || {
+        contains("no directory for compiled stores: programs look in /var/cache/windlass, and believe only root there")
+            .and(contains("help: for yourself: set WINDLASS_STORE=DIR for this command, and for the programs"))
+    };
+    place.compile().env("XDG_CACHE_HOME", place.path("home")).assert().code(1).stdout("").stderr(nowhere());
+    place.windlass().args(["cache", "clear"]).assert().code(1).stderr(nowhere());
+    assert_eq!(std::fs::read_dir(place.path("home")).unwrap().count(), 0);
+    // Whether it is compiled for the machine may be asked by everybody.
+    place.compile().arg("--check").assert().code(5).stdout(contains("/var/cache/windlass"));
+
     let directory = place.path("home/.cache/windlass");
+    let own = |mut command: assert_cmd::Command| {
+        command.env("WINDLASS_STORE", &directory);
+        command
+    };
+    own(place.compile()).assert().success().stderr("");
     assert_eq!(stores(&directory), 1);
     assert_eq!(directory.metadata().unwrap().uid(), place.path("home").metadata().unwrap().uid());
-    let shown = contains(format!("2. {}\n", directory.display())).and(contains("  fresh\n"));
-    place.windlass().args(["cache", "status"]).assert().success().stdout(shown);
-
-    let other = place.path("home/xdg");
-    place.compile().env("XDG_CACHE_HOME", &other).assert().success();
-    assert_eq!(stores(&other.join("windlass")), 1);
-    // Only absolute paths count.
-    place.compile().env("XDG_CACHE_HOME", "xdg").arg("--check").assert().success();
-    let expected =
-        contains("no directory for compiled stores: neither XDG_CACHE_HOME nor HOME").and(contains("--store DIR"));
-    place.compile().env_remove("HOME").assert().code(1).stderr(expected);
-
-    place.windlass().args(["cache", "clear"]).assert().success();
-    assert_eq!((stores(&directory), stores(&other.join("windlass"))), (0, 1));
+    let status = |command: assert_cmd::Command| {
+        let mut command = command;
+        command.args(["cache", "status"]);
+        String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+    };
+    let shown = status(own(place.windlass()));
+    assert!(shown.starts_with(&format!("1. {}\n", directory.display())) && shown.contains("  fresh\n"), "{shown}");
+    // Without that variable nobody looks there.
+    let shown = status(place.windlass());
+    assert!(!shown.contains(".cache"), "{shown}");
+    let mut clear = own(place.windlass());
+    clear.args(["cache", "clear"]).assert().success();
+    assert_eq!(stores(&directory), 0);
 }
 
 #[test]
@@ -103,7 +116,13 @@ fn a_directory_that_may_not_be_written_to_is_said_at_once() {
 fn a_source_that_may_not_be_read_is_3() {
     let place = Place::new();
     std::fs::set_permissions(place.path("bundle.pem"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    place.compile().assert().code(3).stderr(contains("Permission denied"));
+    place
+        .compile()
+        .arg("--store")
+        .arg(place.path("home/stores"))
+        .assert()
+        .code(3)
+        .stderr(contains("Permission denied"));
 }
 
 /// Root believes root only; a user believes root and itself.
@@ -149,7 +168,7 @@ fn roots_stores_are_the_machines() {
     let unshare = |line: &str| {
         let mut command = std::process::Command::new("unshare");
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", "/no/such/home");
-        command.args(["--mount", "sh", "-ec", &format!("mount -t tmpfs none /var/cache; {line}")]);
+        command.args(["--mount", "sh", "-ec", &format!("mount -t tmpfs -o mode=755 none /var/cache; {line}")]);
         command.output().unwrap()
     };
     if !is_root() || !unshare("true").status.success() {
@@ -168,4 +187,18 @@ fn roots_stores_are_the_machines() {
     assert_eq!(text.matches("1. /var/cache/windlass\n").count(), 2, "{text}");
     assert_eq!(text.matches("  fresh\n").count(), 2, "{text}");
     assert!(text.contains("\nroot 755\n") && text.contains("\nremoved /var/cache/windlass/"), "{text}");
+    // Whoever can change a directory on the way, or the file, could put another compiled store there. Root's own was just as good before.
+    let link = "mv /var/cache/windlass /var/cache/real; ln -s real /var/cache/windlass";
+    for (change, why) in [
+        ("chmod o+w /var/cache", "/var/cache: others may write to it (mode 0757)".to_owned()),
+        (&format!("chown {USER} /var/cache"), format!("/var/cache: belongs to user {USER}, not to root")),
+        (&format!("chown {USER} /var/cache/windlass"), format!("belongs to user {USER}, not to root")),
+        (&format!("chown {USER} /var/cache/windlass/*.store"), format!("belongs to user {USER}, not to root")),
+        (link, "not a regular file".to_owned()),
+    ] {
+        let output = unshare(&format!("{compile} >/dev/null; {change}; {user}"));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains(&why) && !text.contains("  fresh\n"), "{change}: {text}");
+    }
 }

@@ -35,6 +35,8 @@ fn image() -> tempfile::TempDir {
         fs::create_dir_all(root.path().join(directory)).unwrap();
     }
     fs::write(root.path().join("usr/lib/systemd/systemd"), "").unwrap();
+    fs::create_dir(root.path().join("lib64")).unwrap();
+    fs::copy(common::old_libc(), root.path().join("lib64/libc.so.6")).unwrap();
     fs::copy(common::fixture("rsa.pem"), root.path().join("etc/ssl/certs/ca-certificates.crt")).unwrap();
     root
 }
@@ -149,6 +151,109 @@ fn on_a_terminal_there_is_a_question() {
         assert_eq!((output.status.success(), snapshot(image.path()) != before), (agrees, agrees), "{answer}: {said}");
         uninstall(image.path(), &["--yes"]).success();
     }
+}
+
+/// Told by the files alone: without root, without running anything, and before anything is done.
+#[test]
+fn a_library_that_programs_there_could_not_load_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let newer = directory.path().join("newer.so");
+    // gettid is there since glibc 2.30, and what image() has is of 2.17.
+    common::compile("int gettid(void); int f(void) { return gettid(); }", &newer, &["-shared", "-fPIC"]);
+    let refused = |image: &tempfile::TempDir, library: &Path, why: &str| {
+        let before = snapshot(image.path());
+        for arguments in
+            [&["--machine", "--no-try", "--yes"][..], &["--machine", "--dry-run"], &["--service", "web", "--yes"]]
+        {
+            let mut command = windlass();
+            command.env("WINDLASS_PRELOAD_LIBRARY", library).arg("install").arg("--root").arg(image.path());
+            command.args(arguments).assert().code(1).stderr(contains("can't use the library").and(contains(why)));
+        }
+        assert_eq!(snapshot(image.path()), before);
+        // What loads nothing needs no library.
+        install(image.path(), &["--dry-run"]).success();
+    };
+    let unit = |image: &tempfile::TempDir| {
+        fs::write(image.path().join("etc/systemd/system/web.service"), "[Service]\nExecStart=/bin/true\n").unwrap();
+    };
+    let old = image();
+    unit(&old);
+    refused(&old, &newer, "it needs GLIBC_2.30 of libc.so.6, and /lib64/libc.so.6");
+    refused(&old, &newer, "has none, whose newest is GLIBC_2.17");
+    let libc = old.path().join("lib64/libc.so.6");
+    let mut other = fs::read(&libc).unwrap();
+    // e_machine: EM_S390
+    other[18..20].copy_from_slice(&22_u16.to_ne_bytes());
+    fs::write(&libc, other).unwrap();
+    refused(&old, common::stand_in(), "is for 64-bit s390");
+    fs::remove_file(&libc).unwrap();
+    refused(&old, common::stand_in(), "it needs libc.so.6, which is not in the root");
+    fs::create_dir(old.path().join("lib")).unwrap();
+    fs::write(old.path().join("lib/ld-musl-x86_64.so.1"), "").unwrap();
+    refused(&old, common::stand_in(), "the C library there is musl (/lib/ld-musl-x86_64.so.1");
+}
+
+/// docs/install.md, "Programs that it is not for".
+#[test]
+fn programs_that_it_is_not_for_are_named() {
+    let image = image_with_command();
+    fs::write(image.path().join("etc/systemd/system/web.service"), "[Service]\nExecStart=/bin/true\n").unwrap();
+    let notes = |option: &[&str]| {
+        let plan = json(&install(image.path(), &[option, &["--dry-run", "--json"]].concat()).success());
+        plan["notes"].to_string()
+    };
+    let service = ["--service", "web"];
+    let names = ["ld-musl-x86_64.so.1", "ld-linux.so.2", "AddressSanitizer"];
+    let named = |option: &[&str]| names.map(|name| notes(option).contains(name));
+    assert_eq!(named(&service), [false; 3]);
+    fs::create_dir(image.path().join("lib")).unwrap();
+    fs::write(image.path().join("lib/ld-musl-x86_64.so.1"), "").unwrap();
+    fs::write(image.path().join("lib64/libasan.so.8"), "").unwrap();
+    assert_eq!(named(&service), [true, false, true]);
+    // musl's loader reads no list, and beside programs of another architecture there is no activation for the machine.
+    assert_eq!(named(&["--machine"]), [false, false, true]);
+    fs::write(image.path().join("lib/ld-linux.so.2"), "").unwrap();
+    assert_eq!(named(&service), [true; 3]);
+    assert_eq!(named(&[]), [false; 3]);
+}
+
+/// systemd.exec(5): UnsetEnvironment is "applied as the final step", whatever a drop-in sets.
+#[test]
+fn a_service_whose_environment_is_taken_away_is_refused() {
+    let image = image_with_command();
+    let write = |path: &str, text: &str| {
+        let path = image.path().join("etc/systemd/system").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("[Service]\n{text}")).unwrap();
+    };
+    let plan = || install(image.path(), &["--service", "web", "--dry-run"]);
+    let unseen = "which systemd applies last: the service would never see the library";
+    for (unit, later) in [
+        ("UnsetEnvironment=LD_PRELOAD\n", "\n"),
+        ("UnsetEnvironment=A LD_PRELOAD\n", "\n"),
+        ("\n", "UnsetEnvironment=LD_PRELOAD\n"),
+    ] {
+        write("web.service", &format!("ExecStart=/bin/true\n{unit}"));
+        write("web.service.d/zz.conf", later);
+        plan().code(1).stderr(contains(unseen));
+        write("web.service.d/aa.conf", "Environment=LD_PRELOAD=/opt/x.so\n");
+        plan().code(1).stderr(contains(unseen));
+        fs::remove_file(image.path().join("etc/systemd/system/web.service.d/aa.conf")).unwrap();
+    }
+    // Taken back, or about something else.
+    write("web.service.d/zz.conf", "UnsetEnvironment=\n");
+    for unit in [
+        "UnsetEnvironment=LD_PRELOAD\n",
+        "UnsetEnvironment=LD_PRELOAD_X A\n",
+        "UnsetEnvironment=LD_PRELOAD=/other.so\n",
+    ] {
+        write("web.service", &format!("ExecStart=/bin/true\n{unit}"));
+        plan().success().stdout(contains("web.service.d/windlass.conf").and(contains("/opt/x.so").not()));
+    }
+    // Only this value is taken away: the service never saw it, and must not see it behind the library.
+    fs::remove_file(image.path().join("etc/systemd/system/web.service.d/zz.conf")).unwrap();
+    write("web.service", "Environment=LD_PRELOAD=/opt/x.so\nUnsetEnvironment=LD_PRELOAD=/opt/x.so\n");
+    plan().success().stdout(contains("web.service.d/windlass.conf").and(contains("/opt/x.so").not()));
 }
 
 /// What is meant is said: a path of the image is not one of this machine.

@@ -92,6 +92,9 @@ class Place:
         self.content = {path: path.read_bytes() for path in (self.bundle, self.other)}
         self.stores = folder / "stores"
         self.store = self.stores / store_file.name_of(self.bundle)
+        self.cache = folder / ".cache"
+        self.cache.mkdir()
+        (self.cache / "windlass").symlink_to(self.stores)
         self.bundle.write_bytes(self.content[self.other])
         self.compile(self.bundle)
         self.stale = self.store.read_bytes()
@@ -130,8 +133,8 @@ class Place:
             text += part if part.endswith("\n") else part + "\n"
         return text + END
 
-    def run(self, command, served, user=None, script=None, preload=(), **env):
-        """Stock, or served by the library from compiled stores."""
+    def run(self, command, served, user=None, script=None, preload=(), named=True, **env):
+        """Stock, or served by the library from compiled stores. Not `named`: they are where a user's caches are."""
         path = self.folder / "script"
         if script is not None:
             text = script.replace("@BUNDLE@", str(self.bundle)).replace("@ROOT@", str(self.folder))
@@ -139,8 +142,8 @@ class Place:
         env = CLEAN | env
         preload = [*preload, *([self.lab.library] if served else [])]
         if preload:
-            env |= {"LD_PRELOAD": ":".join(map(str, preload)), "WINDLASS_STORE": str(self.stores),
-                    "WINDLASS_TEST_COMPILE": self.lab.windlass}
+            stores = {"WINDLASS_STORE": str(self.stores)} if named else {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.cache)}
+            env |= {"LD_PRELOAD": ":".join(map(str, preload)), "WINDLASS_TEST_COMPILE": self.lab.windlass} | stores
         who = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         with counters.page(user) as page:
             if user is not None:

@@ -1,4 +1,4 @@
-"""Whom a reader believes: root and itself, and only where nobody else may write."""
+"""Whom a reader believes: root, and itself in a directory that WINDLASS_STORE names; and only where nobody else may write."""
 
 import os
 import socket
@@ -13,6 +13,7 @@ def run(lab):
         modes(place)
         kinds(place)
         users(lab, place)
+        caches(place)
         secure(lab, place)
 
 
@@ -119,6 +120,18 @@ def users(lab, place):
     place.unmoved("root as a user, but the bundle is not readable any more",
                   with_lie(place, lambda: place.bundle.chmod(0o600)), script=script, programs=("driver",))
     place.bundle.chmod(0o644)
+
+
+def caches(place):
+    """Whoever can write to a user's cache (a build, a restore, a synchronised home) must not add a CA to root's bundle."""
+    for who, user in (("root", None), ("a user", USER)):
+        def arrange(owner=user or 0):
+            place.put(place.lie)
+            os.chown(place.store, owner, owner)
+            os.chown(place.stores, owner, owner)
+        for program in BOTH:
+            place.moved(f"{who}, own store in the directory that WINDLASS_STORE names", arrange, program, user=user)
+        place.unmoved(f"{who}, own store in the cache of HOME and XDG_CACHE_HOME", arrange, None, BOTH, user=user, named=False)
 
 
 def secure(lab, place):

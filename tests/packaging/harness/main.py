@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import cases
 import containers
+import other_programs
 import prove
 import services
 import token_module
@@ -29,15 +30,17 @@ def main():
     parser.add_argument("--base", required=True)
     parser.add_argument("--bootable", required=True)
     parser.add_argument("--trust", required=True)
+    parser.add_argument("--others", required=True)
     parser.add_argument("--prove", action="store_true")
     parser.add_argument("words", nargs="*")
     arguments = parser.parse_args()
     target = pathlib.Path(os.environ["CARGO_TARGET_DIR"])
     with tempfile.TemporaryDirectory(prefix="roots-", dir=target / "packaging") as folder:
         package = Package(ROOT, target)
-        wanted = [case for case in all_cases()
+        wanted = [case for case in all_cases() if arguments.others or case not in other_programs.ALL
                   if not arguments.words or any(word in case.__name__ for word in arguments.words)]
-        with Roots(folder, {"base": arguments.base, "bootable": arguments.bootable, "trust": arguments.trust}) as roots:
+        with Roots(folder, {"base": arguments.base, "bootable": arguments.bootable, "trust": arguments.trust,
+                            "others": arguments.others}) as roots:
             if arguments.prove:
                 return prove.prove(package, roots)
             ends = [run(case, package, roots) for case in wanted]
@@ -47,7 +50,7 @@ def main():
 
 
 def all_cases():
-    return cases.ALL + trust.ALL + token_module.ALL + containers.ALL + units.ALL + services.ALL
+    return cases.ALL + trust.ALL + token_module.ALL + other_programs.ALL + containers.ALL + units.ALL + services.ALL
 
 
 def run(case, package, roots, say=print):

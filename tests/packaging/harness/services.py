@@ -62,6 +62,31 @@ def activated_from_a_build(machine, package):
     is_forgotten(machine)
 
 
+@under_systemd
+def environment_taken_away(machine, package):
+    """systemd: a service whose unit takes LD_PRELOAD away is refused, and rightly: that comes after every drop-in; one value of it is another matter"""
+    package.install(machine)
+    for name, word in (("all", "LD_PRELOAD"), ("one", "LD_PRELOAD=/nowhere.so")):
+        (machine / f"/etc/systemd/system/{name}.service").write_text(
+            f"[Service]\nExecStart=/bin/sleep infinity\nUnsetEnvironment={word}\n")
+    machine.systemctl("daemon-reload")
+    refused = machine.run("windlass", "install", "--service", "all", "--yes", code=1).stderr
+    assert "UnsetEnvironment=LD_PRELOAD, which systemd applies last" in refused, refused
+    machine.run("windlass", "install", "--service", "one", "--yes")
+    by_hand = machine / "/etc/systemd/system/all.service.d"
+    by_hand.mkdir()
+    (by_hand / "zz.conf").write_text(f'[Service]\nEnvironment="LD_PRELOAD={library(machine)}"\n')
+    machine.systemctl("daemon-reload")
+    for name, wanted in (("all", []), ("one", [library(machine)])):
+        machine.systemctl("restart", name)
+        wait_for(lambda: machine.run("readlink", f"/proc/{machine.main_process(name)}/exe", code=None).stdout.endswith("/sleep\n"),
+                 lambda: machine.journal(name))
+        assert loads(machine, name) == wanted, f"{name} has {loads(machine, name)}"
+        machine.systemctl("stop", name)
+    machine.run("dpkg", "--purge", "windlass")
+    is_forgotten(machine)
+
+
 def taken_through(machine, windlass, library_path):
     certificates(machine)
     for port, (name, (settings, _)) in enumerate(SERVICES.items(), 4433):
@@ -146,4 +171,4 @@ def certificates(machine):
     """)
 
 
-ALL = [activated, activated_from_a_build]
+ALL = [activated, activated_from_a_build, environment_taken_away]

@@ -12,11 +12,12 @@ Examples:
 ";
 
 const STATUS_ABOUT: &str = "\
-Show the directories in which programs of this user look for compiled stores, in order, and what is in them: the \
-source, whether the compiled store is used, and why not.
+Show the directory in which programs of this user look for compiled stores, and what is in it: the source, whether the \
+compiled store is used, and why not.
 
-A compiled store is used while its source is as it was. It is only believed if it and its directory belong to root or \
-to this user, and nobody else may write to them.";
+A compiled store is used while its source is as it was. In /var/cache/windlass it is only believed if it, its directory and all \
+directories above belong to root; in the directory of WINDLASS_STORE it and the directory may also belong to this user. Nobody \
+else may be able to write to them.";
 
 const STATUS_HELP: &str = "\
 Examples:
@@ -25,9 +26,7 @@ Examples:
 
 Environment:
   WINDLASS_STORE
-          if set, the only directory that is looked at
-  XDG_CACHE_HOME, HOME
-          where the directory of this user is, behind /var/cache/windlass
+          the directory that is looked at, in place of /var/cache/windlass
 
 Output of --json, one object:
   schema       1; a larger number means a change that readers must know of
@@ -53,8 +52,8 @@ Output of --json, one object:
 ";
 
 const CLEAR_ABOUT: &str = "\
-Remove the compiled stores that `windlass compile` has written: those in the directory of WINDLASS_STORE; else, for root, in \
-/var/cache/windlass; else in windlass in XDG_CACHE_HOME or ~/.cache.
+Remove the compiled stores that `windlass compile` has written: those in the directory of WINDLASS_STORE; else, as root, in \
+/var/cache/windlass.
 
 Programs go on with the sources themselves.";
 

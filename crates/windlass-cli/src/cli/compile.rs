@@ -16,15 +16,17 @@ A compiled store is never believed over its source: as soon as that changes, pro
 
 pub const HELP: &str = "\
 Examples:
-  windlass compile                               as root: for the machine; else: for yourself
+  windlass compile                               as root: for the machine
+  WINDLASS_STORE=/srv/trust windlass compile     for programs that have the same variable
   windlass compile --check || windlass compile   only where something has changed
   windlass compile /etc/app/ca.pem               a source that a program names
   windlass compile --root /mnt/image             for an image that is being built
 
-Compiled stores are written to the directory of --store; else of WINDLASS_STORE; else, for root, to
-/var/cache/windlass; else to windlass in XDG_CACHE_HOME or ~/.cache. `windlass cache status` shows
-where programs look. A program finds the compiled store of a source by the path that it names
-itself: an absolute SOURCE is taken as it stands, links and all.
+Compiled stores are written to the directory of --store; else of WINDLASS_STORE; else, as root, to
+/var/cache/windlass. Programs look in /var/cache/windlass, where they believe only root, unless
+WINDLASS_STORE names another directory, for them as well; `windlass cache status` shows it.
+A program finds the compiled store of a source by the path that it names itself: an absolute
+SOURCE is taken as it stands, links and all.
 
 A source that lost more than half of its anchors since it was compiled is more likely broken than
 meant so: it is not compiled without --force, and what was compiled before is stale.
@@ -37,8 +39,6 @@ find the compiled store fresh by its content, and read the source to compare, bu
 Environment:
   WINDLASS_STORE
           the directory of compiled stores, an absolute path; not with --root
-  XDG_CACHE_HOME, HOME
-          where the directory of a user is; not with --root
 
 Output of --json, one object:
   schema     1; a larger number means a change that readers must know of

@@ -27,7 +27,7 @@ fn status(output: &OutputArgs) -> Result<ExitCode, Failure> {
 }
 
 fn clear(output: &OutputArgs) -> Result<ExitCode, Failure> {
-    let directory = target::own()?;
+    let directory = target::own(true)?;
     let cleared = compiled::clear(&directory).map_err(|error| match error {
         WriteError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
             target::not_writable(&directory, &error)

@@ -23,7 +23,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
         None => None,
     };
     let root = Root(root.as_deref());
-    let directory = target::directory(arguments.store.as_deref(), root)?;
+    let directory = target::directory(arguments.store.as_deref(), root, !arguments.check)?;
     let libcryptos = Libcrypto::all();
     let candidates = match &arguments.sources[..] {
         [] => sources::defaults(&libcryptos, root),

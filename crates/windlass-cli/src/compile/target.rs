@@ -9,13 +9,13 @@ use windlass::compiled::{Directories, Last, Root, SYSTEM_DIRECTORY};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The directory that was named, else the one of this user, both below `root`.
-pub fn directory(named: Option<&Path>, root: Root<'_>) -> Result<PathBuf, Failure> {
+/// The directory that was named, else that of WINDLASS_STORE or the machine's, both below `root`.
+pub fn directory(named: Option<&Path>, root: Root<'_>, writes: bool) -> Result<PathBuf, Failure> {
     let Some(image) = root.0 else {
         return match named {
             Some(path) => std::path::absolute(path)
                 .map_err(|error| Failure::new(Exit::Failure, format!("cannot use {}", path.display()), error)),
-            None => own(),
+            None => own(writes),
         };
     };
     // The variables are about this machine, and so is the user.
@@ -29,24 +29,19 @@ pub fn directory(named: Option<&Path>, root: Root<'_>) -> Result<PathBuf, Failur
 }
 
 /// The directory that `compile` writes to when none is named, and which `cache clear` clears: that of WINDLASS_STORE; else the
-/// machine's for root, the user's for others.
-pub fn own() -> Result<PathBuf, Failure> {
+/// machine's, which is root's to write to.
+pub fn own(writes: bool) -> Result<PathBuf, Failure> {
     let directories = Directories::from_environment(|name| std::env::var_os(name));
     let cannot = |why: &str| Failure::new(Exit::Failure, "no directory for compiled stores", why.to_owned());
-    if std::env::var_os("WINDLASS_STORE").is_some() {
-        let only = directories.iter().next().map(Path::to_owned);
-        return only.ok_or_else(|| {
-            cannot("WINDLASS_STORE is set, but not to an absolute path").advise("set it to one, or unset it")
-        });
+    let Some(directory) = directories.iter().next() else {
+        return Err(cannot("WINDLASS_STORE is set, but not to an absolute path").advise("set it to one, or unset it"));
+    };
+    if writes && directory == Path::new(SYSTEM_DIRECTORY) && !rustix::process::geteuid().is_root() {
+        return Err(cannot(&format!("programs look in {SYSTEM_DIRECTORY}, and believe only root there"))
+            .advise("for the whole machine: run this as root (sudo)")
+            .advise("for yourself: set WINDLASS_STORE=DIR for this command, and for the programs that are to look in DIR only"));
     }
-    let is_system = |directory: &&Path| *directory == Path::new(SYSTEM_DIRECTORY);
-    if rustix::process::geteuid().is_root() {
-        return Ok(PathBuf::from(SYSTEM_DIRECTORY));
-    }
-    let users = directories.iter().find(|directory| !is_system(directory)).map(Path::to_owned);
-    users.ok_or_else(|| {
-        cannot("neither XDG_CACHE_HOME nor HOME is set to an absolute path").advise("name one: --store DIR")
-    })
+    Ok(directory.to_owned())
 }
 
 /// Fails if nothing can be written there. Compiling may take long: that is better heard before.
@@ -67,8 +62,8 @@ pub fn not_writable(directory: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::new(Exit::Failure, format!("cannot write to {}", directory.display()), error);
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => failure.advise(format!(
-            "run as the user whom the directory belongs to, or name another one: --store DIR (programs look in {SYSTEM_DIRECTORY}, then \
-             in windlass below XDG_CACHE_HOME or ~/.cache; WINDLASS_STORE=DIR makes them look in DIR only)"
+            "run as the user whom the directory belongs to, or name another one: --store DIR (programs look in {SYSTEM_DIRECTORY}; \
+             WINDLASS_STORE=DIR makes them look in DIR only)"
         )),
         _ => failure.advise("name another directory: --store DIR"),
     }

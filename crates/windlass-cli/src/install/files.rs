@@ -26,6 +26,8 @@ pub struct Files {
     pub command: Option<Step>,
     /// The library, in the root; only if something is to load it.
     pub library: Option<PathBuf>,
+    /// The file that this will be, or is, as this process opens it.
+    pub library_file: Option<PathBuf>,
     /// The steps for it, and for the tracing library beside it.
     pub library_steps: Vec<Step>,
 }
@@ -37,7 +39,13 @@ impl Files {
     pub fn find(context: &Context<'_>, record: &Record, system: bool, activates: bool) -> Result<Files, Failure> {
         let place = context.place;
         let local = if system { PathBuf::from(LOCAL) } else { user_directory(context)? };
-        let mut files = Files { command_path: COMMAND.into(), command: None, library: None, library_steps: Vec::new() };
+        let mut files = Files {
+            command_path: COMMAND.into(),
+            command: None,
+            library: None,
+            library_file: None,
+            library_steps: Vec::new(),
+        };
         let commands = ["/usr/bin/windlass", COMMAND].map(PathBuf::from);
         let why = "the command that the hook and the units run";
         if system && let Some(path) = installed(place, record, context.executable, &commands) {
@@ -58,11 +66,13 @@ impl Files {
             let why = "the library that programs load";
             let path = match installed(place, record, &found, &candidates) {
                 Some(path) => {
+                    files.library_file = Some(place.real(&path, Last::Followed)?);
                     files.library_steps.push(Step::there(Target::Library, path.clone(), "is installed", why));
                     path
                 }
                 None => {
                     files.library_steps = copies(context, record, &found, &local)?;
+                    files.library_file = Some(found);
                     own
                 }
             };

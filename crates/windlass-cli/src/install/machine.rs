@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub const LIST: &str = "/etc/ld.so.preload";
 
 /// Loaders of programs that a library of this machine's first architecture can't be loaded into (Debian's names).
-const OTHER_LOADERS: [&str; 3] = ["/lib/ld-linux.so.2", "/libx32/ld-linux-x32.so.2", "/lib/ld-linux-armhf.so.3"];
+pub const OTHER_LOADERS: [&str; 3] = ["/lib/ld-linux.so.2", "/libx32/ld-linux-x32.so.2", "/lib/ld-linux-armhf.so.3"];
 
 /// Plans the line in the list.
 pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &Path) -> Result<(), Failure> {

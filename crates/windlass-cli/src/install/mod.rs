@@ -11,6 +11,7 @@ mod disk;
 mod edit;
 mod files;
 mod known;
+mod libc;
 mod machine;
 mod owned;
 mod place;
@@ -68,6 +69,9 @@ impl Installation {
             systemd: Systemd::of(&self.place),
             executable: &executable,
             library: &|| Library::find().map(|library| library.path),
+            fits: &|library, is_machine| {
+                libc::check(&self.place, library).map(|()| libc::notes(&self.place, is_machine))
+            },
             is_compiled: &|| is_compiled(&executable, &self.place),
         };
         Plan::install(&self.wanted, &context, &record)

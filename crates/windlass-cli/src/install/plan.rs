@@ -134,6 +134,10 @@ impl Plan {
             upkeep::plan(&mut plan, context, record, &files.command_path)?;
         }
         let library = files.library.as_ref();
+        let notes = match &files.library_file {
+            Some(file) => (context.fits)(file, wanted.machine)?,
+            None => Vec::new(),
+        };
         let activations = plan.steps.len();
         for name in &wanted.services {
             let Some(library) = library else { continue };
@@ -145,6 +149,7 @@ impl Plan {
         if let (true, Some(library)) = (wanted.machine, library) {
             machine::plan(&mut plan, context, record, library)?;
         }
+        plan.notes.extend(notes);
         if let (true, Some(library)) = (wanted.machine || !wanted.services.is_empty(), library) {
             plan.notes.extend(apparmor::note(context.place, library));
         }
@@ -243,6 +248,9 @@ pub enum Foreign<'a> {
     Refuse(&'a str),
 }
 
+/// See [`Context::fits`].
+pub type Fits<'a> = dyn Fn(&Path, bool) -> Result<Vec<String>, Failure> + 'a;
+
 /// What planning looks at.
 pub struct Context<'a> {
     /// Where.
@@ -255,6 +263,9 @@ pub struct Context<'a> {
     pub executable: &'a Path,
     /// Finds the library that belongs to it.
     pub library: &'a dyn Fn() -> Result<PathBuf, Failure>,
+    /// Fails if programs there can't load the library at this path of this machine; else says what to know of programs that it is not
+    /// for, of the whole machine or of one activation.
+    pub fits: &'a Fits<'a>,
     /// Whether the compiled stores are fresh.
     pub is_compiled: &'a dyn Fn() -> bool,
 }

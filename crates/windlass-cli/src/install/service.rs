@@ -35,6 +35,7 @@ pub fn plan(
     }
     let own = drop_in(&unit);
     let mut earlier: Option<String> = None;
+    let mut unset: Vec<(&Path, String)> = Vec::new();
     for file in files.iter().filter(|file| file.path != own) {
         let real = place.real(&file.path, Last::Followed)?;
         if real == Path::new("/dev/null") || real == place.root().join("dev/null") {
@@ -55,6 +56,10 @@ pub fn plan(
             return Err(refuse(&unit, &file.path, &why)
                 .advise(format!("put {} in front of the value in {environment} yourself", library.display())));
         }
+        if found.unset_begins_anew {
+            unset.clear();
+        }
+        unset.extend(found.unset.into_iter().map(|word| (&*file.path, word)));
         match found.preload {
             Preload::Untouched => {}
             // systemd reads drop-ins in the order of their names, whatever their directory.
@@ -67,12 +72,27 @@ pub fn plan(
             Preload::Set(value) => earlier = Some(value),
         }
     }
-    let earlier = earlier.filter(|value| !value.is_empty());
+    let takes = |value: &str| {
+        let is_taken = |word: &str| {
+            word.strip_prefix("LD_PRELOAD").is_some_and(|rest| rest.is_empty() || rest.strip_prefix('=') == Some(value))
+        };
+        unset.iter().find(|(_, word)| is_taken(word))
+    };
+    // A value that the service never sees must not come back behind the library.
+    let earlier = earlier.filter(|value| !value.is_empty() && takes(value).is_none());
     let value = match &earlier {
         Some(kept) if kept.split([':', ' ']).any(|name| Path::new(name) == library) => kept.clone(),
         Some(kept) => format!("{}:{kept}", library.display()),
         None => library.display().to_string(),
     };
+    // systemd.exec(5): "applied as the final step when the environment block is compiled", so no drop-in comes after it.
+    if let Some((path, word)) = takes(&value) {
+        let why =
+            format!("has UnsetEnvironment={word}, which systemd applies last: the service would never see the library");
+        return Err(refuse(&unit, path, &why).advise(format!(
+            "if that is not wanted any more: a drop-in with [Service] and an empty UnsetEnvironment= (systemctl edit {unit}), and this again"
+        )));
+    }
     let line =
         format!("Environment=\"LD_PRELOAD={}\"", value.replace('%', "%%").replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = String::from("# Put here by `windlass install --service`, removed by `windlass uninstall`.\n");

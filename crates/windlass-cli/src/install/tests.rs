@@ -101,6 +101,7 @@ impl World {
             systemd: if self.wanted.shell.is_some() { Systemd::Missing } else { Systemd::of(&place) },
             executable: &executable,
             library: &|| Ok(self.path("library")),
+            fits: &|_, _| Ok(Vec::new()),
             is_compiled: &|| place.exists("/var/cache/windlass"),
         };
         Plan::install(&self.wanted, &context, &record)

@@ -9,6 +9,10 @@ pub struct Found {
     pub environment_files: Vec<String>,
     /// A setting that gives the service another root directory.
     pub other_root: Option<String>,
+    /// What `UnsetEnvironment` names: variables, and variables with the value that they must have to be taken away.
+    pub unset: Vec<String>,
+    /// What earlier files named there no longer counts.
+    pub unset_begins_anew: bool,
 }
 
 /// What a file does to LD_PRELOAD.
@@ -45,9 +49,11 @@ pub fn read(text: &str) -> Found {
             }
             "EnvironmentFile" if value.is_empty() => found.environment_files.clear(),
             "EnvironmentFile" => found.environment_files.push(value.trim_start_matches('-').to_owned()),
-            "UnsetEnvironment" if words(value).iter().any(|word| word.starts_with("LD_PRELOAD")) => {
-                found.preload = Preload::Unset;
+            "UnsetEnvironment" if value.is_empty() => {
+                found.unset.clear();
+                found.unset_begins_anew = true;
             }
+            "UnsetEnvironment" => found.unset.extend(words(value)),
             key @ ("RootDirectory" | "RootImage") => {
                 found.other_root = (!value.is_empty() && value != "/").then(|| format!("{key}={value}"));
             }
@@ -122,10 +128,22 @@ mod tests {
         assert_eq!(preload("Environment=A=1 \\\n  'LD_PRELOAD=/a%%b.so'\n"), set("/a%b.so"));
         assert_eq!(preload("Environment=LD_PRELOAD=/a.so\nEnvironment=LD_PRELOAD=/b.so\n"), set("/b.so"));
         assert_eq!(preload("Environment=LD_PRELOAD=/a.so\nEnvironment=\n"), Preload::Unset);
-        assert_eq!(preload("Environment=LD_PRELOAD=/a.so\nUnsetEnvironment=LD_PRELOAD\n"), Preload::Unset);
         assert_eq!(preload("#Environment=LD_PRELOAD=/a.so\n"), Preload::Untouched);
         assert_eq!(preload("Environment=XLD_PRELOAD=/a.so\n"), Preload::Untouched);
         assert_eq!(read("[Unit]\nEnvironment=LD_PRELOAD=/a.so\n").preload, Preload::Untouched);
+    }
+
+    #[test]
+    fn what_is_unset_last_is_kept_apart_from_what_is_set() {
+        let found =
+            read("[Service]\nEnvironment=LD_PRELOAD=/a.so\nUnsetEnvironment=A LD_PRELOAD\nUnsetEnvironment=B=1\n");
+        assert_eq!(found.preload, Preload::Set("/a.so".into()));
+        assert_eq!(
+            (found.unset, found.unset_begins_anew),
+            (vec!["A".into(), "LD_PRELOAD".into(), "B=1".into()], false)
+        );
+        let found = read("[Service]\nUnsetEnvironment=LD_PRELOAD\nUnsetEnvironment=\nUnsetEnvironment=C\n");
+        assert_eq!((found.unset, found.unset_begins_anew), (vec!["C".into()], true));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod image;
 mod images;
 mod libraries;
 pub mod lossy;
-mod maps;
+pub mod maps;
 mod patience;
 mod proc_files;
 mod served;

@@ -5,6 +5,7 @@ pub mod counters;
 pub mod elf;
 pub mod environment;
 pub mod library;
+pub mod linkage;
 pub mod parent;
 pub mod program;
 pub mod reach;

@@ -53,6 +53,24 @@ pub fn stand_in() -> &'static Path {
     })
 }
 
+/// A shared object that says of itself what glibc 2.17 says.
+pub fn old_libc() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let path = directory.join("old-libc.so.6");
+        let own = directory.join(format!("old-libc.{}.so.6", std::process::id()));
+        let versions = own.with_extension("map");
+        std::fs::write(&versions, "GLIBC_2.2.5 { global: first; }; GLIBC_2.17 { global: last; local: *; };\n")
+            .expect("versions");
+        let script = format!("-Wl,--version-script={}", versions.display());
+        compile("int first, last;", &own, &["-shared", "-nostdlib", "-Wl,-soname,libc.so.6", &script]);
+        std::fs::rename(own, &path).expect("libc");
+        std::fs::remove_file(versions).expect("versions");
+        path
+    })
+}
+
 /// The real preload library, which the Makefile builds and names.
 pub fn preload_library() -> PathBuf {
     let path = std::env::var_os("WINDLASS_PRELOAD_LIBRARY").expect(

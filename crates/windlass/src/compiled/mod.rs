@@ -4,8 +4,8 @@
 //!
 //! - It is only a shortcut to what reading the source would give. It is used while every file of the source has the
 //!   identity that it had when it was compiled, or the content (by SHA-256); else it is ignored.
-//! - It is only believed if it, and the directory that it lies in, belong to root or to the effective user, and nobody
-//!   else may write to them.
+//! - It is only believed if it, the directory that it lies in, and those above belong to root, and nobody else may write to
+//!   them. In a directory that WINDLASS_STORE names, it and the directory may also be the effective user's.
 //! - It is read into memory, never mapped: what happens to the file later, a truncation or a read error, can't touch a
 //!   process that uses it. All of it is behind a checksum, and every offset is checked.
 //! - It is replaced by rename. A reader sees the old one or the new one.

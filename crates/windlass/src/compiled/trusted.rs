@@ -1,4 +1,5 @@
-//! Which files may be believed: those that root or the effective user wrote, and nobody else can have changed.
+//! Which files may be believed: those that root wrote, and nobody else can have changed; in a directory that was named, also those of the
+//! effective user. Whoever names it could name another bundle just as well.
 
 use std::fmt;
 use std::io;
@@ -6,11 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, lstat, openat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use thiserror::Error;
 
+use super::directories::SYSTEM_DIRECTORY;
 use super::format::Malformed;
 use crate::identity::{is_directory, is_regular};
 use crate::memory;
@@ -62,6 +64,8 @@ pub enum ReadError {
 pub enum Distrust {
     /// It belongs to neither root nor the effective user, but to the user of this number.
     Owner(u32),
+    /// It is, or leads to, the machine's directory, where only what is root's counts, and belongs to the user of this number.
+    NotRoots(u32),
     /// Its group or others may write to it: the mode.
     Mode(u32),
     /// Not a regular file (not a directory, for the directory), or a symbolic link.
@@ -74,6 +78,7 @@ impl fmt::Display for Distrust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Distrust::Owner(uid) => write!(f, "belongs to user {uid}, not to root or to the user of this process"),
+            Distrust::NotRoots(uid) => write!(f, "belongs to user {uid}, not to root"),
             Distrust::Mode(mode) => write!(f, "others may write to it (mode {:04o})", mode & 0o7777),
             Distrust::Kind => f.write_str("not a regular file"),
             Distrust::Size(size) => write!(f, "{size} bytes: too large"),
@@ -91,12 +96,27 @@ const OVERFLOW_USER: u32 = 65534;
 pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = openat(CWD, path, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
+    // Whoever can write to a directory on the way can put another in the place of the next one. The parts are looked at after the
+    // last one was opened: if all are root's, nobody else can have changed the way to it meanwhile.
+    for part in path.ancestors().filter(|_| is_machines(path)) {
+        let stat = lstat(part).map_err(|errno| failed(part, "stat", errno))?;
+        let why = if is_directory(&stat) { distrust(&stat, true) } else { Some(Distrust::Kind) };
+        if let Some(why) = why {
+            return Err(ReadError::Distrusted { path: part.to_owned(), why });
+        }
+    }
     let stat = fstat(&directory).map_err(|errno| failed(path, "stat", errno))?;
-    let why = if is_directory(&stat) { distrust(&stat) } else { Some(Distrust::Kind) };
+    let why = if is_directory(&stat) { distrust(&stat, is_machines(path)) } else { Some(Distrust::Kind) };
     match why {
         Some(why) => Err(ReadError::Distrusted { path: memory::path(path), why }),
         None => Ok((directory, voucher(&stat))),
     }
+}
+
+/// The machine's own directory is looked into by every program of every user, unasked. Any other was named, in WINDLASS_STORE or on the
+/// command line.
+fn is_machines(directory: &Path) -> bool {
+    directory == Path::new(SYSTEM_DIRECTORY)
 }
 
 /// The content of a file in a directory that may be believed, if the file may be, too; and who vouches for it.
@@ -112,7 +132,7 @@ pub(super) fn read<'n>(directory: &Path, name: impl FnOnce() -> &'n str) -> Resu
     })?;
     let stat = fstat(&file).map_err(|errno| failed(&path(), "stat", errno))?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    let why = match distrust(&stat) {
+    let why = match distrust(&stat, is_machines(directory)) {
         _ if !is_regular(&stat) => Some(Distrust::Kind),
         None if size > MAX_STORE => Some(Distrust::Size(size)),
         why => why,
@@ -148,9 +168,13 @@ fn contents(file: impl AsFd, size: usize) -> Result<Vec<u8>, Errno> {
     Ok(bytes)
 }
 
-fn distrust(stat: &Stat) -> Option<Distrust> {
-    if stat.st_uid != 0 && (stat.st_uid != geteuid().as_raw() || stat.st_uid == OVERFLOW_USER) {
-        return Some(Distrust::Owner(stat.st_uid));
+fn distrust(stat: &Stat, only_roots: bool) -> Option<Distrust> {
+    let user = stat.st_uid;
+    match user {
+        0 => {}
+        _ if only_roots => return Some(Distrust::NotRoots(user)),
+        _ if user != geteuid().as_raw() || user == OVERFLOW_USER => return Some(Distrust::Owner(user)),
+        _ => {}
     }
     (stat.st_mode & 0o022 != 0).then_some(Distrust::Mode(stat.st_mode))
 }
@@ -174,18 +198,20 @@ mod tests {
         let own = geteuid().as_raw();
         let mut check = |uid, mode| {
             (stat.st_uid, stat.st_mode) = (uid, 0o100_000 | mode);
-            distrust(&stat)
+            (distrust(&stat, false), distrust(&stat, true))
         };
         for uid in [0, own].into_iter().filter(|&uid| uid != OVERFLOW_USER) {
-            assert_eq!(check(uid, 0o755), None);
-            assert_eq!(check(uid, 0o600), None);
+            let not_roots = (uid != 0).then_some(Distrust::NotRoots(uid));
+            assert_eq!(check(uid, 0o755), (None, not_roots));
+            assert_eq!(check(uid, 0o600), (None, not_roots));
             for mode in [0o664, 0o646, 0o777, 0o1002] {
-                assert_eq!(check(uid, mode), Some(Distrust::Mode(0o100_000 | mode)));
+                let others = Some(Distrust::Mode(0o100_000 | mode));
+                assert_eq!(check(uid, mode), (others, not_roots.or(others)));
             }
         }
         for uid in [own + 1, own + 1000, OVERFLOW_USER, u32::MAX] {
             for mode in [0o000, 0o400, 0o755, 0o777] {
-                assert_eq!(check(uid, mode), Some(Distrust::Owner(uid)));
+                assert_eq!(check(uid, mode), (Some(Distrust::Owner(uid)), Some(Distrust::NotRoots(uid))));
             }
         }
     }

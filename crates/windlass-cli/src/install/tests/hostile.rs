@@ -189,6 +189,7 @@ fn programs_of_an_image_are_run_only_as_the_plan_says() {
             systemd: Systemd::Missing,
             executable: &world.path("windlass"),
             library: &|| Ok(world.path("library")),
+            fits: &|_, _| Ok(Vec::new()),
             is_compiled: &|| true,
         };
         let wanted = Wanted { machine: true, untried, ..Wanted::default() };
