@@ -55,9 +55,11 @@ def late_plugins(world, library):
     for act in ("add", "enumerate", "own"):
         for moment in ("constructor", "later", "first"):
             for ask in ("ask", "silent"):
-                yield Case(f"{name}: a late plugin, {act}, {moment}, {ask}", lambda side, act=act, moment=moment, ask=ask: side.run(
-                    [make.linked("late.c", library, ["-rdynamic"]), make.linked("late_plugin.c", library, ["-shared", "-fPIC"]), act, moment, ask],
-                    world.env()), shows=GOOD, counts=COUNTED["openssl"]), library.build == "system" and ask == "silent" and moment != "first"
+                def run(side, act=act, moment=moment, ask=ask):
+                    host, plugin = (make.linked("late.c", library, ["-rdynamic"]),
+                                    make.linked("late_plugin.c", library, ["-shared", "-fPIC"]))
+                    return side.run([host, plugin, act, moment, ask], world.env())
+                yield Case(f"{name}: a late plugin, {act}, {moment}, {ask}", run, shows=GOOD, counts=COUNTED["openssl"]), library.build == "system" and ask == "silent" and moment != "first"
 
 
 def providers(world, library):
@@ -75,8 +77,8 @@ def sequences(world):
         for renamed in (False, True):
             libraries = [make.library(kind, tag, renamed) for tag in tags]
             yield Case(f"{kind}: plugins opened and closed in turn, {', '.join(library.name for library in libraries)}",
-                       lambda side, libraries=libraries: side.run(
-                           [make.host(libraries[0], "lazy"), "sequence", *(make.wrappers(library, "lazy") for library in libraries)], world.env()),
+                       lambda side, libraries=libraries: side.run([make.host(libraries[0], "lazy"), "sequence", *(
+                           make.wrappers(library, "lazy") for library in libraries)], world.env()),
                        shows=SHOWS[kind], counts=COUNTED[kind]), kind == "gnutls" or "4.0.3" in tags
 
 

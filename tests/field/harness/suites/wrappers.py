@@ -85,7 +85,8 @@ def renamed(world):
         own = make.library("openssl", own_build) if own_build else None
         for style in ("lazy", "no-plt"):
             yield of_host(world, f"{library.name}: wrappers in a library, {style}, {of_owner(library, own)}", library,
-                          lambda library=library, own=own, style=style: make.host(library, "lazy", "WRAPPED", own, make.wrappers(library, style)),
+                          lambda library=library, own=own, style=style: make.host(library, "lazy", "WRAPPED", own,
+                                                                                  make.wrappers(library, style)),
                           lambda: ["static"]), style == "lazy" and own is not None
         for flags in flags_for(own):
             yield of_host(world, f"{library.name}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}", library,
