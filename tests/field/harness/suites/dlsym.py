@@ -101,7 +101,8 @@ def clients(world):
     # Its NIF is linked against libcrypto, and makes no store: Erlang verifies by itself.
     asking = ERLANG.format(cafile=world.pki.few, good=ports["good"], untrusted=ports["untrusted"])
     yield Case("dlsym: erlang, ssl", lambda side: side.run(
-        ["erl", "-noshell", "-boot", "start_clean", "-eval", asking], {**env, "HOME": world.folder}), shows=(r"(?m)^good$", r"(?m)^refused"), served=None), False
+        ["erl", "-noshell", "-boot", "start_clean", "-eval", asking],
+        {**env, "HOME": world.folder}), shows=(r"(?m)^good$", r"(?m)^refused"), served=None), False
 
 
 ERLANG = """

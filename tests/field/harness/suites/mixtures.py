@@ -59,7 +59,8 @@ def late_plugins(world, library):
                     host, plugin = (make.linked("late.c", library, ["-rdynamic"]),
                                     make.linked("late_plugin.c", library, ["-shared", "-fPIC"]))
                     return side.run([host, plugin, act, moment, ask], world.env())
-                yield Case(f"{name}: a late plugin, {act}, {moment}, {ask}", run, shows=GOOD, counts=COUNTED["openssl"]), library.build == "system" and ask == "silent" and moment != "first"
+                telling = library.build == "system" and ask == "silent" and moment != "first"
+                yield Case(f"{name}: a late plugin, {act}, {moment}, {ask}", run, shows=GOOD, counts=COUNTED["openssl"]), telling
 
 
 def providers(world, library):
