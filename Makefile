@@ -18,7 +18,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test bench lint setup build build-sabotage openssl test-unit test-differential \
-	test-broken test-compiled test-process test-e2e test-guest guest test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
+	test-broken test-compiled test-process test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -27,7 +27,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 	bench/demo.sh
 
 # The order is from quick to slow.
-test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-guest test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 test-certdata test-packaging ## installs what the tests need and runs them all
+test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 test-certdata test-packaging ## installs what the tests need and runs them all
 
 bench: build ## measures against the stock libraries, keeps the raw samples
 	bench/run.sh
@@ -99,6 +99,12 @@ test-guest: build openssl ## a sample of `make guest`: entry points, whole progr
 
 guest: build openssl ## what the library calls of the kernel, against what stock calls: every entry point on every OpenSSL (as root)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/guest/run.sh
+
+test-field: build openssl gnutls ## a sample of the ways in which programs come to call OpenSSL and GnuTLS: wrappers, plugins, copies, dlsym
+	tests/field/run.sh --sample
+
+field: build openssl gnutls ## all of these
+	tests/field/run.sh
 
 test-add-ca: build openssl gnutls ## `run --add-ca` with real programs: who trusts the added CA, and that nothing is left (as root)
 	tests/add-ca/run.sh

@@ -4,6 +4,7 @@
 #   tests/field/run.sh                    all cases
 #   tests/field/run.sh --sample           about a tenth of them
 #   tests/field/run.sh 'openssl system'   the cases whose name contains one of these
+#   tests/field/run.sh --stock            both sides without Windlass: what differs then is a fault of the tests
 #   tests/field/run.sh --list             the names
 #
 # CARGO_TARGET_DIR, WINDLASS and WINDLASS_PRELOAD_LIBRARY name other builds than target/release; WINDLASS_TEST_TARGET has the builds

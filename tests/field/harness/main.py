@@ -56,6 +56,8 @@ def main(arguments):
             if "--list" in arguments:
                 print("\n".join(case.name for case in chosen))
                 return 0
+            if "--stock" in arguments:
+                return run_all([dataclasses.replace(case, served=None, counts=()) for case in chosen], Side(), Side())
             return run_all(chosen, Side(), Windlass(windlass))
         finally:
             world.hosts.stop()

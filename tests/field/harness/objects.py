@@ -142,8 +142,7 @@ class Builder:
         return self.compile(name.replace(", ", "-"), sources, options, [*links, "-ldl"])
 
     def pointers(self, library):
-        return self.compile(f"pointers-{library.kind}-{library.tag}", ["pointers.c"],
-                            [f'-DFUNCTIONS="{self.header(library)}"'], [*library.link(), "-ldl"])
+        return self.linked("pointers.c", library)
 
     @one_at_a_time
     def managed(self, name, source, references):
@@ -158,9 +157,18 @@ class Builder:
             stamp.write_text(state)
         return out
 
-    def program(self, name, library, extra=(), libraries=()):
-        """A program of one source file."""
-        return self.compile(f"{pathlib.Path(name).stem}-{library.kind}-{library.tag}", [name], list(extra), [*library.link(), *libraries])
+    def linked(self, source, library, options=()):
+        """A program, or a shared object, of one source file, which calls the library by its names."""
+        suffix = ".so" if "-shared" in options else ""
+        return self.compile(f"{pathlib.Path(source).stem}-{library.kind}-{library.tag}{suffix}", [source],
+                            [f'-DFUNCTIONS="{self.header(library)}"', *options], [*library.link(), "-ldl"])
+
+    def exporting(self, library):
+        """A host with a whole OpenSSL inside that it exports."""
+        sources = ["host.c", "table.c", "openssl_script.c", "own.c"]
+        archives = ["-rdynamic", "-Wl,--whole-archive", str(SYSTEM / "libssl.a"), str(SYSTEM / "libcrypto.a"), "-Wl,--no-whole-archive"]
+        return self.compile("host-exporting", sources, [f'-DFUNCTIONS="{self.header(library)}"', "-DOWN_OPENSSL"],
+                            [*archives, "-ldl", "-pthread"])
 
     @one_at_a_time
     def compile(self, name, sources, options, links):

@@ -32,7 +32,8 @@ function use_store($store) {
 
 foreach ([0, 1] as $turn) {
     $ctx = $f->SSL_CTX_new($f->TLS_client_method());
-    printf("context %d\n", $turn ? $f->SSL_CTX_load_verify_locations($ctx, path_of('BUNDLE'), null) : $f->SSL_CTX_set_default_verify_paths($ctx));
+    printf("context %d\n", $turn ? $f->SSL_CTX_load_verify_locations($ctx, path_of('BUNDLE'), null)
+                                 : $f->SSL_CTX_set_default_verify_paths($ctx));
     use_store($f->SSL_CTX_get_cert_store($ctx));
     $store = $f->X509_STORE_new();
     if ($turn)

@@ -9,6 +9,7 @@ struct datum { /* gnutls_datum_t */
 };
 enum { PEM = 1, SHA256 = 6, GET_COPY = 1 << 4, SERVER = 1, REQUIRE = 2 };
 
+/* What libgnutls allocates here is left to it: in a namespace of its own the memory is that of another libc. */
 static struct datum contents(const char *name) {
     struct datum read = {NULL, 0};
     if (f->gnutls_load_file(path_of(name), &read) < 0)

@@ -15,7 +15,8 @@ sub verify {
 
 for my $turn (0, 1) {
     my $ctx = Net::SSLeay::CTX_new();
-    printf "context %d\n", $turn ? Net::SSLeay::CTX_load_verify_locations($ctx, $ENV{FIELD_BUNDLE}, '') : Net::SSLeay::CTX_set_default_verify_paths($ctx);
+    printf "context %d\n", $turn ? Net::SSLeay::CTX_load_verify_locations($ctx, $ENV{FIELD_BUNDLE}, '')
+                                 : Net::SSLeay::CTX_set_default_verify_paths($ctx);
     my $store = Net::SSLeay::CTX_get_cert_store($ctx);
     verify('good', $store, 'CHAIN');
     verify('untrusted', $store, 'UNTRUSTED');

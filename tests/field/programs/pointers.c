@@ -27,6 +27,7 @@ int main(int argc, char **argv) {
     /* An error stays one. */
     printf("missing: %d\n", dlsym(handle, "X509_STORE_no_such_function") == NULL);
     const char *error = dlerror();
-    printf("%s\n%d\n", error ? error : "none", dlerror() == NULL);
+    printf("%s\n", error ? error : "none");
+    printf("%d\n", dlerror() == NULL);
     return 0;
 }

@@ -1,8 +1,8 @@
 """All cases: pairs of a case, and whether it is in the sample."""
 
-from suites import dlsym, wrappers
+from suites import dlsym, mixtures, wrappers
 
-SUITES = (wrappers, dlsym)
+SUITES = (wrappers, dlsym, mixtures)
 
 
 def all_cases(world):

@@ -50,10 +50,10 @@ def linked(world, kind, build, telling):
     for style in STYLES:
         yield of_host(world, f"{build}: addresses in static data, {style}", library,
                       lambda style=style: make.host(library, style, "DIRECT"), lambda: ["static"], served), \
-            telling and style in ("lazy", "no-pie", "no-relro")
+            telling and (style == "no-pie" or build == "system")
         yield of_host(world, f"{build}: wrappers in the program, {style}", library,
                       lambda style=style: make.host(library, style, "WRAPPED"), lambda: ["static"], served), \
-            telling and style in ("lazy", "ibt", "no-plt")
+            telling and (style == "no-plt" or build == "system" and style == "ibt")
     for style in SHARED_STYLES:
         for own in owners(world, library):
             yield of_host(world, f"{build}: wrappers in a library, {style}, {of_owner(library, own)}", library,
@@ -72,7 +72,7 @@ def opened(world, kind, build, telling):
             yield of_host(world, f"{build}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}", library,
                           lambda own=own: make.host(library, "lazy", own=own),
                           lambda flags=flags: ["plugin", make.wrappers(library, "lazy" if "lazy" in flags else "now"), *flags],
-                          served), telling and flags in (FLAGS[0], FLAGS[5], FLAGS[6]) and own != library
+                          served), telling and flags in (FLAGS[0], FLAGS[6]) and own != library
 
 
 def renamed(world):
@@ -85,13 +85,14 @@ def renamed(world):
         own = make.library("openssl", own_build) if own_build else None
         for style in ("lazy", "no-plt"):
             yield of_host(world, f"{library.name}: wrappers in a library, {style}, {of_owner(library, own)}", library,
-                          lambda library=library, own=own, style=style: make.host(library, "lazy", "WRAPPED", own, make.wrappers(library, style)),
-                          lambda: ["static"]), style == "lazy"
+                          lambda library=library, own=own, style=style: make.host(library, "lazy", "WRAPPED", own,
+                                                                                  make.wrappers(library, style)),
+                          lambda: ["static"]), style == "lazy" and own is not None
         for flags in flags_for(own):
             yield of_host(world, f"{library.name}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}", library,
                           lambda library=library, own=own: make.host(library, "lazy", own=own),
                           lambda library=library, flags=flags: ["plugin", make.wrappers(library, "lazy" if "lazy" in flags else "now"), *flags],
-                          "newlm" not in flags), flags in (FLAGS[0], FLAGS[5])
+                          "newlm" not in flags), flags == FLAGS[5] and build == own_build
 
 
 def owners(world, library):
