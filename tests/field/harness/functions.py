@@ -7,8 +7,8 @@ import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
-# What Windlass stands in front of: `hook!` of each adapter's table.
-TABLES = {"openssl": ROOT / "adapters/preload/src/openssl/mod.rs", "gnutls": ROOT / "adapters/preload/src/gnutls/mod.rs"}
+# What Windlass stands in front of: the tables of each adapter.
+TABLES = {"openssl": ROOT / "adapters/preload/src/openssl/hooks.rs", "gnutls": ROOT / "adapters/preload/src/gnutls/hooks.rs"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ def split(parameters):
 
 def hooked(kind):
     """The functions of the adapter's table."""
-    return re.findall(r"^ {4}\d+ (\w+) =>", TABLES[kind].read_text(), re.MULTILINE)
+    return re.findall(r"^ {4}fn (\w+)\(", TABLES[kind].read_text(), re.MULTILINE)
 
 
 def exported(library):

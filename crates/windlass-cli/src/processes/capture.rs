@@ -150,7 +150,7 @@ impl Capture {
         Signs {
             preloaded: self.is_preloaded(),
             disabled: self.disabled,
-            by_dlsym: mapped.iter().any(|file| libraries::is_dotnet_shim(file.name())),
+            reads_itself: mapped.iter().any(|file| libraries::is_dotnet_shim(file.name())),
             secure: self.secure,
             has_loader: elf.map(|elf| elf.interpreter.is_some()),
             is_musl: elf.and_then(|elf| elf.interpreter.as_deref()).is_some_and(is_musl),

@@ -37,8 +37,8 @@ pub enum Reason {
     OtherMachine,
     /// The program uses musl.
     OtherLibc,
-    /// The functions are looked up with dlsym, past the preload library.
-    ByDlsym,
+    /// .NET reads certificate files itself.
+    OwnReader,
     /// The library is there, and switched off by WINDLASS_DISABLE.
     Disabled,
     /// The program was started without it. This is what `windlass run` or `windlass install` changes.
@@ -56,7 +56,7 @@ impl fmt::Display for Reason {
             Reason::Secure => f.write_str("setuid, setgid or capabilities"),
             Reason::OtherMachine => f.write_str("other architecture"),
             Reason::OtherLibc => f.write_str("other C library"),
-            Reason::ByDlsym => f.write_str("functions found by dlsym"),
+            Reason::OwnReader => f.write_str("reads certificates itself (.NET)"),
             Reason::Disabled => f.write_str("WINDLASS_DISABLE is set"),
             Reason::NotPreloaded => f.write_str("not preloaded"),
         }
@@ -83,7 +83,7 @@ pub struct Signs {
     /// WINDLASS_DISABLE is 1.
     pub disabled: bool,
     /// .NET's library that finds OpenSSL's functions is mapped.
-    pub by_dlsym: bool,
+    pub reads_itself: bool,
     /// Secure execution, where it is known.
     pub secure: Option<bool>,
     /// The executable has a dynamic loader; `None`: not known. valgrind's has none, and loads libraries all the same.
@@ -114,8 +114,8 @@ impl Served {
             Reason::OtherLibc
         } else if signs.secure == Some(true) {
             Reason::Secure
-        } else if signs.by_dlsym {
-            Reason::ByDlsym
+        } else if signs.reads_itself {
+            Reason::OwnReader
         } else if !signs.preloaded {
             Reason::NotPreloaded
         } else if signs.disabled {
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(decide(&openssl, Signs { preloaded: false, ..all }), Reason::NotPreloaded);
         assert_eq!(decide(&openssl, Signs { disabled: true, ..all }), Reason::Disabled);
         assert_eq!(decide(&openssl, Signs { secure: Some(true), preloaded: false, ..all }), Reason::Secure);
-        assert_eq!(decide(&openssl, Signs { by_dlsym: true, ..all }), Reason::ByDlsym);
+        assert_eq!(decide(&openssl, Signs { reads_itself: true, ..all }), Reason::OwnReader);
         assert_eq!(decide(&openssl, Signs { same_machine: Some(false), ..all }), Reason::OtherMachine);
         let node = [library(TlsKind::Openssl, Linkage::Static)];
         assert_eq!(decide(&node, all), Reason::LinkedIn(TlsKind::Openssl));

@@ -15,7 +15,7 @@ pub const CHECK: Check = Check {
     explanation: "Windlass serves a process if its preload library is in it, from the start. This check lists the running processes that have \
         OpenSSL or GnuTLS, by their executables: those that could be served and are not, and those that are out of reach, with the reason. \
         Out of reach are programs with a TLS library linked into them (Node.js, some wheels of Python), with one of their own (Go, Java, \
-        NSS), static ones, those with setuid, setgid or capabilities, and .NET, which finds OpenSSL's functions by dlsym.\n\nThat a process \
+        NSS), static ones, those with setuid, setgid or capabilities, and .NET, which reads its certificates itself.\n\nThat a process \
         has such a library does not say that it loads certificates often, or at all: `windlass top` shows that. Nothing is said with \
         --root.",
     run,
