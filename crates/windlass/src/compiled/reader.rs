@@ -61,7 +61,7 @@ pub(crate) fn find(
                     Err(what) => refuse(&malformed(directory, &name, what)),
                 }
             }
-            // The machine's may be older than the user's.
+            // Another directory may have a fresh one.
             Ok(compiled) => found = Found::Other(Candidate(compiled)),
             Err(ReadError::Missing { .. }) => {}
             Err(error) => refuse(&error),
