@@ -96,7 +96,7 @@ fn subjects_in_memory(state: &StoreState, served: &Served) -> Vec<Option<Canonic
 }
 
 /// `X509_free` as the destructor of a stack's elements.
-fn free_certificate(api: &Required) -> FreeElement {
+pub fn free_certificate(api: &Required) -> FreeElement {
     // SAFETY: both take one object pointer and return nothing; this is how OpenSSL's own sk_X509_pop_free calls it.
     unsafe { std::mem::transmute::<unsafe extern "C-unwind" fn(*mut X509), FreeElement>(api.X509_free) }
 }

@@ -11,7 +11,7 @@ use crate::openssl::api::{
 };
 use crate::openssl::capath;
 use crate::openssl::library::Libcrypto;
-use crate::openssl::materialise::{self, Marked};
+use crate::openssl::materialise::{self, Found, Marked};
 use crate::openssl::order;
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
 use crate::openssl::verification;
@@ -110,12 +110,13 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
     let encoded = unsafe { materialise::encoded(&served.api, name) };
     if let (X509_LU_X509, Some(encoded), false) = (kind, encoded, verification::is_to_be_expected(state, served)) {
         let _guard = state.lock();
-        if let Some(known) = materialise::recalled(state, served, encoded) {
+        let known = materialise::recalled(state, served, encoded).certificate(state, served, name);
+        if known.is_some() {
             order::note(state, order::Event::Find);
-            return Some(known);
+            return known;
         }
     }
-    let Some((encoded, name)) = encoded.and_then(|encoded| Some((encoded, materialise::canonical_of(encoded)?))) else {
+    let Some((encoded, canonical)) = encoded.and_then(|encoded| Some((encoded, materialise::canonical_of(encoded)?))) else {
         // A name that our reader can't canonicalise can still equal one of ours, for libcrypto. Whatever is registered from now on
         // goes in at once, as after any search that goes on: what came before is added here, under the lock.
         state.searches_went_on.store(true, Ordering::Release);
@@ -128,15 +129,20 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
     }
     let registered = {
         let _guard = state.lock();
-        let registered = materialise::subject(state, served, &name);
-        if registered.is_some() {
-            materialise::remember(state, encoded, &name);
+        let registered = materialise::subject(state, served, &canonical);
+        if registered != Found::Nothing {
+            materialise::remember(state, encoded, &canonical);
         }
         order::note(state, order::Event::Find);
-        if registered.is_none() {
+        // Of a search for CRLs, only whether there is anything counts.
+        let certificate = match (kind, registered) {
+            (X509_LU_CRL, Found::First(certificate)) => Some(certificate),
+            _ => registered.certificate(state, served, name),
+        };
+        if certificate.is_none() {
             state.searches_went_on.store(true, Ordering::Release);
         }
-        registered
+        certificate
     };
     // A search for CRLs goes on to the program's directories, and the store lookups of 3.0 add certificates on that
     // occasion; ours are in memory before that.
@@ -144,7 +150,7 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
         return None;
     }
     if registered.is_none() {
-        capath::prepare(state, served, &name);
+        capath::prepare(state, served, &canonical);
         if !state.library.shows_additions {
             state.loaded_by_original.store(true, Ordering::Release);
         }

@@ -82,15 +82,56 @@ pub fn everything(state: &StoreState) {
 }
 
 /// Adds every registered anchor of a subject. To be called with the state's lock held. The result is the first of them.
-pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Option<*mut X509> {
+pub fn subject(state: &StoreState, served: &Served, name: &CanonicalName) -> Found {
     together(state, served, |snapshot| snapshot.roots.by_subject(name))
 }
 
-/// As [`subject`], of a name as it was encoded. `None`, too, if it has to be searched for.
-pub fn recalled<'s>(state: &'s StoreState, served: &Served, name: &[u8]) -> Option<*mut X509> {
+/// As [`subject`], of a name as it was encoded. Nothing, too, if it has to be searched for.
+pub fn recalled<'s>(state: &'s StoreState, served: &Served, name: &[u8]) -> Found {
     let is_known = state.registrations.iter().all(|known| known.snapshot.searches.recall(name).is_some());
     let anchors = |snapshot: &'s Arc<Snapshot>| snapshot.searches.recall(name).unwrap_or_default().iter().copied();
-    is_known.then(|| together(state, served, anchors))?
+    if is_known { together(state, served, anchors) } else { Found::Nothing }
+}
+
+/// What is registered of a subject.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing, or nothing that could be made.
+    Nothing,
+    /// All of it is in the store's memory, and this is the first.
+    First(*mut X509),
+    /// All of it was put into memory, and the program has had the live stack since: it may have taken some out.
+    InMemory,
+}
+
+impl Found {
+    /// The certificate that stock would find in memory. libcrypto has looked there before it asked a lookup; since then another
+    /// thread may have put the anchors in.
+    pub fn certificate(self, state: &StoreState, served: &Served, name: *const X509_NAME) -> Option<*mut X509> {
+        match self {
+            Found::Nothing => None,
+            Found::First(certificate) => Some(certificate),
+            Found::InMemory => in_memory(state, served, name),
+        }
+    }
+}
+
+/// The first certificate of a name that a store's memory holds at this moment, as a search of stock would take it.
+pub fn in_memory(state: &StoreState, served: &Served, name: *const X509_NAME) -> Option<*mut X509> {
+    if served.sorts_objects() {
+        return directory_search::take_out(state, &served.api, name);
+    }
+    let (api, get1_all_certs) = (&served.api, state.library.originals.X509_STORE_get1_all_certs?);
+    // SAFETY: the store is alive; the stack and one reference to each certificate are ours and freed below. The store keeps those
+    // that it holds, and libcrypto takes its own reference to the answer, as after a search in memory.
+    unsafe {
+        let all = get1_all_certs(state.store);
+        let certificates = (0..(api.OPENSSL_sk_num)(all).max(0)).map(|at| (api.OPENSSL_sk_value)(all, at).cast::<X509>());
+        let is_wanted = |certificate: &*mut X509| (api.X509_NAME_cmp)((api.X509_get_subject_name)(*certificate), name) == 0;
+        let found = { certificates }.find(is_wanted);
+        (api.OPENSSL_sk_pop_free)(all, contested::free_certificate(api));
+        found
+    }
 }
 
 /// Makes a search known to [`recalled`].
@@ -106,19 +147,23 @@ fn together<'s, I: Iterator<Item = AnchorIndex>>(
     state: &'s StoreState,
     served: &Served,
     anchors: impl Fn(&'s Arc<Snapshot>) -> I,
-) -> Option<*mut X509> {
-    let (mut first, mut missing, mut marks, mut seen) = (None, Vec::new(), Vec::new(), Distinct::default());
+) -> Found {
+    let (mut first, mut missing, mut marks, mut seen) = (Found::Nothing, Vec::new(), Vec::new(), Distinct::default());
+    let is_exposed = state.exposed.load(Ordering::Acquire);
     for registration in state.registrations.iter() {
         let snapshot = &registration.snapshot;
         for index in arranged(anchors(snapshot)) {
             let added = registration.has_added(index);
             // Another thread has just added it; or the program has taken it out of the store again.
-            if added && state.exposed.load(Ordering::Acquire) {
+            if added && is_exposed {
+                first = Found::InMemory;
                 continue;
             }
             // One that can't be made (memory is short) keeps all of its subject away: some of them alone would hide it.
-            let certificate = snapshot.certificate(served, index)?;
-            first = first.or(Some(certificate));
+            let Some(certificate) = snapshot.certificate(served, index) else { return Found::Nothing };
+            if first == Found::Nothing {
+                first = Found::First(certificate);
+            }
             if !added {
                 // Duplicates collapse in the store.
                 if seen.insert(snapshot.roots.anchor(index).der()) {
@@ -129,7 +174,7 @@ fn together<'s, I: Iterator<Item = AnchorIndex>>(
         }
     }
     if !add_together(state, served, &missing) {
-        return None;
+        return Found::Nothing;
     }
     marks.into_iter().for_each(|(registration, index)| registration.mark(index));
     first
@@ -226,11 +271,8 @@ pub fn canonical(api: &Required, name: *const X509_NAME) -> Option<CanonicalName
 /// memory, where libcrypto does not look again in this search.
 pub fn compared(state: &StoreState, served: &Served, name: *const X509_NAME) -> Option<*mut X509> {
     let _guard = state.lock();
-    if served.sorts_objects() {
-        return directory_search::take_out(state, &served.api, name);
-    }
-    if state.exposed.load(Ordering::Acquire) {
-        return None;
+    if served.sorts_objects() || state.exposed.load(Ordering::Acquire) {
+        return in_memory(state, served, name);
     }
     let known = |registration: &Arc<Registration>| {
         let snapshot = &registration.snapshot;
