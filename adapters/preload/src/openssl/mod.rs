@@ -6,11 +6,14 @@
 //! | `library` | which libcrypto a caller means |
 //! | `users` | who uses a libcrypto, and whether its certificates may be shared |
 //! | `snapshot` | the parsed certificates of one root store |
-//! | `store` | what is known of one `X509_STORE` |
-//! | `verification` | what has to be in a store's memory before anything is verified with it |
-//! | `materialise` | putting certificates into a store, in the order of an eager load |
+//! | `model` | the life of one `X509_STORE`: lock, phase, registrations, events; `sync` is what threads share it by |
+//! | `objects` | the memory of one `X509_STORE`, as the model sees it |
 //! | `contested` | sources that would give a subject certificates of several origins |
-//! | `order`, `noted`, `held` | the order in which an eager load would have left them |
+//! | `order`, `held` | the order in which an eager load would have left the objects |
+//! | `store` | what is known of one `X509_STORE`; a list of those that live |
+//! | `serving` | a file that is registered in place of being loaded |
+//! | `locks`, `names`, `errors` | the stores that a thread has locked; names; the error queue |
+//! | `verification` | the beginning of a verification |
 //! | `lookup` | the lookup method that answers when a verification asks |
 //! | `capath`, `directory_file`, `directory_search` | hashed directories, their files, and searches in them |
 //! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
@@ -29,19 +32,24 @@ pub mod default_store;
 pub mod directory_file;
 pub mod directory_search;
 pub mod enumerate;
+pub mod errors;
 pub mod held;
 pub mod library;
 pub mod lifecycle;
 pub mod load_file;
 pub mod load_path;
+pub mod locks;
 pub mod lookup;
 pub mod lookup_ctrl;
-pub mod materialise;
-pub mod noted;
+pub mod model;
+pub mod names;
+pub mod objects;
 pub mod order;
 pub mod remembered;
+pub mod serving;
 pub mod snapshot;
 pub mod store;
+pub mod sync;
 pub mod users;
 pub mod verification;
 

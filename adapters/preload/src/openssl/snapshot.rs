@@ -9,8 +9,8 @@ use windlass::{AnchorIndex, RootStore};
 use crate::append_list::AppendList;
 use crate::labels::Event;
 use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, EXFLAG_SI, EXFLAG_SS, X509};
+use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, Served};
-use crate::openssl::materialise::Marked;
 use crate::openssl::remembered::Remembered;
 use crate::process;
 
@@ -53,6 +53,11 @@ impl Snapshot {
             replaced: AppendList::new(),
             readable_keys: AtomicU8::new(UNKNOWN),
         }
+    }
+
+    /// Whether the certificate was parsed before.
+    pub fn is_made(&self, index: AnchorIndex) -> bool {
+        self.certificates.get(index.get()).is_some_and(|slot| !slot.load(Ordering::Acquire).is_null())
     }
 
     /// The certificate, parsed now if nobody needed it before. The reference belongs to the snapshot.
