@@ -12,3 +12,19 @@ def race(results, options, pki, stores):
         for build in options.builds:
             out = execute([compiled("race", build), ".", stores], folder, options.library)
             results.check(f"a first verification in company on OpenSSL {build}", out.endswith("exit 0\n"), out)
+
+
+ROOM = 64 << 10
+
+
+def growth(results, options, pki, calls):
+    """Calls that bring a store nothing new leave nothing behind that they leave not in stock."""
+    roots = [pki.pem(f"r{n}") for n in range(5)]
+    with filled({"bundle.pem": b"".join(roots), "leaf.pem": pki.pem("leaf3"), "extra.pem": pki.pem("r5")}) as folder:
+        for build in options.builds:
+            stock, now = (execute([compiled("growth", build), ".", calls], folder, library)
+                          for library in (None, options.library))
+            kinds = [[line.rsplit(": ", 1) for line in out.splitlines()[:-1]] for out in (stock, now)]
+            good = stock.endswith("exit 0\n") and now.endswith("exit 0\n") and len(kinds[0]) == len(kinds[1]) \
+                and all(int(more) <= int(less) + ROOM for (_, less), (_, more) in zip(*kinds))
+            results.check(f"growth of a store on OpenSSL {build}", good, f"stock:\n{stock}\nnow:\n{now}")

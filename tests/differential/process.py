@@ -178,7 +178,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,shared,race,late,shortage,cancelled,plugins,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,late,shortage,cancelled,plugins,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -197,6 +197,8 @@ def main():
             mode(results, options, pki)
     if "race" in chosen:
         one_store.race(results, options, pki, 8000 * options.rounds)
+    if "growth" in chosen:
+        one_store.growth(results, options, pki, 100_000 * options.rounds)
     if "cancelled" in chosen:
         cancelled(results, options, pki)
     if "plugins" in chosen:

@@ -71,24 +71,21 @@ pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
         return lock_original();
     }
     let Some(state) = tracked(store) else { return lock_original() };
-    // Another thread may load a file between the two; not for ever.
-    for _ in 0..locks::LOCKS {
-        fill(store, caller);
-        let locked = lock_original();
-        if locked != 1 {
-            return locked;
-        }
-        if !state.model.is_incomplete() || !process::enabled() {
-            locks::enter(store);
-            return locked;
-        }
-        original!(library, caller, X509_STORE_unlock(store), or 0);
+    if !process::enabled() {
+        return lock_original();
     }
-    let locked = lock_original();
-    if locked == 1 {
-        locks::enter(store);
+    let locked = state.model.lock_complete(
+        || state.complete(),
+        || (lock_original() == 1).then_some(()),
+        |()| {
+            original!(library, caller, X509_STORE_unlock(store), or 0);
+        },
+    );
+    if locked.is_none() {
+        return 0;
     }
-    locked
+    locks::enter(store);
+    1
 }
 
 /// `X509_STORE_unlock`.
