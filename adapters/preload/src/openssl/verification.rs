@@ -22,8 +22,8 @@ pub extern "C-unwind" fn begin(
         guarded(|| {
             if !state.is_locked_here() {
                 let _marked = Marked::new(state.served());
-                state.model.begin_verification();
                 state.model.check_count();
+                state.model.begin_verification();
             }
             Some(())
         });

@@ -288,8 +288,8 @@ impl Store {
     fn verify(&self, subject: u8) -> Vec<Certificate> {
         let (model, memory) = (&*self.model, &self.model.foreign);
         if model.needs_a_look() {
-            model.begin_verification();
             model.check_count();
+            model.begin_verification();
         }
         let known = memory.of_subject(subject);
         if !known.is_empty() {

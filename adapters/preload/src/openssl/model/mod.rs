@@ -68,6 +68,8 @@ const UNSEEN: u8 = 4;
 /// had already.
 const EVENTS: usize = 64;
 
+const UNKNOWN: usize = usize::MAX;
+
 /// The life of one store.
 pub struct Model<F: Foreign> {
     /// Its memory.
@@ -78,7 +80,7 @@ pub struct Model<F: Foreign> {
     /// In the order in which the program loaded them.
     registrations: AppendList<Arc<Registration<F>>>,
     log: Log<F>,
-    /// How many objects there were when we last knew.
+    /// How many objects there were when we last knew; `UNKNOWN`: nobody has looked yet.
     count: AtomicUsize,
 }
 
@@ -115,7 +117,7 @@ impl<F: Foreign> Model<F> {
             traces: AtomicU8::new(0),
             registrations: AppendList::new(),
             log: Log::new(),
-            count: AtomicUsize::new(0),
+            count: AtomicUsize::new(UNKNOWN),
         }
     }
 
@@ -245,7 +247,8 @@ impl<F: Foreign> Model<F> {
         self.advance(Phase::Verifying);
     }
 
-    /// Looks whether something has come in that no hook saw, and hides what is registered.
+    /// Looks whether something has come in that no hook saw, and hides what is registered. A table can't be counted, and listing it costs
+    /// as much as all else that is done for a search: there it is looked at once.
     pub fn check_count(&self) {
         if !self.is_missing_some() || !self.has_changed() {
             return;
@@ -257,7 +260,7 @@ impl<F: Foreign> Model<F> {
         if self.foreign.hides_something(&self.registrations) {
             locked.settle();
         }
-        locked.remember_count();
+        self.count.store(self.foreign.count().unwrap_or(0), Ordering::Release);
     }
 
     /// libcrypto has found nothing in memory, and asks. `of_subject` gives what a source has of the subject; `in_memory` looks at
@@ -317,7 +320,8 @@ impl<F: Foreign> Model<F> {
     }
 
     fn has_changed(&self) -> bool {
-        self.foreign.count().is_none_or(|count| count != self.count.load(Ordering::Acquire))
+        let known = self.count.load(Ordering::Acquire);
+        self.foreign.count().map_or(known == UNKNOWN, |count| count != known)
     }
 
     fn advance(&self, phase: Phase) {
