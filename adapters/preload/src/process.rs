@@ -302,8 +302,6 @@ unsafe extern "C" {
 
 fn stats() -> &'static Stats {
     static STATS: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
-    /// Until the page can be had.
-    static UNSEEN: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
     let seen = STATS.load(Ordering::Acquire);
     // SAFETY: only pointers from `&'static Stats` are stored.
     if let Some(stats) = unsafe { seen.as_ref() } {
