@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import builds
+import one_store
 import one_subject
 from generate.forge import Signer
 from generate.pki import Pki
@@ -177,7 +178,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,shared,late,shortage,cancelled,plugins,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,late,shortage,cancelled,plugins,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -191,9 +192,13 @@ def main():
             stress(results, options, pki, mode, rounds * options.rounds)
     if "shared" in chosen:
         one_subject.shared(results, options, pki, 600 * options.rounds)
-    for mode in (one_subject.late, one_subject.shortage):
+    for mode in (one_subject.late, one_subject.shortage, one_store.unseen):
         if mode.__name__ in chosen:
             mode(results, options, pki)
+    if "race" in chosen:
+        one_store.race(results, options, pki, 8000 * options.rounds)
+    if "growth" in chosen:
+        one_store.growth(results, options, pki, 100_000 * options.rounds)
     if "cancelled" in chosen:
         cancelled(results, options, pki)
     if "plugins" in chosen:

@@ -8,10 +8,10 @@ use std::ptr;
 use crate::added;
 use crate::hook::{Caller, KeptErrno};
 use crate::labels::Event;
-use crate::openssl::api::{OSSL_LIB_CTX, Required, X509_STORE};
+use crate::openssl::api::{Required, X509_STORE};
+use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, Served, original};
-use crate::openssl::load_file::load;
-use crate::openssl::materialise::Marked;
+use crate::openssl::serving::{Within, load};
 use crate::openssl::store::StoreState;
 use crate::process;
 
@@ -24,17 +24,10 @@ pub struct Target<'a> {
     /// Who called.
     pub caller: Caller,
     /// What certificates are to be loaded with.
-    pub context: *mut OSSL_LIB_CTX,
-    /// The same.
-    pub properties: *const c_char,
+    pub within: Within,
 }
 
-impl<'a> Target<'a> {
-    /// In the default library context.
-    pub fn plain(store: *mut X509_STORE, state: Option<&'a StoreState>, caller: Caller) -> Target<'a> {
-        Target { store, state, caller, context: ptr::null_mut(), properties: ptr::null() }
-    }
-
+impl Target<'_> {
     /// The program has loaded these; a null pointer stands for nothing.
     pub fn after_sources(&self, sources: [*const c_char; 2], result: i32) {
         if result <= 0 {
@@ -80,15 +73,16 @@ impl<'a> Target<'a> {
     fn load(&self, file: &CStr) {
         let library = self.library();
         let _marked = library.and_then(|library| library.served.as_ref()).map(Marked::new);
-        let (file, context, properties) = (file.as_ptr(), self.context, self.properties);
-        if load(self.state, self.caller, file, context, properties, Event::AddedCa).is_some() {
+        let file = file.as_ptr();
+        if load(self.state, self.caller, file, self.within, Event::AddedCa).is_some() {
             return;
         }
         process::count(Event::AddedCa, 1);
         let (store, caller) = (self.store, self.caller);
-        if context.is_null() && properties.is_null() {
+        if self.within.is_default() {
             original!(library, caller, X509_STORE_load_locations(store, file, ptr::null()), or 0);
         } else {
+            let Within { context, properties } = self.within;
             original!(library, caller, X509_STORE_load_file_ex(store, file, context, properties), or 0);
         }
     }

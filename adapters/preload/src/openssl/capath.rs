@@ -3,20 +3,21 @@
 
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering;
 
 use windlass::CanonicalName;
 
+use crate::labels::Bypass;
 use crate::memory;
 use crate::openssl::library::Served;
-use crate::openssl::materialise;
 use crate::openssl::store::{HashedDirectory, LookupKind, StoreState};
+use crate::openssl::{names, serving};
 use crate::process;
 
 /// Remembers what `X509_LOOKUP_add_dir` was given: directories with `:` between them, empty ones ignored, each once, with
 /// the type that it was first given with.
 pub fn track(state: &StoreState, list: &CStr, is_pem: bool) {
-    if let (false, Some(served)) = (state.tracks(LookupKind::HashedDirectory), state.served()) {
+    if !state.tracks(LookupKind::HashedDirectory) {
+        let served = state.served();
         // SAFETY: the store is alive, and has the lookup that the directory was just added to: it is found, not made.
         let lookup = unsafe { (served.api.X509_STORE_add_lookup)(state.store, (served.api.X509_LOOKUP_hash_dir)()) };
         if !lookup.is_null() {
@@ -31,19 +32,25 @@ pub fn track(state: &StoreState, list: &CStr, is_pem: bool) {
         match memory::c_string(&[directory]) {
             Some(path) => state.directories.push(HashedDirectory { path, is_pem }),
             // Searches in it can't be foreseen: nothing is merely registered any more.
-            None => {
-                state.eager.store(true, Ordering::Release);
-                materialise::everything(state);
-            }
+            None => state.make_eager(),
         }
     }
 }
 
 /// As [`track`] for the default: `SSL_CERT_DIR`, else the directory that was compiled in.
-pub fn track_default(state: &StoreState, served: &Served) {
-    if let Some(list) = default_directories(served) {
+pub fn track_default(state: &StoreState) {
+    if let Some(list) = default_directories(state.served()) {
         track(state, list, true);
     }
+}
+
+/// What libcrypto takes for its default file at this moment: `SSL_CERT_FILE`, even when empty, else the one compiled in.
+pub fn default_file(served: &Served) -> Result<&'static CStr, Bypass> {
+    let api = &served.api;
+    let variable = served.default_string(api.X509_get_default_cert_file_env).ok_or(Bypass::Path)?;
+    process::environment_pointer(variable)
+        .or_else(|| served.default_string(api.X509_get_default_cert_file))
+        .ok_or(Bypass::Path)
 }
 
 /// What libcrypto takes for its default directories at this moment.
@@ -55,27 +62,27 @@ pub fn default_directories(served: &Served) -> Option<&'static CStr> {
 /// libcrypto is about to search its directories for a subject that nothing registered has. It adds all that the files of
 /// that hash hold, of whatever subject. Where it does so through calls that we don't see, what is registered of those subjects has to
 /// be in memory before, or it would be hidden.
-pub fn prepare(state: &StoreState, served: &Served, name: &CanonicalName) {
-    if state.library.shows_additions || !state.has_pending() {
+pub fn prepare(state: &StoreState, name: &CanonicalName) {
+    if state.library.shows_additions || !state.model.has_pending() {
         return;
     }
     let hash = name.subject_hash();
     for directory in state.directories.iter() {
         for suffix in 0u32.. {
             let path = memory::c_string(&[directory.path.to_bytes(), format!("/{hash}.{suffix}").as_bytes()]);
-            if path.as_ref().is_some_and(|path| missing(served, path).is_some()) {
+            if path.as_ref().is_some_and(|path| missing(state.served(), path).is_some()) {
                 break;
             }
-            let file = path.and_then(|path| materialise::load_listed(state, &path).ok());
+            let file = path.and_then(|path| serving::read_listed(state, &path).ok());
             let Some(file) = file else {
-                materialise::everything(state);
+                state.complete_now();
                 return;
             };
-            let _guard = state.lock();
+            let locked = state.model.lock();
             for anchor in file.roots.anchors() {
                 let other = anchor.canonical_subject() != name.as_bytes();
-                if let (true, Some(other)) = (other, materialise::canonical_subject(&file, anchor.index())) {
-                    materialise::subject(state, served, &other);
+                if let (true, Some(other)) = (other, names::canonical_subject(&file, anchor.index())) {
+                    locked.put_subject(&other);
                 }
             }
         }

@@ -7,22 +7,19 @@ use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Served as Entry};
 use crate::openssl::added::{Defaults, Target};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_STORE};
-use crate::openssl::library::{Libcrypto, Served, original};
-use crate::openssl::load_file::serve_or_prepare;
+use crate::openssl::library::{Libcrypto, original};
+use crate::openssl::serving::{Within, serve_file, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked};
-use crate::openssl::{capath, default_store, materialise};
-use crate::process;
+use crate::openssl::{capath, default_store};
 
 /// `X509_STORE_set_default_paths`.
 pub extern "C-unwind" fn plain(store: *mut X509_STORE, caller: Caller) -> c_int {
-    let state = tracked(store);
-    let result = serve(state, caller, ptr::null_mut(), ptr::null()).unwrap_or_else(|| {
-        let result = original!(library_of(state), caller, X509_STORE_set_default_paths(store), or 0);
-        track(state, result);
-        result
-    });
-    Target::plain(store, state, caller).after_default_paths(Defaults::Both, result);
-    result
+    load(
+        store,
+        Within::DEFAULT,
+        caller,
+        |library| original!(library, caller, X509_STORE_set_default_paths(store), or 0),
+    )
 }
 
 /// `X509_STORE_set_default_paths_ex`.
@@ -32,32 +29,39 @@ pub extern "C-unwind" fn extended(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    load(
+        store,
+        Within { context, properties },
+        caller,
+        |library| original!(library, caller, X509_STORE_set_default_paths_ex(store, context, properties), or 0),
+    )
+}
+
+fn load(
+    store: *mut X509_STORE,
+    within: Within,
+    caller: Caller,
+    original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+) -> c_int {
     let state = tracked(store);
-    let result = serve(state, caller, context, properties).unwrap_or_else(|| {
-        let library = library_of(state);
-        let result = original!(library, caller, X509_STORE_set_default_paths_ex(store, context, properties), or 0);
+    let result = serve(state, within, caller).unwrap_or_else(|| {
+        let result = original(state.map(|state| state.library));
         track(state, result);
         result
     });
-    Target { store, state, caller, context, properties }.after_default_paths(Defaults::Both, result);
+    Target { store, state, caller, within }.after_default_paths(Defaults::Both, result);
     result
 }
 
 /// The default file in place of being loaded; then the default directory and the default store, as x509_d2.c adds them.
-fn serve(
-    state: Option<&StoreState>,
-    caller: Caller,
-    context: *mut OSSL_LIB_CTX,
-    properties: *const c_char,
-) -> Option<c_int> {
+fn serve(state: Option<&StoreState>, within: Within, caller: Caller) -> Option<c_int> {
     serve_or_prepare(state, caller, Entry::DefaultPaths, |state| {
-        if !context.is_null() || !properties.is_null() {
+        if !within.is_default() {
             return Err(Bypass::LibraryContext);
         }
-        let served = state.served().ok_or(Bypass::UnsupportedLibrary)?;
-        materialise::serve_file(state, served, default_file(served)?)?;
-        let complete =
-            add_directory(state, served) && (served.is_before_3_0() || default_store::register(state, served));
+        let served = state.served();
+        serve_file(state, capath::default_file(served)?)?;
+        let complete = add_directory(state) && (served.is_before_3_0() || default_store::register(state));
         if complete {
             // SAFETY: no preconditions. Stock forgets all errors here, the caller's older ones included.
             unsafe { (served.api.ERR_clear_error)() };
@@ -66,17 +70,8 @@ fn serve(
     })
 }
 
-/// What libcrypto takes for its default file at this moment: `SSL_CERT_FILE`, even when empty, else the one compiled in.
-pub fn default_file(served: &Served) -> Result<&'static std::ffi::CStr, Bypass> {
-    let api = &served.api;
-    let variable = served.default_string(api.X509_get_default_cert_file_env).ok_or(Bypass::Path)?;
-    process::environment_pointer(variable)
-        .or_else(|| served.default_string(api.X509_get_default_cert_file))
-        .ok_or(Bypass::Path)
-}
-
-fn add_directory(state: &StoreState, served: &Served) -> bool {
-    let (api, kind) = (&served.api, X509_FILETYPE_DEFAULT.into());
+fn add_directory(state: &StoreState) -> bool {
+    let (api, kind) = (&state.served().api, X509_FILETYPE_DEFAULT.into());
     // SAFETY: the store is alive for the length of the call that we are in; the arguments are those of
     // X509_LOOKUP_add_dir(lookup, NULL, X509_FILETYPE_DEFAULT), whose result stock ignores as well.
     let (lookup, added) = unsafe {
@@ -95,23 +90,19 @@ fn add_directory(state: &StoreState, served: &Served) -> bool {
     };
     if added == 1 {
         state.track_lookup(lookup, LookupKind::HashedDirectory);
-        capath::track_default(state, served);
+        capath::track_default(state);
     }
     true
 }
 
 fn track(state: Option<&StoreState>, result: c_int) {
-    if let Some((state, served)) = state.and_then(|state| Some((state, state.served()?))) {
+    if let Some(state) = state {
         guarded(|| {
             if result == 1 {
-                capath::track_default(state, served);
+                capath::track_default(state);
             }
-            default_store::registered_by_original(state, served);
+            default_store::registered_by_original(state);
             Some(())
         });
     }
-}
-
-fn library_of(state: Option<&StoreState>) -> Option<&'static Libcrypto> {
-    state.map(|state| state.library)
 }

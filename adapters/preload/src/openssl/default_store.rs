@@ -11,15 +11,20 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use windlass_interpose::reserve;
 
-use crate::hook;
+use crate::hook::{self, Caller, guarded};
+use crate::labels::{Bypass, Served as Entry};
 use crate::memory;
 use crate::openssl::api::{
     Required, X509, X509_CRL, X509_L_ADD_STORE, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT, X509_STORE,
 };
+use crate::openssl::capath;
+use crate::openssl::errors::Marked;
 use crate::openssl::library::Served;
-use crate::openssl::materialise::{self, Marked};
+use crate::openssl::names::canonical;
+use crate::openssl::objects::answer;
+use crate::openssl::order::{self, BaseObject};
+use crate::openssl::serving::serve_or_prepare;
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
-use crate::openssl::{capath, lookup};
 
 /// The private store of one watched store.
 #[derive(Default)]
@@ -50,16 +55,17 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 ///
 /// Stock opens the URI at once to see that it can be opened, and forgets it if not. The same is found out here with
 /// one look at the directory; what is not a plain absolute path of a readable directory goes the original way.
-pub fn register(state: &StoreState, served: &Served) -> bool {
+pub fn register(state: &StoreState) -> bool {
+    let served = state.served();
     if !served.opens_default_store() || state.default_store.original.load(Ordering::Acquire) {
-        return add_original(state, served);
+        return add_original(state);
     }
-    let Some(uri) = capath::default_directories(served) else { return add_original(state, served) };
+    let Some(uri) = capath::default_directories(served) else { return add_original(state) };
     match Uri::of(uri) {
         // Nothing there: stock adds no URI either.
         Uri::Missing => return true,
         Uri::Directory => {}
-        Uri::Other => return add_original(state, served),
+        Uri::Other => return add_original(state),
     }
     // SAFETY: the store is alive for the length of the call that we are in.
     let lookup = unsafe { (served.api.X509_STORE_add_lookup)(state.store, served.default_store_method) };
@@ -70,9 +76,9 @@ pub fn register(state: &StoreState, served: &Served) -> bool {
     match known {
         Some(known) if known.as_c_str() == uri => true,
         // The variable has changed between two calls for the same store.
-        Some(_) => add_original(state, served),
+        Some(_) => add_original(state),
         None => {
-            let Some(fresh) = memory::c_string(&[uri.to_bytes()]) else { return add_original(state, served) };
+            let Some(fresh) = memory::c_string(&[uri.to_bytes()]) else { return add_original(state) };
             let fresh = Box::into_raw(Box::new(fresh));
             let free = ptr::null_mut();
             if state.default_store.directory.compare_exchange(free, fresh, Ordering::AcqRel, Ordering::Acquire).is_err()
@@ -88,22 +94,42 @@ pub fn register(state: &StoreState, served: &Served) -> bool {
 
 /// The program is about to add a URI of its own. Stock keeps all URIs of a store in one lookup, which asks one after the other
 /// and leaves what errors that makes: the default one goes there, too, before the program's, and is not stood in for any more.
-pub fn make_way(state: &StoreState, served: &Served) {
+pub fn make_way(state: &StoreState) {
     let was = state.default_store.original.swap(true, Ordering::AcqRel);
     if !was && state.default_store.directory().is_some() {
-        let _marked = Marked::new(served);
-        add_original(state, served);
+        let _marked = Marked::new(state.served());
+        add_original(state);
     }
+}
+
+/// The program adds a URI. It can hold anything, and is read when a verification asks. Where we don't see what libcrypto then adds, nothing
+/// may be merely registered any more.
+pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Caller) {
+    if let (Some(state), X509_L_ADD_STORE) = (state, command) {
+        guarded(|| {
+            if !state.is_locked_here() {
+                make_way(state);
+            }
+            Some(())
+        });
+    }
+    if command == X509_L_ADD_STORE && state.is_some_and(|state| state.library.shows_additions) {
+        return;
+    }
+    serve_or_prepare(state, caller, Entry::LoadFile, |state| {
+        state.make_eager();
+        Err::<(), _>(Bypass::StoreUri)
+    });
 }
 
 /// The original function has registered the default store itself. What is not a plain directory can add certificates of
 /// any subject whenever it is asked, so nothing may be merely registered from now on.
-pub fn registered_by_original(state: &StoreState, served: &Served) {
+pub fn registered_by_original(state: &StoreState) {
+    let served = state.served();
     // The directory is only looked at where stock does that, too.
     let plain = || capath::default_directories(served).is_some_and(|uri| !matches!(Uri::of(uri), Uri::Other));
     if served.opens_default_store() && !state.library.shows_additions && !plain() {
-        state.eager.store(true, Ordering::Release);
-        materialise::everything(state);
+        state.make_eager();
     }
 }
 
@@ -143,7 +169,8 @@ impl Uri {
     }
 }
 
-fn add_original(state: &StoreState, served: &Served) -> bool {
+fn add_original(state: &StoreState) -> bool {
+    let served = state.served();
     let originals = &state.library.originals;
     let (Some(method), Some(ctrl)) = (originals.X509_LOOKUP_store, originals.X509_LOOKUP_ctrl_ex) else { return true };
     // SAFETY: the store is alive; the arguments are those of X509_LOOKUP_add_store_ex with a NULL URI.
@@ -154,7 +181,7 @@ fn add_original(state: &StoreState, served: &Served) -> bool {
         }
         ctrl(lookup, X509_L_ADD_STORE, ptr::null(), 0, ptr::null_mut(), ptr::null_mut(), ptr::null());
     }
-    registered_by_original(state, served);
+    registered_by_original(state);
     true
 }
 
@@ -172,15 +199,16 @@ unsafe extern "C" fn get_by_subject(
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));
-    match (found, state.served()) {
+    let api = &state.served().api;
+    match found {
         // SAFETY: `find` added the object to the program's store, which holds a reference.
-        (Ok(Some(Found::Certificate(found))), Some(served)) => unsafe { lookup::answer(&served.api, ret, found) },
+        Ok(Some(Found::Certificate(found))) => unsafe { answer(api, ret, found) },
         // SAFETY: as above; a CRL's reference is given back in the same way.
-        (Ok(Some(Found::Crl(found))), Some(served)) => unsafe {
-            if (served.api.X509_OBJECT_set1_X509_CRL)(ret, found) != 1 {
+        Ok(Some(Found::Crl(found))) => unsafe {
+            if (api.X509_OBJECT_set1_X509_CRL)(ret, found) != 1 {
                 return 0;
             }
-            (served.api.X509_CRL_free)(found);
+            (api.X509_CRL_free)(found);
             1
         },
         _ => 0,
@@ -193,15 +221,13 @@ enum Found {
 }
 
 fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found> {
-    let served = state.served()?;
+    let served = state.served();
     let api = &served.api;
-    let _guard = state.lock();
     let opened = {
         let _marked = Marked::new(served);
         state.default_store.open(state, served)?
     };
-    // SAFETY: the private store and its lookup live as long as the state, and the state's lock keeps other threads off
-    // them; `object` is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
+    // SAFETY: the private store and its lookup live as long as the state, and may be searched by several threads; `object` is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
     unsafe {
         let object = (api.X509_OBJECT_new)();
         if object.is_null() {
@@ -220,7 +246,7 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found
         // As in stock, all that was read on the way stays, also when it is not what was asked for.
         {
             let _marked = Marked::new(served);
-            copy_objects(state, served, opened.store);
+            copy_objects(state, opened.store);
         }
         if !hit {
             return None;
@@ -235,28 +261,38 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found
 /// Gives the program's store all that the private one has found so far.
 ///
 /// # Safety
-/// `from` is a live store of the state's libcrypto that no other thread uses; the state's lock is held.
-unsafe fn copy_objects(state: &StoreState, served: &Served, from: *mut X509_STORE) {
-    let api = &served.api;
-    // SAFETY: as the caller states; the objects stay in the private store.
-    unsafe {
-        let objects = (api.X509_STORE_get0_objects)(from);
-        for at in 0..(api.OPENSSL_sk_num)(objects).max(0) {
-            let object = (api.OPENSSL_sk_value)(objects, at).cast();
-            let certificate = (api.X509_OBJECT_get0_X509)(object);
-            if !certificate.is_null() {
-                match materialise::canonical(api, (api.X509_get_subject_name)(certificate)) {
-                    Some(subject) => drop(materialise::subject(state, served, &subject)),
-                    None => crate::openssl::order::settle(state, served),
+/// `from` is a live store of the state's libcrypto.
+unsafe fn copy_objects(state: &StoreState, from: *mut X509_STORE) {
+    let api = &state.served().api;
+    // SAFETY: as the caller states; the stack is locked, and what is taken from it is kept alive.
+    let found = unsafe {
+        if (api.X509_STORE_lock)(from) != 1 {
+            return;
+        }
+        let found = order::base(api, (api.X509_STORE_get0_objects)(from));
+        (api.X509_STORE_unlock)(from);
+        found
+    };
+    // What there is no memory for is copied at the next search.
+    let Some(found) = found else { return };
+    let locked = state.model.lock();
+    for object in &found {
+        // SAFETY: the list keeps the objects; the program's store is alive, and takes references of its own.
+        unsafe {
+            match object {
+                BaseObject::Certificate(held) => {
+                    match canonical(api, (api.X509_get_subject_name)(held.certificate)) {
+                        Some(subject) => drop(locked.put_subject(&subject)),
+                        None => locked.settle(),
+                    }
+                    // Alone it would hide what could not be made.
+                    if locked.has_all_of(held) {
+                        (api.X509_STORE_add_cert)(state.store, held.certificate);
+                    }
                 }
-                // Alone it would hide what could not be made.
-                if materialise::is_in_memory(state, api, certificate) {
-                    (api.X509_STORE_add_cert)(state.store, certificate);
+                BaseObject::Crl(held) => {
+                    (api.X509_STORE_add_crl)(state.store, held.crl);
                 }
-            }
-            let crl = (api.X509_OBJECT_get0_X509_CRL)(object);
-            if !crl.is_null() {
-                (api.X509_STORE_add_crl)(state.store, crl);
             }
         }
     }
@@ -268,9 +304,9 @@ impl DefaultStore {
         unsafe { self.directory.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The private store, made now if this is the first time. With the state's lock held.
+    /// The private store, made now if this is the first time. No lock is held: what is opened, is opened by code of providers.
     fn open(&self, state: &StoreState, served: &Served) -> Option<&Opened> {
-        // SAFETY: set once, under the lock; freed with the state.
+        // SAFETY: set once; freed with the state.
         if let Some(opened) = unsafe { self.opened.load(Ordering::Acquire).as_ref() } {
             return Some(opened);
         }
@@ -292,8 +328,15 @@ impl DefaultStore {
                 return None;
             }
             let opened = Box::into_raw(Box::new(Opened { store, lookup }));
-            self.opened.store(opened, Ordering::Release);
-            opened.as_ref()
+            let known = self.opened.compare_exchange(ptr::null_mut(), opened, Ordering::AcqRel, Ordering::Acquire);
+            known.map_or_else(
+                |known| {
+                    // Another thread was faster.
+                    (api.X509_STORE_free)(Box::from_raw(opened).store);
+                    known.as_ref()
+                },
+                |_| opened.as_ref(),
+            )
         }
     }
 

@@ -7,11 +7,12 @@ use std::ffi::{CStr, c_char, c_int};
 
 use crate::hook::guarded;
 use crate::labels::Served as Entry;
-use crate::openssl::api::{OSSL_LIB_CTX, X509, X509_FILETYPE_PEM, X509_LOOKUP};
-use crate::openssl::enumerate;
-use crate::openssl::library::{Libcrypto, Served};
-use crate::openssl::lifecycle::add_beside_locked;
-use crate::openssl::materialise::{self, Marked};
+use crate::openssl::api::{X509, X509_FILETYPE_PEM, X509_LOOKUP};
+use crate::openssl::errors::Marked;
+use crate::openssl::library::Libcrypto;
+use crate::openssl::model::Locked;
+use crate::openssl::objects::Objects;
+use crate::openssl::serving::{self, Within};
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked};
 use crate::process;
@@ -26,10 +27,9 @@ pub fn serve(
     lookup: *mut X509_LOOKUP,
     file: *const c_char,
     kind: c_int,
-    context: *mut OSSL_LIB_CTX,
-    properties: *const c_char,
+    within: Within,
 ) -> Option<c_int> {
-    let plain = kind == X509_FILETYPE_PEM && context.is_null() && properties.is_null() && !file.is_null();
+    let plain = kind == X509_FILETYPE_PEM && within.is_default() && !file.is_null();
     if !plain || lookup.is_null() {
         return None;
     }
@@ -37,15 +37,15 @@ pub fn serve(
         let served = library.served.as_ref()?;
         // SAFETY: libcrypto passes its own lookup.
         let state = tracked(unsafe { (served.api.X509_LOOKUP_get_store)(lookup) })?;
-        if enumerate::holds_store_lock(state.store) || !library.originals.is_global_context() {
+        if state.is_locked_here() || !library.originals.is_global_context() {
             return None;
         }
         // SAFETY: by_dir.c passes a NUL-terminated path.
-        let snapshot = materialise::load_listed(state, unsafe { CStr::from_ptr(file) }).ok()?;
+        let snapshot = serving::read_listed(state, unsafe { CStr::from_ptr(file) }).ok()?;
         if !snapshot.has_readable_keys(served) {
             return None;
         }
-        add(state, served, &snapshot, || true)?;
+        add(state, &snapshot, |_| true)?;
         if served.is_before_3_0() {
             // As the original at the end of a file.
             // SAFETY: no preconditions.
@@ -59,11 +59,11 @@ pub fn serve(
 /// when it says no, nothing was done.
 pub fn add(
     state: &StoreState,
-    served: &Served,
     snapshot: &Snapshot,
-    may: impl FnOnce() -> bool,
+    may: impl FnOnce(&Locked<'_, Objects>) -> bool,
 ) -> Option<Vec<*mut X509>> {
     // All are parsed before the first is added: what libcrypto does not accept it shall see itself.
+    let served = state.served();
     let marked = Marked::new(served);
     let mut certificates = Vec::new();
     certificates.try_reserve_exact(snapshot.roots.len()).ok()?;
@@ -71,13 +71,13 @@ pub fn add(
         certificates.push(snapshot.certificate(served, anchor.index())?);
     }
     drop(marked);
-    let _guard = state.lock();
-    if !may() {
+    let locked = state.model.lock();
+    if !may(&locked) {
         return None;
     }
     for &certificate in &certificates {
         // SAFETY: the snapshot holds the certificate; the store is not locked by this thread.
-        if unsafe { add_beside_locked(state, served, certificate) } != 1 {
+        if unsafe { state.add_locked(&locked, certificate) } != 1 {
             return None;
         }
     }

@@ -9,20 +9,22 @@ use std::ffi::{CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::Ordering;
 
 use windlass::CanonicalName;
 
 use crate::hook::{Caller, guarded};
 use crate::memory;
 use crate::openssl::api::{
-    OSSL_LIB_CTX, Originals, Required, X509, X509_LOOKUP, X509_LU_NONE, X509_LU_X509, X509_NAME, X509_OBJECT,
+    OSSL_LIB_CTX, Originals, Required, X509_LOOKUP, X509_LU_NONE, X509_LU_X509, X509_NAME, X509_OBJECT,
 };
-use crate::openssl::library::{Served, transparent};
-use crate::openssl::materialise::{self, Marked};
-use crate::openssl::order::Event;
+use crate::openssl::errors::Marked;
+use crate::openssl::library::{Libcrypto, Served, transparent};
+use crate::openssl::model::{Event, Locked, Phase};
+use crate::openssl::names::canonical;
+use crate::openssl::objects::{Objects, answer};
+use crate::openssl::serving::{self, Within};
 use crate::openssl::store::{HashedDirectory, LookupKind, StoreState, tracked_lookup};
-use crate::openssl::{by_dir, capath, directory_file, enumerate, lookup as answering};
+use crate::openssl::{by_dir, capath, directory_file};
 use crate::process;
 
 /// `X509_LOOKUP_by_subject`: what a search calls in 1.1.1. From 3.0 on it only calls the other.
@@ -33,14 +35,13 @@ pub extern "C-unwind" fn by_subject(
     ret: *mut X509_OBJECT,
     caller: Caller,
 ) -> c_int {
-    let tracked = tracked_lookup(lookup);
-    prepare(tracked, caller);
-    let state = of_directories(tracked).filter(|state| state.served().is_some_and(Served::is_before_3_0));
-    if serve(state, lookup, kind, name, ret, caller) {
-        return 1;
-    }
-    let library = tracked.map(|(state, _)| state.library);
-    transparent!(library, caller, X509_LOOKUP_by_subject(lookup, kind, name, ret), or 0)
+    let search = Search { lookup, kind, name, ret };
+    let is_last = |state: &StoreState| state.served().is_before_3_0();
+    search.run(
+        is_last,
+        caller,
+        |library| transparent!(library, caller, X509_LOOKUP_by_subject(lookup, kind, name, ret), or 0),
+    )
 }
 
 /// `X509_LOOKUP_by_subject_ex` (3.0).
@@ -53,44 +54,58 @@ pub extern "C-unwind" fn by_subject_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
-    let tracked = tracked_lookup(lookup);
-    prepare(tracked, caller);
-    let state = of_directories(tracked).filter(|_| context.is_null() && properties.is_null());
-    if serve(state, lookup, kind, name, ret, caller) {
-        return 1;
+    let search = Search { lookup, kind, name, ret };
+    let is_default = Within { context, properties }.is_default();
+    search.run(|_| is_default, caller, |library| {
+        transparent!(library, caller, X509_LOOKUP_by_subject_ex(lookup, kind, name, ret, context, properties), or 0)
+    })
+}
+
+/// The arguments of both.
+struct Search {
+    lookup: *mut X509_LOOKUP,
+    kind: c_int,
+    name: *const X509_NAME,
+    ret: *mut X509_OBJECT,
+}
+
+impl Search {
+    fn run(
+        &self,
+        may_serve: impl FnOnce(&StoreState) -> bool,
+        caller: Caller,
+        original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+    ) -> c_int {
+        let tracked = tracked_lookup(self.lookup);
+        prepare(tracked, caller);
+        let state = of_directories(tracked).filter(|state| may_serve(state));
+        if state.is_some_and(|state| self.serve(state, caller)) {
+            return 1;
+        }
+        original(tracked.map(|(state, _)| state.library))
     }
-    let library = tracked.map(|(state, _)| state.library);
-    transparent!(library, caller, X509_LOOKUP_by_subject_ex(lookup, kind, name, ret, context, properties), or 0)
+
+    /// Whether the search was answered. If not, nothing was done.
+    fn serve(&self, state: &StoreState, caller: Caller) -> bool {
+        if self.kind != X509_LU_X509 || self.name.is_null() || self.ret.is_null() || !state.library.contains(caller) {
+            return false;
+        }
+        let Some(errno) = guarded(|| search(state, self.lookup, self.name, self.ret)) else { return false };
+        // SAFETY: the location is this thread's own. libcrypto's last call that sets it is the look that finds nothing.
+        unsafe { *libc::__errno_location() = errno };
+        true
+    }
 }
 
 /// A program that asks a lookup itself has not asked ours before, and libcrypto's methods look into the store's memory in the end.
 fn prepare(tracked: Option<(&StoreState, LookupKind)>, caller: Caller) {
     if let Some((state, _)) = tracked.filter(|(state, _)| !state.library.contains(caller)) {
-        enumerate::fill_now(state);
+        state.complete();
     }
 }
 
 fn of_directories(tracked: Option<(&StoreState, LookupKind)>) -> Option<&StoreState> {
     tracked.filter(|(_, kind)| *kind == LookupKind::HashedDirectory).map(|(state, _)| state)
-}
-
-/// Whether the search was answered. If not, nothing was done.
-fn serve(
-    state: Option<&StoreState>,
-    lookup: *const X509_LOOKUP,
-    kind: c_int,
-    name: *const X509_NAME,
-    ret: *mut X509_OBJECT,
-    caller: Caller,
-) -> bool {
-    let Some(state) = state else { return false };
-    if kind != X509_LU_X509 || name.is_null() || ret.is_null() || !state.library.contains(caller) {
-        return false;
-    }
-    let Some(errno) = guarded(|| search(state, lookup, name, ret)) else { return false };
-    // SAFETY: the location is this thread's own. libcrypto's last call that sets it is the look that finds nothing.
-    unsafe { *libc::__errno_location() = errno };
-    true
 }
 
 /// Answers with a certificate of the first directory; the result is what the look behind its file left in `errno`.
@@ -100,12 +115,12 @@ fn search(
     name: *const X509_NAME,
     ret: *mut X509_OBJECT,
 ) -> Option<c_int> {
-    let served = state.served()?;
+    let served = state.served();
     let directory = state.directories.iter().next().filter(|directory| directory.is_pem)?;
     let usable = state.library.shows_additions
         && served.has_known_directories()
-        && !state.exposed.load(Ordering::Acquire)
-        && !enumerate::holds_store_lock(state.store)
+        && state.model.phase() < Phase::Exposed
+        && !state.is_locked_here()
         && state.library.originals.is_global_context()
         // SAFETY: the lookup was made so, and libcrypto is searching it; the version was asked for above.
         && unsafe { by_dir::searches_first(state.library, served, lookup, &directory.path) }?
@@ -116,7 +131,7 @@ fn search(
     }
     let subject = {
         let _marked = Marked::new(served);
-        materialise::canonical(&served.api, name)?
+        canonical(&served.api, name)?
     };
     let hash = subject.subject_hash().to_string();
     let file = file_of(directory, &hash, 0)?;
@@ -124,21 +139,23 @@ fn search(
     if !is_known || hash_of(&state.library.originals, served, name)? != hash {
         return None;
     }
-    let snapshot = materialise::load_listed(state, &file).ok()?;
+    let snapshot = serving::read_listed(state, &file).ok()?;
     if !snapshot.has_readable_keys(served) {
         return None;
     }
     let mut wanted = snapshot.roots.by_subject(&subject);
     let (first, is_alone) = (wanted.next()?, wanted.next().is_none());
     let errno = capath::missing(served, &file_of(directory, &hash, 1)?)?;
-    let may = || served.sorts_objects() || is_alone && is_absent(state, &served.api, &subject);
-    let certificates = directory_file::add(state, served, &snapshot, may)?;
+    let may = |locked: &Locked<'_, Objects>| {
+        served.sorts_objects() || is_alone && is_absent(state, locked, &served.api, &subject)
+    };
+    let certificates = directory_file::add(state, &snapshot, may)?;
     let found =
-        if served.sorts_objects() { take_out(state, &served.api, name)? } else { *certificates.get(first.get())? };
+        if served.sorts_objects() { state.model.foreign.retrieve(name)? } else { *certificates.get(first.get())? };
     // SAFETY: no preconditions. A search that finds something forgets all errors, those of before included.
     unsafe { (served.api.ERR_clear_error)() };
     // SAFETY: libcrypto's own object, which is empty; the store has a reference to the certificate.
-    (unsafe { answering::answer(&served.api, ret, found) } == 1).then_some(errno)
+    (unsafe { answer(&served.api, ret, found) } == 1).then_some(errno)
 }
 
 /// `dir/0123abcd.0`
@@ -160,40 +177,25 @@ fn hash_of(originals: &Originals, served: &Served, name: *const X509_NAME) -> Op
     (done != 0).then(|| format!("{hash:08x}"))
 }
 
-/// Whether a store of 4.0, whose table can't be searched from outside, has nothing of a subject. The state's lock is held.
-fn is_absent(state: &StoreState, api: &Required, subject: &CanonicalName) -> bool {
+/// Whether a store of 4.0, whose table can't be searched from outside, has nothing of a subject.
+fn is_absent(state: &StoreState, locked: &Locked<'_, Objects>, api: &Required, subject: &CanonicalName) -> bool {
     /// More are not looked through for each search.
     const FEW: usize = 64;
-    let unseen = state.loaded_by_original.load(Ordering::Acquire) || state.converted.load(Ordering::Acquire);
+    let model = &state.model;
     let is_registered =
-        || state.registrations.iter().any(|known| known.snapshot.roots.by_subject(subject).next().is_some());
-    let is_other = |event: &Event| match event {
+        || model.registrations().iter().any(|known| known.source.roots.by_subject(subject).next().is_some());
+    let is_other = |event: &Event<Objects>| match event {
         Event::Added(held) => {
             // SAFETY: the event holds the certificate.
             let name = unsafe { (api.X509_get_subject_name)(held.certificate) };
-            materialise::canonical(api, name).is_some_and(|name| name != *subject)
+            canonical(api, name).is_some_and(|name| name != *subject)
         }
         Event::Base(..) => false,
         Event::Load(_) | Event::Find => true,
     };
-    !unseen && !is_registered() && state.events.len() <= FEW && state.events.iter().all(is_other)
-}
-
-/// What by_dir.c does when it has added something, up to 3.6: searches the stack, which sorts it in some versions, and sorts
-/// it then where that did not.
-pub fn take_out(state: &StoreState, api: &Required, name: *const X509_NAME) -> Option<*mut X509> {
-    // SAFETY: the stack is the live one, used under its lock; the store keeps what is in it.
-    unsafe {
-        if (api.X509_STORE_lock)(state.store) != 1 {
-            return None;
-        }
-        let stack = (api.X509_STORE_get0_objects)(state.store);
-        let object = (api.X509_OBJECT_retrieve_by_subject)(stack, X509_LU_X509, name);
-        let certificate = if object.is_null() { ptr::null_mut() } else { (api.X509_OBJECT_get0_X509)(object) };
-        if (api.OPENSSL_sk_is_sorted)(stack) == 0 {
-            (api.OPENSSL_sk_sort)(stack);
-        }
-        (api.X509_STORE_unlock)(state.store);
-        (!certificate.is_null()).then_some(certificate)
-    }
+    !model.has_unseen()
+        && !model.is_stack()
+        && !is_registered()
+        && locked.events().take(FEW + 1).count() <= FEW
+        && locked.events().all(is_other)
 }

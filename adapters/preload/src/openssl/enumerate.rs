@@ -1,50 +1,27 @@
 //! Entry points through which a program sees what a store holds: it has to hold everything by then.
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::Ordering;
 
 use crate::hook::{Caller, guarded};
-use crate::labels::Event;
 use crate::openssl::api::{OPENSSL_STACK, X509_STORE, X509_STORE_CTX};
+use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, original};
-use crate::openssl::store::{StoreState, tracked};
-use crate::openssl::{materialise, order};
+use crate::openssl::locks;
+use crate::openssl::store::tracked;
 use crate::process;
-
-/// How many stores a thread can hold locked at once and still be told apart.
-const LOCKS: usize = 8;
-
-thread_local! {
-    /// The stores that this thread holds locked by its own `X509_STORE_lock`.
-    static LOCKED: [Cell<*const X509_STORE>; LOCKS] = const { [const { Cell::new(ptr::null()) }; LOCKS] };
-}
-
-/// Whether this thread has locked the store itself: then nothing can be added, and nothing has to be.
-pub fn holds_store_lock(store: *const X509_STORE) -> bool {
-    LOCKED.with(|locked| locked.iter().any(|slot| ptr::eq(slot.get(), store)))
-}
-
-fn replace_locked(old: *const X509_STORE, new: *const X509_STORE) {
-    LOCKED.with(|locked| {
-        if let Some(slot) = locked.iter().find(|slot| ptr::eq(slot.get(), old)) {
-            slot.set(new);
-        }
-    });
-}
 
 /// `X509_STORE_get0_objects`.
 pub extern "C-unwind" fn get0_objects(store: *const X509_STORE, caller: Caller) -> *mut OPENSSL_STACK {
     let library = fill(store, caller);
     if let Some(state) = tracked(store).filter(|state| !state.library.contains(caller)) {
         guarded(|| {
-            if holds_store_lock(store) {
-                state.expose();
+            if state.is_locked_here() {
+                state.model.expose();
                 return None;
             }
-            let _guard = state.lock();
-            order::settle_for_stack(state, state.served()?);
+            let _marked = Marked::new(state.served());
+            state.model.lock().settle_for_stack();
             Some(())
         });
     }
@@ -70,7 +47,7 @@ pub extern "C-unwind" fn print_verify_cb(ok: c_int, context: *mut X509_STORE_CTX
         // SAFETY: libcrypto or the program passes a valid context of the caller's libcrypto.
         let store = unsafe { (served.api.X509_STORE_CTX_get0_store)(context) };
         if let Some(state) = tracked(store) {
-            fill_now(state);
+            state.complete();
         }
     }
     original!(library, caller, X509_STORE_CTX_print_verify_cb(ok, context), or ok)
@@ -78,10 +55,10 @@ pub extern "C-unwind" fn print_verify_cb(ok: c_int, context: *mut X509_STORE_CTX
 
 /// `OSSL_CMP_CTX_set0_trustedStore` (3.0): CMP lists the store's certificates where no hook sees it (cmp_vfy.c).
 pub extern "C-unwind" fn cmp_set0_trusted_store(context: *mut c_void, store: *mut X509_STORE, caller: Caller) -> c_int {
-    if let Some(state) = tracked(store) {
-        state.eager.store(true, Ordering::Release);
-    }
     let library = fill(store, caller);
+    if let Some(state) = tracked(store).filter(|_| process::enabled()) {
+        state.make_eager();
+    }
     original!(library, caller, OSSL_CMP_CTX_set0_trustedStore(context, store), or 0)
 }
 
@@ -94,31 +71,28 @@ pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
         return lock_original();
     }
     let Some(state) = tracked(store) else { return lock_original() };
-    // Another thread may load a file between the two; not for ever.
-    for _ in 0..LOCKS {
-        fill(store, caller);
-        let locked = lock_original();
-        if locked != 1 {
-            return locked;
-        }
-        if !state.is_incomplete() || !process::enabled() {
-            replace_locked(ptr::null(), store);
-            return locked;
-        }
-        original!(library, caller, X509_STORE_unlock(store), or 0);
+    if !process::enabled() {
+        return lock_original();
     }
-    let locked = lock_original();
-    if locked == 1 {
-        replace_locked(ptr::null(), store);
+    let locked = state.model.lock_complete(
+        || state.complete(),
+        || (lock_original() == 1).then_some(()),
+        |()| {
+            original!(library, caller, X509_STORE_unlock(store), or 0);
+        },
+    );
+    if locked.is_none() {
+        return 0;
     }
-    locked
+    locks::enter(store);
+    1
 }
 
 /// `X509_STORE_unlock`.
 pub extern "C-unwind" fn unlock(store: *mut X509_STORE, caller: Caller) -> c_int {
     let library = Libcrypto::of_caller(caller);
     if !is_internal(library, caller) && tracked(store).is_some() {
-        replace_locked(store, ptr::null());
+        locks::leave(store);
     }
     original!(library, caller, X509_STORE_unlock(store), or 0)
 }
@@ -132,20 +106,7 @@ fn is_internal(library: Option<&Libcrypto>, caller: Caller) -> bool {
 fn fill(store: *const X509_STORE, caller: Caller) -> Option<&'static Libcrypto> {
     let state = tracked(store)?;
     if !state.library.contains(caller) {
-        fill_now(state);
+        state.complete();
     }
     Some(state.library)
-}
-
-/// Adds what is only registered, unless this thread holds the store locked.
-pub fn fill_now(state: &StoreState) {
-    if !holds_store_lock(state.store) {
-        guarded(|| {
-            if state.is_incomplete() {
-                process::count(Event::Enumerations, 1);
-                materialise::everything(state);
-            }
-            Some(())
-        });
-    }
 }

@@ -2,32 +2,28 @@
 
 use std::ffi::{c_char, c_int};
 use std::ptr;
-use std::sync::atomic::Ordering;
 
 use crate::attach;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
-use crate::openssl::enumerate;
-use crate::openssl::held::Held;
-use crate::openssl::library::{Libcrypto, Served, original, transparent};
-use crate::openssl::load_file::owner;
-use crate::openssl::materialise::{self, Marked};
-use crate::openssl::order;
+use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::serving::owner;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
-use crate::openssl::{LIBCRYPTO, lookup};
+use crate::openssl::{self, LIBCRYPTO, lookup};
 
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
 /// a file holds comes before what any other source has.
 pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     let store = original!(None, caller, X509_STORE_new(), or ptr::null_mut());
     if !store.is_null() {
+        openssl::complete_what_is_due();
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
             // Somebody may call where it is not seen.
             if LIBCRYPTO.is_hidden() || attach::has_strangers() {
                 return None;
             }
-            lookup::attach(library, store, || !library.shows_verifications);
+            lookup::attach(library, store);
             Some(())
         });
     }
@@ -60,55 +56,14 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
     let library = state.map(|state| state.library);
     let added = state.and_then(|state| {
         guarded(|| {
-            if certificate.is_null() || enumerate::holds_store_lock(store) {
+            if certificate.is_null() || state.is_locked_here() {
                 return None;
             }
             // SAFETY: the program passes a valid certificate of this libcrypto.
-            Some(unsafe { add_beside(state, state.served()?, certificate) })
+            Some(unsafe { state.add(certificate) })
         })
     });
     added.unwrap_or_else(|| original!(library, caller, X509_STORE_add_cert(store, certificate), or 0))
-}
-
-/// Adds a certificate that does not come from a registered source to a store that may have some, and returns what
-/// libcrypto says.
-///
-/// # Safety
-/// `certificate` is a valid certificate of the libcrypto of `served`, and this thread has not locked the store.
-pub unsafe fn add_beside(state: &StoreState, served: &Served, certificate: *mut X509) -> c_int {
-    let _guard = state.lock();
-    // SAFETY: as the caller states.
-    unsafe { add_beside_locked(state, served, certificate) }
-}
-
-/// As [`add_beside`], with the state's lock held.
-///
-/// # Safety
-/// As for [`add_beside`].
-pub unsafe fn add_beside_locked(state: &StoreState, served: &Served, certificate: *mut X509) -> c_int {
-    if state.registrations.iter().next().is_some() {
-        let _marked = Marked::new(served);
-        // SAFETY: as the caller states.
-        let subject = unsafe { (served.api.X509_get_subject_name)(certificate) };
-        match materialise::canonical(&served.api, subject) {
-            // Among several of one subject some versions do not recognise one that is already there.
-            Some(subject) if materialise::is_shared(state, &subject) => order::settle(state, served),
-            Some(subject) => drop(materialise::subject(state, served, &subject)),
-            None => order::settle(state, served),
-        }
-        // Memory is short. What is added alone would hide the others of its subject; the original says the same for want of memory.
-        // SAFETY: as the caller states.
-        if !unsafe { materialise::is_in_memory(state, &served.api, certificate) } {
-            return 0;
-        }
-    }
-    state.touched.store(true, Ordering::Release);
-    // SAFETY: as the caller states.
-    order::note_added(state, served, unsafe { Held::new(&served.api, certificate) });
-    // SAFETY: as the caller states; the function takes the store's lock, not ours.
-    let added = unsafe { (served.api.X509_STORE_add_cert)(state.store, certificate) };
-    order::remember_sortedness(state, served);
-    added
 }
 
 /// `X509_STORE_add_crl`: where a CRL comes to lie among the certificates decides what later searches see first, so the
@@ -117,8 +72,8 @@ pub extern "C-unwind" fn add_crl(store: *mut X509_STORE, crl: *mut X509_CRL, cal
     let state = tracked(store);
     if let Some(state) = state {
         guarded(|| {
-            if !enumerate::holds_store_lock(store) {
-                materialise::leave_to_original(state);
+            if !state.is_locked_here() {
+                state.leave_to_original();
             }
             Some(())
         });
@@ -140,8 +95,8 @@ pub extern "C-unwind" fn load_crl_file(
     }
     if let Some(state) = state {
         guarded(|| {
-            if !enumerate::holds_store_lock(state.store) {
-                materialise::leave_to_original(state);
+            if !state.is_locked_here() {
+                state.leave_to_original();
             }
             Some(())
         });
@@ -150,7 +105,7 @@ pub extern "C-unwind" fn load_crl_file(
 }
 
 fn kind_of(state: &StoreState, method: *mut X509_LOOKUP_METHOD) -> Option<LookupKind> {
-    let served = state.served()?;
+    let served = state.served();
     // SAFETY: these return constant method tables.
     unsafe {
         if method == (served.api.X509_LOOKUP_file)() {

@@ -2,23 +2,23 @@
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
-use std::sync::atomic::Ordering;
 
 use crate::hook::{Caller, guarded, inside};
-use crate::labels::{Bypass, Served as Entry};
+use crate::labels::Served as Entry;
 use crate::openssl::added::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_L_ADD_STORE, X509_STORE};
+use crate::openssl::capath;
+use crate::openssl::default_store::prepare_for_uri;
 use crate::openssl::library::{Libcrypto, original};
-use crate::openssl::load_file::{load, serve_or_prepare};
+use crate::openssl::serving::{Within, load};
 use crate::openssl::store::{StoreState, tracked};
-use crate::openssl::{capath, default_store, enumerate};
 
 /// `X509_STORE_load_path`: the directory stays libcrypto's; we only remember it.
 pub extern "C-unwind" fn load_path(store: *mut X509_STORE, path: *const c_char, caller: Caller) -> c_int {
     let state = tracked(store);
-    let result = original!(library_of(state), caller, X509_STORE_load_path(store, path), or 0);
+    let result = original!(state.map(|state| state.library), caller, X509_STORE_load_path(store, path), or 0);
     track(state, path, result);
-    Target::plain(store, state, caller).after_sources([path, ptr::null()], result);
+    Target { store, state, caller, within: Within::DEFAULT }.after_sources([path, ptr::null()], result);
     result
 }
 
@@ -29,15 +29,14 @@ pub extern "C-unwind" fn load_locations(
     path: *const c_char,
     caller: Caller,
 ) -> c_int {
-    let state = tracked(store);
-    let served = serve_locations(state, caller, file, path, ptr::null_mut(), ptr::null());
-    let result = served.unwrap_or_else(|| {
-        let result = original!(library_of(state), caller, X509_STORE_load_locations(store, file, path), or 0);
-        track(state, path, result);
-        result
-    });
-    Target::plain(store, state, caller).after_sources([file, path], result);
-    result
+    locations(
+        store,
+        file,
+        path,
+        Within::DEFAULT,
+        caller,
+        |library| original!(library, caller, X509_STORE_load_locations(store, file, path), or 0),
+    )
 }
 
 /// `X509_STORE_load_locations_ex`.
@@ -49,23 +48,21 @@ pub extern "C-unwind" fn load_locations_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
-    let state = tracked(store);
-    let result = serve_locations(state, caller, file, path, context, properties).unwrap_or_else(|| {
-        let library = library_of(state);
-        let result =
-            original!(library, caller, X509_STORE_load_locations_ex(store, file, path, context, properties), or 0);
-        track(state, path, result);
-        result
-    });
-    Target { store, state, caller, context, properties }.after_sources([file, path], result);
-    result
+    locations(
+        store,
+        file,
+        path,
+        Within { context, properties },
+        caller,
+        |library| original!(library, caller, X509_STORE_load_locations_ex(store, file, path, context, properties), or 0),
+    )
 }
 
 /// `X509_STORE_load_store`.
 pub extern "C-unwind" fn load_store(store: *mut X509_STORE, uri: *const c_char, caller: Caller) -> c_int {
     let state = tracked(store);
     prepare_for_uri(state, X509_L_ADD_STORE, caller);
-    original!(library_of(state), caller, X509_STORE_load_store(store, uri), or 0)
+    original!(state.map(|state| state.library), caller, X509_STORE_load_store(store, uri), or 0)
 }
 
 /// `X509_STORE_load_store_ex`.
@@ -78,27 +75,26 @@ pub extern "C-unwind" fn load_store_ex(
 ) -> c_int {
     let state = tracked(store);
     prepare_for_uri(state, X509_L_ADD_STORE, caller);
-    original!(library_of(state), caller, X509_STORE_load_store_ex(store, uri, context, properties), or 0)
+    let library = state.map(|state| state.library);
+    original!(library, caller, X509_STORE_load_store_ex(store, uri, context, properties), or 0)
 }
 
-/// A URI can hold anything, and is read when a verification asks. Where we don't see what libcrypto then adds, nothing may be
-/// merely registered any more.
-pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Caller) {
-    if let (Some(state), X509_L_ADD_STORE) = (state, command) {
-        guarded(|| {
-            if !enumerate::holds_store_lock(state.store) {
-                default_store::make_way(state, state.served()?);
-            }
-            Some(())
-        });
-    }
-    if command == X509_L_ADD_STORE && state.is_some_and(|state| state.library.shows_additions) {
-        return;
-    }
-    serve_or_prepare(state, caller, Entry::LoadFile, |state| {
-        state.eager.store(true, Ordering::Release);
-        Err::<(), _>(Bypass::StoreUri)
+fn locations(
+    store: *mut X509_STORE,
+    file: *const c_char,
+    path: *const c_char,
+    within: Within,
+    caller: Caller,
+    original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+) -> c_int {
+    let state = tracked(store);
+    let result = serve_locations(state, caller, file, path, within).unwrap_or_else(|| {
+        let result = original(state.map(|state| state.library));
+        track(state, path, result);
+        result
     });
+    Target { store, state, caller, within }.after_sources([file, path], result);
+    result
 }
 
 /// The file first, then the directory; a file that fails ends the call before the directory is added.
@@ -107,22 +103,20 @@ fn serve_locations(
     caller: Caller,
     file: *const c_char,
     path: *const c_char,
-    context: *mut OSSL_LIB_CTX,
-    properties: *const c_char,
+    within: Within,
 ) -> Option<c_int> {
     if file.is_null() {
         return None;
     }
-    load(state, caller, file, context, properties, Entry::LoadLocations)?;
+    load(state, caller, file, within, Entry::LoadLocations)?;
     let state = state?;
     if path.is_null() {
         return Some(1);
     }
-    let served = state.served()?;
     let result = {
         let _inside = inside();
         // SAFETY: the program's own path; with no file the function only adds the directory, as the whole call would.
-        unsafe { (served.api.X509_STORE_load_locations)(state.store, ptr::null(), path) }
+        unsafe { (state.served().api.X509_STORE_load_locations)(state.store, ptr::null(), path) }
     };
     track(Some(state), path, result);
     Some(result)
@@ -136,8 +130,4 @@ fn track(state: Option<&StoreState>, path: *const c_char, result: c_int) {
             Some(())
         });
     }
-}
-
-fn library_of(state: Option<&StoreState>) -> Option<&'static Libcrypto> {
-    state.map(|state| state.library)
 }

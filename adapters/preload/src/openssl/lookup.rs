@@ -1,22 +1,25 @@
 //! The lookup method that libcrypto asks first when its store has no certificate of a subject.
 
+use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 use windlass_interpose::reserve;
 
+use crate::arranged::arranged;
 use crate::hook;
 use crate::labels::Event;
 use crate::openssl::api::{
     Required, X509, X509_LOOKUP, X509_LOOKUP_METHOD, X509_LU_CRL, X509_LU_X509, X509_NAME, X509_OBJECT, X509_STORE,
 };
-use crate::openssl::capath;
+use crate::openssl::errors::Marked;
 use crate::openssl::library::Libcrypto;
-use crate::openssl::materialise::{self, Marked};
-use crate::openssl::order;
+use crate::openssl::model::Phase;
+use crate::openssl::objects::answer;
+use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
-use crate::openssl::verification;
+use crate::openssl::{capath, names};
 use crate::process;
 
 /// Makes the method for one libcrypto.
@@ -32,36 +35,19 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 }
 
 /// Puts the method into a store that was just made, before any other, and starts to watch the store.
-///
-/// `verifies`: a verification may begin unseen. It is only asked where that matters.
-pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE, verifies: impl FnOnce() -> bool) {
+pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE) {
     let Some(served) = &library.served else { return };
     let _marked = Marked::new(served);
-    let verifies = !verification::adds_as_one(library, served) && verifies();
+    // Where libcrypto's own verifications (CMS, OCSP, …) can't be seen, one may begin at any time.
+    let phase = if library.shows_verifications { Phase::Lazy } else { Phase::Verifying };
     // SAFETY: `store` is fresh from X509_STORE_new and not yet known to anybody else.
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);
         if !lookup.is_null() {
-            (*StoreState::begin(library, store, verifies)).track_lookup(lookup, LookupKind::First);
+            (*StoreState::begin(library, served, store, phase)).track_lookup(lookup, LookupKind::First);
             process::count(Event::StoreCreated, 1);
         }
     }
-}
-
-/// Answers with a certificate, as the built-in methods do: `ret` gets the object, but no reference to it. libcrypto adds
-/// the reference itself when the lookup is over (X509_STORE_CTX_get_by_subject, x509_lu.c).
-///
-/// # Safety
-/// `ret` is the object that the lookup was called with; the store holds a reference to `certificate`.
-pub unsafe fn answer(api: &Required, ret: *mut X509_OBJECT, certificate: *mut X509) -> c_int {
-    // SAFETY: as the caller states. The reference taken by set1 is dropped again.
-    unsafe {
-        if (api.X509_OBJECT_set1_X509)(ret, certificate) != 1 {
-            return 0;
-        }
-        (api.X509_free)(certificate);
-    }
-    1
 }
 
 unsafe extern "C" fn get_by_subject(
@@ -76,9 +62,9 @@ unsafe extern "C" fn get_by_subject(
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));
-    match (found, state.served()) {
-        // SAFETY: `find` has just added the certificate to the store, and the snapshot holds a reference, too.
-        (Ok(Some(certificate)), Some(served)) => unsafe { answer(&served.api, ret, certificate) },
+    match found {
+        // SAFETY: the store has the certificate.
+        Ok(Some(certificate)) => unsafe { answer(&state.served().api, ret, certificate) },
         _ => 0,
     }
 }
@@ -89,7 +75,7 @@ unsafe extern "C" fn free(lookup: *mut X509_LOOKUP) {
     let _chunk = reserve::claim();
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
-    let state = std::ptr::from_ref(state).cast_mut();
+    let state = std::ptr::from_ref(state);
     // SAFETY: libcrypto calls this once, from the last X509_STORE_free; the state came from `StoreState::begin`.
     let _ = catch_unwind(|| unsafe { StoreState::end(state) });
 }
@@ -106,52 +92,50 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
     if name.is_null() || !matches!(kind, X509_LU_X509 | X509_LU_CRL) {
         return None;
     }
-    let served = state.served()?;
+    let (served, model) = (state.served(), &state.model);
     process::count(Event::Lookups, 1);
-    state.touched.store(true, Ordering::Release);
     let _marked = Marked::new(served);
     // SAFETY: libcrypto searches for a valid name, and nobody changes it meanwhile.
-    let encoded = unsafe { materialise::encoded(&served.api, name) };
-    if let (X509_LU_X509, Some(encoded), false) = (kind, encoded, verification::is_to_be_expected(state, served)) {
-        let _guard = state.lock();
-        if let Some(known) = materialise::recalled(state, served, encoded) {
-            order::note(state, order::Event::Find);
-            return Some(known);
+    let Some(encoded) = (unsafe { names::encoded(&served.api, name) }) else { return odd(state, kind, name) };
+    // The context of this search was not seen to begin.
+    model.begin_verification();
+    // Mostly the name was searched for before.
+    let canonical = OnceCell::new();
+    let canonical = || canonical.get_or_init(|| names::canonical_of(encoded)).as_ref();
+    let was_new = Cell::new(false);
+    let found = model.search(
+        |snapshot: &Arc<Snapshot>| {
+            let known = snapshot.searches.recall(encoded);
+            let found = if known.is_some() { None } else { canonical().map(|name| snapshot.roots.by_subject(name)) };
+            was_new.set(was_new.get() || known.is_none());
+            arranged(known.into_iter().flatten().copied().chain(found.into_iter().flatten()))
+        },
+        // What is in memory of CRLs libcrypto sees itself.
+        || if kind == X509_LU_X509 { model.foreign.retrieve(name) } else { None },
+    );
+    if let (Some(_), true, Some(name)) = (found, was_new.get(), canonical()) {
+        for known in model.registrations().iter() {
+            known.source.searches.remember(encoded, known.source.roots.by_subject(name));
         }
     }
-    let Some((encoded, name)) = encoded.and_then(|encoded| Some((encoded, materialise::canonical_of(encoded)?))) else {
-        // A name that our reader can't canonicalise can still equal one of ours, for libcrypto. Whatever is registered from now on
-        // goes in at once, as after any search that goes on: what came before is added here, under the lock.
-        state.searches_went_on.store(true, Ordering::Release);
-        materialise::everything(state);
-        return (kind == X509_LU_X509).then(|| materialise::compared(state, served, name))?;
-    };
-    // The context of this search was not seen to begin: its code came to the function by `dlsym`.
-    if verification::is_to_be_expected(state, served) {
-        verification::expect_verification(state, served);
-    }
-    let registered = {
-        let _guard = state.lock();
-        let registered = materialise::subject(state, served, &name);
-        if registered.is_some() {
-            materialise::remember(state, encoded, &name);
-        }
-        order::note(state, order::Event::Find);
-        if registered.is_none() {
-            state.searches_went_on.store(true, Ordering::Release);
-        }
-        registered
-    };
     // A search for CRLs goes on to the program's directories, and the store lookups of 3.0 add certificates on that
     // occasion; ours are in memory before that.
-    if kind == X509_LU_CRL {
-        return None;
+    if found.is_some() {
+        return found.filter(|_| kind == X509_LU_X509);
     }
-    if registered.is_none() {
-        capath::prepare(state, served, &name);
+    let Some(canonical) = canonical() else { return odd(state, kind, name) };
+    if kind == X509_LU_X509 {
+        capath::prepare(state, canonical);
         if !state.library.shows_additions {
-            state.loaded_by_original.store(true, Ordering::Release);
+            model.mark_unseen();
         }
     }
-    registered
+    None
+}
+
+/// A name that our reader can't canonicalise can still equal one of ours, for libcrypto. Whatever is registered from now on goes in at
+/// once, as after any search that goes on: what came before is added here, under the lock.
+fn odd(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut X509> {
+    state.model.search_goes_on();
+    (kind == X509_LU_X509).then(|| state.compared(name))?
 }

@@ -9,11 +9,11 @@ use crate::openssl::added::{Defaults, Target};
 use crate::openssl::api::{
     OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_FILETYPE_PEM, X509_L_ADD_DIR, X509_L_FILE_LOAD, X509_LOOKUP,
 };
-use crate::openssl::library::{original, transparent};
-use crate::openssl::load_file::{load, serve_or_prepare};
-use crate::openssl::load_path::prepare_for_uri;
+use crate::openssl::capath;
+use crate::openssl::default_store::prepare_for_uri;
+use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::serving::{Within, load, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
-use crate::openssl::{capath, default_paths};
 
 /// `X509_LOOKUP_ctrl`.
 pub extern "C-unwind" fn plain(
@@ -24,20 +24,11 @@ pub extern "C-unwind" fn plain(
     ret: *mut *mut c_char,
     caller: Caller,
 ) -> c_int {
-    let tracked = tracked_lookup(lookup);
-    let call = Call { command, argument, number, context: ptr::null_mut(), properties: ptr::null() };
-    let result = call.serve(tracked, caller).unwrap_or_else(|| {
-        let library = tracked.map(|(state, _)| state.library);
-        // A method of the program's own does as it likes with the store, and is to be seen.
-        if tracked.is_none() {
-            return transparent!(library, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1);
-        }
-        let result = original!(library, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1);
-        call.track(tracked, result);
-        result
-    });
-    call.add(tracked, caller, result);
-    result
+    let call = Call { lookup, command, argument, number, within: Within::DEFAULT, caller };
+    call.run(
+        |library| original!(library, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1),
+        |library| transparent!(library, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1),
+    )
 }
 
 /// `X509_LOOKUP_ctrl_ex`.
@@ -52,46 +43,48 @@ pub extern "C-unwind" fn extended(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
-    let tracked = tracked_lookup(lookup);
-    let call = Call { command, argument, number, context, properties };
-    let result = call.serve(tracked, caller).unwrap_or_else(|| {
-        let library = tracked.map(|(state, _)| state.library);
-        if tracked.is_none() {
-            return transparent!(
-                library,
-                caller,
-                X509_LOOKUP_ctrl_ex(lookup, command, argument, number, ret, context, properties),
-                or - 1
-            );
-        }
-        let result = original!(
-            library,
-            caller,
-            X509_LOOKUP_ctrl_ex(lookup, command, argument, number, ret, context, properties),
-            or - 1
-        );
-        call.track(tracked, result);
-        result
-    });
-    call.add(tracked, caller, result);
-    result
+    let call = Call { lookup, command, argument, number, within: Within { context, properties }, caller };
+    let (l, c, a, n, r, x, p) = (lookup, command, argument, number, ret, context, properties);
+    call.run(
+        |library| original!(library, caller, X509_LOOKUP_ctrl_ex(l, c, a, n, r, x, p), or - 1),
+        |library| transparent!(library, caller, X509_LOOKUP_ctrl_ex(l, c, a, n, r, x, p), or - 1),
+    )
 }
 
+/// The arguments of both.
 struct Call {
+    lookup: *mut X509_LOOKUP,
     command: c_int,
     argument: *const c_char,
     number: c_long,
-    context: *mut OSSL_LIB_CTX,
-    properties: *const c_char,
+    within: Within,
+    caller: Caller,
 }
 
 impl Call {
-    fn serve(&self, tracked: Option<(&StoreState, LookupKind)>, caller: Caller) -> Option<c_int> {
-        let (state, kind) = tracked?;
+    fn run(
+        &self,
+        original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+        transparent: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+    ) -> c_int {
+        let Some((state, kind)) = tracked_lookup(self.lookup) else {
+            // A method of the program's own does as it likes with the store, and is to be seen.
+            return transparent(None);
+        };
+        let result = self.serve(state, kind).unwrap_or_else(|| {
+            let result = original(Some(state.library));
+            self.track(state, kind, result);
+            result
+        });
+        self.add(state, kind, result);
+        result
+    }
+
+    fn serve(&self, state: &StoreState, kind: LookupKind) -> Option<c_int> {
         match (kind, self.command) {
-            (LookupKind::File, X509_L_FILE_LOAD) => self.load_file(state, caller),
+            (LookupKind::File, X509_L_FILE_LOAD) => self.load_file(state),
             (LookupKind::Store, _) => {
-                prepare_for_uri(Some(state), self.command, caller);
+                prepare_for_uri(Some(state), self.command, self.caller);
                 None
             }
             _ => None,
@@ -99,34 +92,26 @@ impl Call {
     }
 
     /// As by_file_ctrl_ex in by_file.c.
-    fn load_file(&self, state: &StoreState, caller: Caller) -> Option<c_int> {
+    fn load_file(&self, state: &StoreState) -> Option<c_int> {
         let entry = Entry::LookupCtrl;
         let file = if self.number == X509_FILETYPE_DEFAULT.into() {
-            let default = state.served().and_then(|served| default_paths::default_file(served).ok());
-            default.map_or(ptr::null(), CStr::as_ptr)
+            capath::default_file(state.served()).map_or(ptr::null(), CStr::as_ptr)
         } else if self.number == X509_FILETYPE_PEM.into() {
             self.argument
         } else {
-            return serve_or_prepare(Some(state), caller, entry, |_| Err(Bypass::FileType));
+            return serve_or_prepare(Some(state), self.caller, entry, |_| Err(Bypass::FileType));
         };
-        load(Some(state), caller, file, self.context, self.properties, entry).map(|_| 1)
+        load(Some(state), self.caller, file, self.within, entry).map(|_| 1)
     }
 
     /// What goes with the machine's own trust.
-    fn add(&self, tracked: Option<(&StoreState, LookupKind)>, caller: Caller, result: c_int) {
-        let Some((state, kind)) = tracked else { return };
+    fn add(&self, state: &StoreState, kind: LookupKind, result: c_int) {
         let half = match (kind, self.command) {
             (LookupKind::File, X509_L_FILE_LOAD) => Defaults::File,
             (LookupKind::HashedDirectory, X509_L_ADD_DIR) => Defaults::Directory,
             _ => return,
         };
-        let target = Target {
-            store: state.store,
-            state: Some(state),
-            caller,
-            context: self.context,
-            properties: self.properties,
-        };
+        let target = Target { store: state.store, state: Some(state), caller: self.caller, within: self.within };
         if self.number == X509_FILETYPE_DEFAULT.into() {
             target.after_default_paths(half, result);
         } else {
@@ -135,14 +120,13 @@ impl Call {
     }
 
     /// As dir_ctrl in by_dir.c.
-    fn track(&self, tracked: Option<(&StoreState, LookupKind)>, result: c_int) {
-        let Some((state, LookupKind::HashedDirectory)) = tracked else { return };
-        if self.command != X509_L_ADD_DIR || result != 1 {
+    fn track(&self, state: &StoreState, kind: LookupKind, result: c_int) {
+        if kind != LookupKind::HashedDirectory || self.command != X509_L_ADD_DIR || result != 1 {
             return;
         }
         guarded(|| {
             if self.number == X509_FILETYPE_DEFAULT.into() {
-                capath::track_default(state, state.served()?);
+                capath::track_default(state);
             } else if self.argument.is_null() {
                 return None;
             } else {

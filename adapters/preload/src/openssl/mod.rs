@@ -7,11 +7,14 @@
 //! | `library` | the libcryptos of the process |
 //! | `users` | whether certificates may be shared |
 //! | `snapshot` | the parsed certificates of one root store |
-//! | `store` | what is known of one `X509_STORE` |
-//! | `verification` | what has to be in a store's memory before anything is verified with it |
-//! | `materialise` | putting certificates into a store, in the order of an eager load |
+//! | `model` | the life of one `X509_STORE`: lock, phase, registrations, events; `sync` is what threads share it by |
+//! | `objects` | the memory of one `X509_STORE`, as the model sees it |
 //! | `contested` | sources that would give a subject certificates of several origins |
-//! | `order`, `noted`, `held` | the order in which an eager load would have left them |
+//! | `order`, `held` | the order in which an eager load would have left the objects |
+//! | `store` | what is known of one `X509_STORE`; a list of those that live |
+//! | `serving` | a file that is registered in place of being loaded |
+//! | `locks`, `names`, `errors` | the stores that a thread has locked; names; the error queue |
+//! | `verification` | the beginning of a verification |
 //! | `lookup` | the lookup method that answers when a verification asks |
 //! | `capath`, `directory_file`, `directory_search` | hashed directories, their files, and searches in them |
 //! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
@@ -30,26 +33,54 @@ pub mod default_store;
 pub mod directory_file;
 pub mod directory_search;
 pub mod enumerate;
+pub mod errors;
 pub mod held;
 pub mod hooks;
 pub mod library;
 pub mod lifecycle;
 pub mod load_file;
 pub mod load_path;
+pub mod locks;
 pub mod lookup;
 pub mod lookup_ctrl;
-pub mod materialise;
-pub mod noted;
+pub mod model;
+pub mod names;
+pub mod objects;
 pub mod order;
 pub mod remembered;
+pub mod serving;
 pub mod snapshot;
 pub mod store;
+pub mod sync;
 pub mod users;
 pub mod verification;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::hook;
+use library::Libcrypto;
+
 pub use hooks::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
 
-/// Puts all that is registered into all stores, now and from now on.
+/// [`complete_all`] was called where it could not be done.
+static IS_DUE: AtomicBool = AtomicBool::new(false);
+
+/// Puts all that is registered into all stores, now and from now on. A thread that is at work in one of our parts may hold the lock of a
+/// store (libcrypto has loaded a provider, which loads what is not seen): then the next part does it.
 pub fn complete_all() {
-    // TEMP until the model lands
+    if hook::is_inside() {
+        IS_DUE.store(true, Ordering::Release);
+        return;
+    }
+    hook::shielded(|| {
+        Libcrypto::known().for_each(store::complete_all);
+        Some(())
+    });
+}
+
+/// To be called where this thread has no lock: see [`complete_all`].
+pub fn complete_what_is_due() {
+    if IS_DUE.load(Ordering::Relaxed) && IS_DUE.swap(false, Ordering::AcqRel) {
+        complete_all();
+    }
 }

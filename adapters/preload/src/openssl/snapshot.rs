@@ -10,8 +10,8 @@ use crate::append_list::AppendList;
 use crate::labels::Event;
 use crate::memory;
 use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, EXFLAG_SI, EXFLAG_SS, X509};
+use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, Served};
-use crate::openssl::materialise::Marked;
 use crate::openssl::remembered::Remembered;
 use crate::process;
 
@@ -52,6 +52,11 @@ impl Snapshot {
             replaced: AppendList::new(),
             readable_keys: AtomicBool::new(false),
         })
+    }
+
+    /// Whether the certificate was parsed before.
+    pub fn is_made(&self, index: AnchorIndex) -> bool {
+        self.certificates.get(index.get()).is_some_and(|slot| !slot.load(Ordering::Acquire).is_null())
     }
 
     /// The certificate, parsed now if nobody needed it before. The reference belongs to the snapshot.
@@ -122,9 +127,8 @@ impl Snapshot {
         let _context = self.library.originals.global_context();
         let _marked = Marked::new(served);
         // SAFETY: a certificate that this snapshot holds, or has just parsed.
-        let (flags, key) = unsafe {
-            ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate))
-        };
+        let (flags, key) =
+            unsafe { ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate)) };
         flags & (EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT) == 0
             && flags & (EXFLAG_SI | EXFLAG_SS) != EXFLAG_SI
             && !key.is_null()

@@ -1,73 +1,43 @@
 //! What is known of one `X509_STORE`.
 
-use std::ffi::CString;
+use std::ffi::{CString, c_int};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use windlass::AnchorIndex;
-
-use crate::append_list::{AppendList, Prepared};
-use crate::fork_lock::{ForkGuard, ForkLock};
-use crate::openssl::api::{X509_LOOKUP, X509_OBJECT, X509_STORE};
+use crate::append_list::AppendList;
+use crate::hook::{guarded, shielded};
+use crate::labels::{Bypass, Event};
+use crate::openssl::api::{X509, X509_LOOKUP, X509_NAME, X509_OBJECT, X509_STORE};
 use crate::openssl::default_store::DefaultStore;
+use crate::openssl::errors::Marked;
+use crate::openssl::held::Held;
 use crate::openssl::library::{Libcrypto, Served};
-use crate::openssl::noted::Noted;
-use crate::openssl::order::Event;
+use crate::openssl::locks;
+use crate::openssl::model::{Locked, Model, Phase};
+use crate::openssl::objects::Objects;
 use crate::openssl::snapshot::Snapshot;
+use crate::process;
 use crate::ptr_table::PtrTable;
-use crate::tables::HashSet;
 
 /// The state that goes with a store from its `X509_STORE_new` to its end.
-///
-/// Invariant, held whenever `lock` is free: for each subject of each registered snapshot, either all its anchors are in
-/// the store's memory, in the order of an eager load, or none of them and no other certificate of that subject is. Once
-/// `verifies` is set (see `verification`), the former holds for all subjects that several anchors share.
 pub struct StoreState {
     /// Whose store it is.
     pub library: &'static Libcrypto,
     /// The store.
     pub store: *mut X509_STORE,
-    lock: ForkLock,
-    /// Registered sources, in the order in which the program loaded them.
-    pub registrations: AppendList<Arc<Registration>>,
-    /// What happened to the store, for `order`.
-    pub events: AppendList<Event>,
-    /// What is among the events of a store of 4.0.
-    pub noted: Noted,
-    /// How many of the events, from the start, are dealt with.
-    pub settled: AtomicUsize,
-    /// The last event is a search.
-    pub ends_in_find: AtomicBool,
-    /// The stack was sorted when the last load or addition was noted.
-    pub sorted_when_noted: AtomicBool,
-    /// 4.0: `X509_STORE_get0_objects` has turned the table of objects into a stack.
-    pub converted: AtomicBool,
-    /// The original has loaded something into the store.
-    pub loaded_by_original: AtomicBool,
-    /// Objects that were taken out of the store's stack; another thread may still look at them.
-    pub retired: AppendList<usize>,
+    /// Its life.
+    pub model: Model<Objects>,
     /// Hashed directories, in the order in which libcrypto asks them.
     pub directories: AppendList<HashedDirectory>,
-    /// The store's memory may hold something.
-    pub touched: AtomicBool,
-    /// Something may read the store's memory where no hook sees it: whatever is loaded goes in at once.
-    pub eager: AtomicBool,
-    /// A search found nothing registered, and went on to other lookups: it may add certificates at any time from now on.
-    pub searches_went_on: AtomicBool,
-    /// The program has had the live stack of objects.
-    pub exposed: AtomicBool,
-    /// A verification has begun, or may begin where no hook sees it: shared subjects are in memory, and go there as soon as
-    /// they are registered.
-    pub verifies: AtomicBool,
     /// OpenSSL 3.0 to 3.3: the default directory as an OSSL_STORE.
     pub default_store: DefaultStore,
     /// The handle of each kind of lookup. X509_STORE_add_lookup makes one for each method.
     lookups: [AtomicUsize; LookupKind::COUNT],
 }
 
-// SAFETY: the raw pointer is only handed to libcrypto's functions, which lock the store themselves.
+// SAFETY: the raw pointers are only handed to libcrypto's functions, which lock the store themselves.
 unsafe impl Send for StoreState {}
-// SAFETY: as above; all other members are atomics, append-only lists, or protected by `lock`.
+// SAFETY: as above; all other members are atomics, append-only lists, or protected by the model's lock.
 unsafe impl Sync for StoreState {}
 
 /// What by_dir.c keeps of a directory, but for what it knows of CRLs.
@@ -76,46 +46,6 @@ pub struct HashedDirectory {
     pub path: CString,
     /// Its files are read as PEM.
     pub is_pem: bool,
-}
-
-/// One source, as registered with one store.
-pub struct Registration {
-    /// Its certificates.
-    pub snapshot: Arc<Snapshot>,
-    /// Those that were put into the store's memory: each once, as an eager load does.
-    added: AppendList<u32>,
-    /// All were.
-    pub complete: AtomicBool,
-}
-
-impl Registration {
-    /// Nothing was added yet.
-    pub fn new(snapshot: Arc<Snapshot>) -> Registration {
-        Registration { snapshot, added: AppendList::new(), complete: AtomicBool::new(false) }
-    }
-
-    /// Whether an anchor was added before.
-    pub fn has_added(&self, index: AnchorIndex) -> bool {
-        self.complete.load(Ordering::Acquire) || self.added.iter().any(|&known| known as usize == index.get())
-    }
-
-    /// Room for the mark of an anchor.
-    pub fn prepare(index: AnchorIndex) -> Option<Prepared<u32>> {
-        AppendList::prepare(index.get() as u32)
-    }
-
-    /// Remembers that an anchor was added.
-    pub fn mark(&self, mark: Prepared<u32>) {
-        self.added.append(mark);
-    }
-
-    /// The anchors that were added one by one. None if there is no memory for them.
-    pub fn added(&self) -> Option<HashSet<u32>> {
-        let mut all = HashSet::default();
-        all.try_reserve(self.added.len()).ok()?;
-        all.extend(self.added.iter().copied());
-        Some(all)
-    }
 }
 
 /// The lookup methods of libcrypto, and ours.
@@ -137,6 +67,7 @@ impl LookupKind {
     const COUNT: usize = LookupKind::DefaultStore as usize + 1;
 }
 
+/// From `Arc::into_raw`; the table has one of the references.
 #[derive(Clone, Copy)]
 struct Tracked(*const StoreState);
 
@@ -155,7 +86,7 @@ static LOOKUPS: PtrTable<TrackedLookup> = PtrTable::new();
 ///
 /// The caller holds a reference to the store for the length of its call, as the API demands of it, so the state lives.
 pub fn tracked<'a>(store: *const X509_STORE) -> Option<&'a StoreState> {
-    // SAFETY: see above; the state is freed by the store's last X509_STORE_free alone.
+    // SAFETY: see above; the table's reference is given up by the store's last X509_STORE_free alone.
     STORES.get(store as usize).map(|Tracked(state)| unsafe { &*state })
 }
 
@@ -165,28 +96,46 @@ pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState,
     LOOKUPS.get(lookup as usize).map(|TrackedLookup(state, kind)| (unsafe { &*state }, kind))
 }
 
+/// Calls `f` with the state of each store that is alive, or whose last `X509_STORE_free` has begun at this moment. Such a store waits
+/// for what is done under the model's lock, and what comes to the lock later finds the phase `Ended`: it must not touch the store then.
+pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
+    let mut live = Vec::new();
+    STORES.for_each(|Tracked(state)| {
+        // Nothing may be waited for, nor allocated by way of a hook, in here; when memory is short, the rest is left out.
+        if live.try_reserve(1).is_ok() {
+            // SAFETY: the table has a reference, and can't give it up meanwhile.
+            live.push(unsafe {
+                Arc::increment_strong_count(state);
+                Arc::from_raw(state)
+            });
+        }
+    });
+    live.iter().for_each(|state| f(state));
+}
+
+/// Puts all that is registered into every store of a libcrypto, now, and as soon as it is loaded from now on. A store that this thread
+/// has locked itself is only filled when something else asks for it.
+pub fn complete_all(library: &Libcrypto) {
+    for_each_live(|state| {
+        if std::ptr::eq(state.library, library) {
+            state.make_eager();
+        }
+    });
+}
+
 impl StoreState {
     /// Starts to watch a new store. The result belongs to the store's first lookup, which gives it back to `end`.
-    pub fn begin(library: &'static Libcrypto, store: *mut X509_STORE, verifies: bool) -> *mut StoreState {
-        let state = Box::into_raw(Box::new(StoreState {
+    pub fn begin(
+        library: &'static Libcrypto,
+        served: &'static Served,
+        store: *mut X509_STORE,
+        phase: Phase,
+    ) -> *const StoreState {
+        let state = Arc::into_raw(Arc::new(StoreState {
             library,
             store,
-            lock: ForkLock::new(),
-            registrations: AppendList::new(),
-            events: AppendList::new(),
-            settled: AtomicUsize::new(0),
-            ends_in_find: AtomicBool::new(false),
-            sorted_when_noted: AtomicBool::new(false),
-            converted: AtomicBool::new(false),
-            loaded_by_original: AtomicBool::new(false),
-            retired: AppendList::new(),
+            model: Model::new(Objects::new(library, served, store), phase),
             directories: AppendList::new(),
-            touched: AtomicBool::new(false),
-            eager: AtomicBool::new(false),
-            exposed: AtomicBool::new(false),
-            searches_went_on: AtomicBool::new(false),
-            verifies: AtomicBool::new(verifies),
-            noted: Noted::default(),
             default_store: DefaultStore::default(),
             lookups: [const { AtomicUsize::new(0) }; LookupKind::COUNT],
         }));
@@ -194,26 +143,29 @@ impl StoreState {
         state
     }
 
-    /// Stops watching.
+    /// Stops watching. libcrypto calls this from the last X509_STORE_free, before it frees the objects and the lock of the store (1.1.1
+    /// to 4.0, x509_lu.c).
     ///
     /// # Safety
-    /// `state` came from `begin`, and no call on its store is or will be under way.
-    pub unsafe fn end(state: *mut StoreState) {
+    /// `state` came from `begin`, and no call of the program on its store is or will be under way.
+    pub unsafe fn end(state: *const StoreState) {
         // SAFETY: as the caller states.
-        let state = unsafe { Box::from_raw(state) };
-        STORES.remove(state.store as usize);
-        for lookup in &state.lookups {
+        let known = unsafe { &*state };
+        STORES.remove(known.store as usize);
+        for lookup in &known.lookups {
             LOOKUPS.remove(lookup.load(Ordering::Acquire));
         }
-        if let Some(served) = state.served() {
-            // SAFETY: as the caller states.
-            unsafe { state.default_store.close(served) };
-            for &object in state.retired.iter() {
-                // SAFETY: taken out of the stack by `order`, and nobody is inside a call on this store any more.
-                unsafe { (served.api.X509_OBJECT_free)(object as *mut X509_OBJECT) };
-            }
+        // Whoever found it by `for_each_live` is waited for here.
+        known.model.end();
+        let served = known.served();
+        // SAFETY: as the caller states.
+        unsafe { known.default_store.close(served) };
+        for &object in known.model.foreign.retired.iter() {
+            // SAFETY: taken out of the stack by `order`, and nobody is inside a call on this store any more.
+            unsafe { (served.api.X509_OBJECT_free)(object as *mut X509_OBJECT) };
         }
-        drop(state);
+        // SAFETY: the reference that the table had.
+        drop(unsafe { Arc::from_raw(state) });
     }
 
     /// Remembers what a lookup handle of this store is.
@@ -236,35 +188,98 @@ impl StoreState {
         self.lookups[kind as usize].load(Ordering::Acquire) != 0
     }
 
-    /// Keeps other threads from registering or materialising.
-    pub fn lock(&self) -> ForkGuard<'_> {
-        self.lock.lock()
+    /// The functions of this store's libcrypto. Only stores of libcryptos that can be served are watched.
+    pub fn served(&self) -> &'static Served {
+        self.model.foreign.served
     }
 
-    /// The program has the live stack of objects: it may take some out, and it sees what comes in. From now on everything goes
-    /// in as it is loaded, and nothing comes back.
-    pub fn expose(&self) {
-        self.eager.store(true, Ordering::Release);
-        self.exposed.store(true, Ordering::Release);
-        if !self.served().is_some_and(Served::sorts_objects) {
-            self.converted.store(true, Ordering::Release);
+    /// Whether this thread has locked the store itself.
+    pub fn is_locked_here(&self) -> bool {
+        locks::holds(self.store)
+    }
+
+    /// Something is about to look at all that the store holds. Adds what is only registered, unless this thread holds the store
+    /// locked.
+    pub fn complete(&self) {
+        if !self.is_locked_here() {
+            guarded(|| {
+                if self.model.is_incomplete() {
+                    process::count(Event::Enumerations, 1);
+                    self.complete_now();
+                }
+                Some(())
+            });
         }
     }
 
-    /// Whether an enumeration would miss something, or see it in another order.
-    pub fn is_incomplete(&self) -> bool {
-        let sorts = self.served().is_some_and(Served::sorts_objects);
-        (sorts && self.has_pending())
-            || self.registrations.iter().any(|registration| !registration.complete.load(Ordering::Acquire))
+    /// Adds all that is registered. This thread has not locked the store.
+    pub fn complete_now(&self) {
+        let _marked = Marked::new(self.served());
+        self.model.complete();
     }
 
-    /// Whether something is registered that is not, or not in its place, in the store's memory.
-    pub fn has_pending(&self) -> bool {
-        self.settled.load(Ordering::Acquire) < self.events.len()
+    /// Something may look at the store where no hook sees it, from now on.
+    pub fn make_eager(&self) {
+        if self.is_locked_here() {
+            self.model.be_eager();
+            return;
+        }
+        shielded(|| {
+            let _marked = Marked::new(self.served());
+            self.model.make_eager();
+            Some(())
+        });
     }
 
-    /// The functions of this store's libcrypto. Only stores of libcryptos that can be served are watched.
-    pub fn served(&self) -> Option<&'static Served> {
-        self.library.served.as_ref()
+    /// See [`Model::leave_to_original`].
+    pub fn leave_to_original(&self) {
+        let _marked = Marked::new(self.served());
+        self.model.leave_to_original();
+    }
+
+    /// Registers what was read of a file.
+    pub fn register(&self, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
+        let _marked = Marked::new(self.served());
+        let anchors = snapshot.roots.len() as u64;
+        self.model.register(snapshot).map_err(|_| Bypass::SharedSubject)?;
+        process::count(Event::AnchorsRegistered, anchors);
+        Ok(())
+    }
+
+    /// Adds a certificate that does not come from a registered source, and returns what libcrypto says.
+    ///
+    /// # Safety
+    /// `certificate` is a valid certificate of this store's libcrypto, and this thread has not locked the store.
+    pub unsafe fn add(&self, certificate: *mut X509) -> c_int {
+        // SAFETY: as the caller states.
+        unsafe { self.add_locked(&self.model.lock(), certificate) }
+    }
+
+    /// As [`StoreState::add`], with the model's lock held.
+    ///
+    /// # Safety
+    /// As for [`StoreState::add`].
+    pub unsafe fn add_locked(&self, locked: &Locked<'_, Objects>, certificate: *mut X509) -> c_int {
+        // SAFETY: as the caller states.
+        let held = unsafe { Held::new(&self.served().api, certificate) };
+        c_int::from(locked.add(held))
+    }
+
+    /// The first certificate of a name that our reader can't canonicalise, as libcrypto compares names. Everything registered is in
+    /// memory, where libcrypto does not look again in this search.
+    pub fn compared(&self, name: *const X509_NAME) -> Option<*mut X509> {
+        let (served, model) = (self.served(), &self.model);
+        let _locked = model.lock();
+        if model.is_stack() {
+            return model.foreign.retrieve(name);
+        }
+        model.registrations().iter().find_map(|known| {
+            known.source.roots.anchors().filter_map(|anchor| known.source.certificate(served, anchor.index())).find(
+                |&certificate| {
+                    // SAFETY: the snapshot holds the certificate; libcrypto passes a valid name.
+                    unsafe { (served.api.X509_NAME_cmp)((served.api.X509_get_subject_name)(certificate), name) == 0 }
+                },
+            )
+        })
     }
 }

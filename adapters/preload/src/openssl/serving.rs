@@ -1,0 +1,161 @@
+//! A file that is registered with a store in place of being loaded.
+
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+use std::sync::Arc;
+
+use windlass::{LoadError, RootStore, TrustCache};
+
+use crate::hook::{Caller, guarded};
+use crate::labels::{Bypass, Label};
+use crate::openssl::api::{OSSL_LIB_CTX, X509_LOOKUP};
+use crate::openssl::library::Libcrypto;
+use crate::openssl::snapshot::Snapshot;
+use crate::openssl::store::{StoreState, tracked, tracked_lookup};
+use crate::openssl::users;
+use crate::openssl::{self, LIBCRYPTO};
+use crate::process;
+
+/// The library context and the property query that a load is made with. A function without them is one with null pointers.
+#[derive(Clone, Copy)]
+pub struct Within {
+    /// What certificates are to be loaded with.
+    pub context: *mut OSSL_LIB_CTX,
+    /// The same.
+    pub properties: *const c_char,
+}
+
+impl Within {
+    /// The thread's default library context, and no query.
+    pub const DEFAULT: Within = Within { context: ptr::null_mut(), properties: ptr::null() };
+
+    /// Whether neither was given.
+    pub fn is_default(&self) -> bool {
+        self.context.is_null() && self.properties.is_null()
+    }
+}
+
+/// Serves a PEM file; `None`: the original is to be called, and the store is ready for it.
+pub fn load(
+    state: Option<&StoreState>,
+    caller: Caller,
+    file: *const c_char,
+    within: Within,
+    entry: impl Label,
+) -> Option<c_int> {
+    serve_or_prepare(state, caller, entry, |state| {
+        if file.is_null() {
+            return Err(Bypass::Path);
+        }
+        if !within.is_default() {
+            return Err(Bypass::LibraryContext);
+        }
+        // SAFETY: the program passes a NUL-terminated path.
+        serve_file(state, unsafe { CStr::from_ptr(file) })
+    })
+}
+
+/// Registers a PEM file with a store. The result is the number of certificates that a load would have reported.
+///
+/// Success has the side effect on the error queue that it has in stock: 1.1.1's PEM_X509_INFO_read_bio clears the whole
+/// queue at the end of a file, 3.0 and later leave older entries alone.
+pub fn serve_file(state: &StoreState, path: &CStr) -> Result<c_int, Bypass> {
+    let served = state.served();
+    if !state.library.originals.is_global_context() {
+        return Err(Bypass::LibraryContext);
+    }
+    let snapshot = read(state, path)?;
+    if !snapshot.has_readable_keys(served) {
+        return Err(Bypass::UnsupportedContent);
+    }
+    let count = c_int::try_from(snapshot.roots.len()).map_err(|_| Bypass::NotAFile)?;
+    state.register(snapshot)?;
+    if served.is_before_3_0() {
+        // SAFETY: no preconditions.
+        unsafe { (served.api.ERR_clear_error)() };
+    }
+    Ok(count)
+}
+
+/// The certificates of a PEM file, from the cache.
+pub fn read(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
+    read_by(state, path, TrustCache::load_cafile)
+}
+
+/// The same of a file that by_dir.c has looked at: it is looked at likewise, and opened only if it has changed.
+pub fn read_listed(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
+    read_by(state, path, TrustCache::load_listed)
+}
+
+type Loading = fn(&TrustCache, &Path) -> Result<Arc<RootStore>, LoadError>;
+
+fn read_by(state: &StoreState, path: &CStr, load: Loading) -> Result<Arc<Snapshot>, Bypass> {
+    if path.is_empty() {
+        return Err(Bypass::Path);
+    }
+    let process = process::current();
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    let roots = load(&process.cache, path).map_err(|error| Bypass::for_error(&error))?;
+    if users::change_certificates() {
+        // One store's certificates are then its own, as in stock.
+        let known = state.model.registrations().iter().find(|known| Arc::ptr_eq(&known.source.roots, &roots));
+        return match known {
+            Some(known) => Ok(Arc::clone(&known.source)),
+            None => Snapshot::new(state.library, roots).map(Arc::new).ok_or(Bypass::NoMemory),
+        };
+    }
+    process.snapshot(state.library, roots).ok_or(Bypass::NoMemory)
+}
+
+/// Runs `serve` for a watched store; counts the outcome; makes the store ready when the original has to be called.
+pub fn serve_or_prepare<R>(
+    state: Option<&StoreState>,
+    caller: Caller,
+    entry: impl Label,
+    serve: impl FnOnce(&StoreState) -> Result<R, Bypass>,
+) -> Option<R> {
+    openssl::complete_what_is_due();
+    guarded(|| {
+        let Some(state) = state else {
+            let library = Libcrypto::of_caller(caller);
+            let is_supported = library.is_none_or(|library| library.served.is_some());
+            process::count(
+                match (is_supported, LIBCRYPTO.is_hidden()) {
+                    (false, _) => Bypass::UnsupportedLibrary,
+                    (true, true) => Bypass::HiddenCallers,
+                    (true, false) => Bypass::UnknownStore,
+                },
+                1,
+            );
+            return None;
+        };
+        // The program holds the store's lock: nothing can be added, in stock neither.
+        if state.is_locked_here() {
+            return None;
+        }
+        match serve(state) {
+            Ok(served) => {
+                process::count(entry, 1);
+                Some(served)
+            }
+            Err(reason) => {
+                process::count(reason, 1);
+                state.leave_to_original();
+                None
+            }
+        }
+    })
+}
+
+/// The store that a lookup belongs to, also where its method is the program's own.
+pub fn owner<'a>(lookup: *mut X509_LOOKUP, caller: Caller) -> Option<&'a StoreState> {
+    let known = tracked_lookup(lookup).map(|(state, _)| state);
+    if known.is_some() || lookup.is_null() || !process::enabled() {
+        return known;
+    }
+    let served = Libcrypto::of_caller(caller)?.served.as_ref()?;
+    // SAFETY: the caller passes a valid lookup of its own libcrypto.
+    tracked(unsafe { (served.api.X509_LOOKUP_get_store)(lookup) })
+}

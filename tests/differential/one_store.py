@@ -1,0 +1,45 @@
+"""One store that several threads use, or one thread for long."""
+
+from one_subject import compiled, filled, roots_of_one_subject
+from programs import execute, same_in_both
+
+
+def race(results, options, pki, stores):
+    """A first verification, while another thread lists, adds, holds, or gives away the same store: no good chain is refused."""
+    roots = [pki.pem(f"r{n}") for n in range(5)]
+    with filled({"bundle.pem": b"".join(roots), "leaf.pem": pki.pem("leaf3"), "alone.pem": roots[3],
+                 "other.pem": pki.pem("r5")}) as folder:
+        for build in options.builds:
+            out = execute([compiled("race", build), ".", stores], folder, options.library)
+            results.check(f"a first verification in company on OpenSSL {build}", out.endswith("exit 0\n"), out)
+
+
+ROOM = 64 << 10
+
+
+def growth(results, options, pki, calls):
+    """Calls that bring a store nothing new leave nothing behind that they leave not in stock."""
+    roots = [pki.pem(f"r{n}") for n in range(5)]
+    with filled({"bundle.pem": b"".join(roots), "leaf.pem": pki.pem("leaf3"), "extra.pem": pki.pem("r5")}) as folder:
+        for build in options.builds:
+            stock, now = (execute([compiled("growth", build), ".", calls], folder, library)
+                          for library in (None, options.library))
+            kinds = [[line.rsplit(": ", 1) for line in out.splitlines()[:-1]] for out in (stock, now)]
+            good = stock.endswith("exit 0\n") and now.endswith("exit 0\n") and len(kinds[0]) == len(kinds[1]) \
+                and all(int(more) <= int(less) + ROOM for (_, less), (_, more) in zip(*kinds))
+            results.check(f"growth of a store on OpenSSL {build}", good, f"stock:\n{stock}\nnow:\n{now}")
+
+
+def unseen(results, options, pki):
+    """A certificate that is added where no hook sees it hides nothing of its subject from the verifications that begin after. A table
+    can't be put into order again: there the leaf says which of the two roots it means."""
+    (a, _, b, *_), leaves = roots_of_one_subject(pki.signer)
+    others = b"".join(pki.pem(f"r{n}") for n in range(1, 5))
+    named = {"bundle.pem": a + others, "twin.pem": b, "leaf.pem": leaves[0]}
+    unnamed = {"bundle.pem": pki.pem("r0") + others, "twin.pem": pki.pem("twin"), "leaf.pem": pki.pem("leaf0")}
+    for build in options.builds:
+        for how, files in (("named", named), ("not named", unnamed)):
+            if how == "named" or not build.startswith("4."):
+                with filled(files) as folder:
+                    same_in_both(results, f"an addition that nobody sees on OpenSSL {build}, the issuer {how}",
+                                 [compiled("unseen", build), "."], folder, options.library)
