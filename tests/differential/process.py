@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whole-process tests of the preload library: threads, fork, shared subjects,
-several libcryptos in one process, dlopen(RTLD_LOCAL), secure execution.
+programs that edit certificates, several libcryptos in one process,
+dlopen(RTLD_LOCAL), secure execution.
 
     process.py --library L [--sabotaged S] [--only threads,fork,...] [--rounds N]
 
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 import builds
+import editors
 import one_subject
 from generate.forge import Signer
 from generate.pki import Pki
@@ -177,7 +179,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,shared,late,shortage,cancelled,plugins,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,shared,late,shortage,editors,cancelled,plugins,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -194,6 +196,8 @@ def main():
     for mode in (one_subject.late, one_subject.shortage):
         if mode.__name__ in chosen:
             mode(results, options, pki)
+    if "editors" in chosen:
+        editors.editors(results, options, pki)
     if "cancelled" in chosen:
         cancelled(results, options, pki)
     if "plugins" in chosen:

@@ -4,16 +4,17 @@
 //! loading of one file is answered from the cache, so that nothing is opened or parsed that was before in this process.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::sync::Arc;
 
 use crate::hook::guarded;
 use crate::labels::Served as Entry;
 use crate::openssl::api::{OSSL_LIB_CTX, X509, X509_FILETYPE_PEM, X509_LOOKUP};
-use crate::openssl::enumerate;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::lifecycle::add_beside_locked;
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked};
+use crate::openssl::{enumerate, own};
 use crate::process;
 
 /// Loads a file into the store of a lookup, for libcrypto itself: of its own methods only that of hashed directories loads
@@ -60,16 +61,16 @@ pub fn serve(
 pub fn add(
     state: &StoreState,
     served: &Served,
-    snapshot: &Snapshot,
+    snapshot: &Arc<Snapshot>,
     may: impl FnOnce() -> bool,
 ) -> Option<Vec<*mut X509>> {
+    let _guard = state.lock();
     // All are parsed before the first is added: what libcrypto does not accept it shall see itself.
     let marked = Marked::new(served);
     let certificates: Option<Vec<*mut X509>> =
-        snapshot.roots.anchors().map(|anchor| snapshot.certificate(served, anchor.index())).collect();
+        snapshot.roots.anchors().map(|anchor| own::certificate(state, served, snapshot, anchor.index())).collect();
     drop(marked);
     let certificates = certificates?;
-    let _guard = state.lock();
     if !may() {
         return None;
     }

@@ -10,7 +10,7 @@ use crate::labels::Event;
 use crate::openssl::api::{OPENSSL_STACK, X509_STORE, X509_STORE_CTX};
 use crate::openssl::library::{Libcrypto, original};
 use crate::openssl::store::{StoreState, tracked};
-use crate::openssl::{materialise, order};
+use crate::openssl::{materialise, order, own};
 use crate::process;
 
 /// How many stores a thread can hold locked at once and still be told apart.
@@ -141,6 +141,7 @@ fn fill(store: *const X509_STORE, caller: Caller) -> Option<&'static Libcrypto> 
 pub fn fill_now(state: &StoreState) {
     if !holds_store_lock(state.store) {
         guarded(|| {
+            own::keep_apart(state);
             if state.is_incomplete() {
                 process::count(Event::Enumerations, 1);
                 materialise::everything(state);

@@ -15,7 +15,7 @@ use crate::openssl::library::Served;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{Registration, StoreState};
 use crate::openssl::{contested, directory_search, order};
-use crate::openssl::{users, verification};
+use crate::openssl::{own, verification};
 use crate::process;
 
 /// Registers a PEM file with a store in place of loading it. The result is the number of certificates that a load
@@ -55,13 +55,6 @@ pub fn load(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
     let process = process::current();
     let path = Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
     let roots = process.cache.load_cafile(path).map_err(|error| Bypass::for_error(&error))?;
-    if users::survey().changes_certificates {
-        // One store's certificates are then its own, as in stock.
-        let known = state.registrations.iter().find(|known| Arc::ptr_eq(&known.snapshot.roots, &roots));
-        return Ok(
-            known.map_or_else(|| Arc::new(Snapshot::new(state.library, roots)), |known| Arc::clone(&known.snapshot))
-        );
-    }
     Ok(process.snapshot(state.library, roots))
 }
 
@@ -117,7 +110,7 @@ fn together<'s, I: Iterator<Item = AnchorIndex>>(
                 continue;
             }
             // One that can't be made (memory is short) keeps all of its subject away: some of them alone would hide it.
-            let certificate = snapshot.certificate(served, index)?;
+            let certificate = own::certificate(state, served, snapshot, index)?;
             first = first.or(Some(certificate));
             if !added {
                 // Duplicates collapse in the store.
@@ -209,7 +202,7 @@ pub fn is_shared(state: &StoreState, name: &CanonicalName) -> bool {
 
 /// Adds one anchor; duplicates collapse in the store.
 pub fn add(state: &StoreState, served: &Served, snapshot: &Arc<Snapshot>, index: AnchorIndex) -> Option<*mut X509> {
-    let certificate = snapshot.certificate(served, index)?;
+    let certificate = own::certificate(state, served, snapshot, index)?;
     state.touched.store(true, Ordering::Release);
     // SAFETY: the store is alive for the length of the call that we are in; it takes a reference of its own.
     let added = unsafe { (served.api.X509_STORE_add_cert)(state.store, certificate) };
@@ -234,7 +227,7 @@ pub fn compared(state: &StoreState, served: &Served, name: *const X509_NAME) -> 
     }
     let known = |registration: &Arc<Registration>| {
         let snapshot = &registration.snapshot;
-        snapshot.roots.anchors().filter_map(|anchor| snapshot.certificate(served, anchor.index())).find(
+        snapshot.roots.anchors().filter_map(|anchor| own::certificate(state, served, snapshot, anchor.index())).find(
             |&certificate| {
                 // SAFETY: the snapshot holds the certificate; libcrypto passes a valid name.
                 unsafe { (served.api.X509_NAME_cmp)((served.api.X509_get_subject_name)(certificate), name) == 0 }

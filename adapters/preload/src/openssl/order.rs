@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 use crate::openssl::api::{OPENSSL_STACK, Required, X509_OBJECT, X509_STORE};
 use crate::openssl::held::{Held, HeldCrl, encoding};
 use crate::openssl::library::Served;
-use crate::openssl::materialise;
 use crate::openssl::store::{Registration, StoreState};
+use crate::openssl::{materialise, own};
 
 /// What has happened to a store since its memory was last what an eager load would have made of it.
 pub enum Event {
@@ -158,7 +158,9 @@ fn replay(state: &StoreState, served: &Served, shadow: *mut X509_STORE) {
                     for object in objects {
                         let copy = (api.X509_OBJECT_new)();
                         match object {
-                            BaseObject::Certificate(held) => (api.X509_OBJECT_set1_X509)(copy, held.certificate),
+                            BaseObject::Certificate(held) => {
+                                (api.X509_OBJECT_set1_X509)(copy, own::mine(state, served, held.certificate))
+                            }
                             BaseObject::Crl(held) => (api.X509_OBJECT_set1_X509_CRL)(copy, held.crl),
                         };
                         (api.OPENSSL_sk_push)(stack, copy.cast());
@@ -169,13 +171,13 @@ fn replay(state: &StoreState, served: &Served, shadow: *mut X509_STORE) {
                 }
                 Event::Load(registration) => {
                     for anchor in registration.snapshot.roots.anchors() {
-                        if let Some(certificate) = registration.snapshot.certificate(served, anchor.index()) {
+                        if let Some(certificate) = own::certificate(state, served, &registration.snapshot, anchor.index()) {
                             (api.X509_STORE_add_cert)(shadow, certificate);
                         }
                     }
                 }
                 Event::Added(held) => {
-                    (api.X509_STORE_add_cert)(shadow, held.certificate);
+                    (api.X509_STORE_add_cert)(shadow, own::mine(state, served, held.certificate));
                 }
                 Event::Find if served.sorts_objects() => {
                     (api.OPENSSL_sk_sort)((api.X509_STORE_get0_objects)(shadow));

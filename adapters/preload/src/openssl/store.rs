@@ -14,6 +14,7 @@ use crate::openssl::default_store::DefaultStore;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::noted::Noted;
 use crate::openssl::order::Event;
+use crate::openssl::own::Own;
 use crate::openssl::snapshot::Snapshot;
 use crate::ptr_table::PtrTable;
 
@@ -46,6 +47,8 @@ pub struct StoreState {
     pub converted: AtomicBool,
     /// The original has loaded something into the store.
     pub loaded_by_original: AtomicBool,
+    /// Whether it shares certificates, and those that it does not.
+    pub own: Own,
     /// Objects that were taken out of the store's stack; another thread may still look at them.
     pub retired: AppendList<usize>,
     /// Hashed directories, in the order in which libcrypto asks them.
@@ -169,6 +172,7 @@ impl StoreState {
             sorted_when_noted: AtomicBool::new(false),
             converted: AtomicBool::new(false),
             loaded_by_original: AtomicBool::new(false),
+            own: Own::default(),
             retired: AppendList::new(),
             directories: AppendList::new(),
             touched: AtomicBool::new(false),

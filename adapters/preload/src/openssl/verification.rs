@@ -18,6 +18,7 @@ use crate::openssl::enumerate;
 use crate::openssl::library::{Libcrypto, Served, transparent};
 use crate::openssl::materialise::{self, Marked};
 use crate::openssl::order;
+use crate::openssl::own;
 use crate::openssl::store::{Registration, StoreState, tracked};
 
 /// `X509_STORE_CTX_init`: nothing can be verified with a store without it.
@@ -29,6 +30,14 @@ pub extern "C-unwind" fn begin(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
+    if let Some(state) = state.filter(|state| own::is_to_be_kept_apart(state)) {
+        guarded(|| {
+            if !enumerate::holds_store_lock(store) {
+                own::keep_apart(state);
+            }
+            Some(())
+        });
+    }
     if let Some((state, served)) = state.and_then(|state| Some((state, state.served()?)))
         && is_to_be_expected(state, served)
     {
