@@ -60,15 +60,21 @@ def editors(results, options, pki):
     })
     for build in options.builds:
         linked = program("editors", build)
+        few = program("editors-few", build, ("-DFEW",))
         by_name = program("editors-by-name", build, ("-DBY_NAME",))
         without = program("editors-without", build, ("-DNO_EDITS",), ("editors.c",))
         plugin = program("edits.so", build, ("-shared", "-fPIC"), ("edits.c",))
         for how, command, cases in (
             ("linked", [linked, ".", "here"], all_cases()),
+            ("linked, few of them", [few, ".", "here"], [case for case in some_cases() if not case.endswith(":alias")]),
             ("found by dlsym", [by_name, ".", "here"], some_cases()),
             ("in a plugin, loaded first", [without, ".", "first", plugin], some_cases()),
             ("in a plugin, loaded after the first store", [without, ".", "second", plugin], some_cases()),
             ("in a plugin, loaded last", [without, ".", "last", plugin], some_cases()),
         ):
             same_cases(results, f"editors on OpenSSL {build}, setters {how}", command, cases, folder, options.library)
+        race = program("editors-race", build, (), ("race.c",))
+        for how, library in (("stock", None), ("now", options.library)):
+            out = execute([race, ".", 300 * options.rounds], folder, library)
+            results.check(f"threads get roots of two stores on OpenSSL {build}, {how}", out == "failed 0\nexit 0\n", out)
     shutil.rmtree(folder)

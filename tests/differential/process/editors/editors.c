@@ -25,7 +25,7 @@
 #define NOW 1780315200L /* 2026-06-01 12:00:00 UTC */
 #define LOCAL_NAME(x) ((X509_NAME *)(uintptr_t)X509_get_issuer_name(x))
 
-static const char *folder;
+static const char *folder, *late_plugin;
 static edit_fn *edits;
 static X509 *leaf, *other, *held;
 static const char *edit_in_callback;
@@ -161,6 +161,8 @@ static int in_callback(int ok, X509_STORE_CTX *ctx)
 {
     hold(X509_STORE_CTX_get_current_cert(ctx));
     if (held != NULL && edit_in_callback != NULL) {
+        if (edits == NULL)
+            edits = plugin(late_plugin);
         printf("  edits: %d\n", edits(edit_in_callback, held, other));
         edit_in_callback = NULL;
     }
@@ -247,7 +249,7 @@ static void by_context(const char *how, X509_STORE *store)
     } else if (strcmp(how, "issuer1") == 0) {
         printf("  issuer: %d\n", X509_STORE_CTX_get1_issuer(&issuer, ctx, leaf));
     } else if (strcmp(how, "get-issuer") == 0) {
-        printf("  issuer: %d\n", X509_STORE_get_get_issuer(store)(&issuer, ctx, leaf));
+        printf("  issuer: %d\n", X509_STORE_CTX_get_get_issuer(ctx)(&issuer, ctx, leaf));
     } else {
         fail(how);
     }
@@ -355,10 +357,10 @@ static void run(char *one, const char *setter, const char *path)
     if (strcmp(setter, "second") == 0)
         edits = plugin(path);
     if (strcmp(one, "in-callback") == 0)
-        edit_in_callback = how;
+        late_plugin = path, edit_in_callback = how;
     get(one, edited);
     printf("  holds %d, the same of both %d\n", held != NULL, held != NULL && held == theirs);
-    if (strcmp(setter, "last") == 0)
+    if (strcmp(setter, "last") == 0 && edits == NULL)
         edits = plugin(path);
     if (held != NULL && strcmp(one, "in-callback") != 0)
         printf("  edits: %d\n", edits(how, held, other));

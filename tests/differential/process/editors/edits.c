@@ -1,6 +1,6 @@
 /*
  * Edits of a certificate in place. With -DBY_NAME each function that changes something is found by dlsym when it is called, as
- * ctypes, LuaJIT and cffi do it.
+ * ctypes, LuaJIT and cffi do it. With -DFEW those that change what OpenSSL keeps beside a certificate are left out.
  */
 #include "edits.h"
 
@@ -83,6 +83,7 @@ int edit(const char *how, X509 *x, X509 *other)
         return edit_bytes(x);
     if (strcmp(how, "pubkey") == 0)
         return CALL(X509_set_pubkey)(x, X509_get0_pubkey(other));
+#ifndef FEW
     if (strcmp(how, "reject") == 0)
         return CALL(X509_add1_reject_object)(x, OBJ_nid2obj(NID_anyExtendedKeyUsage));
     if (strcmp(how, "trust") == 0)
@@ -91,6 +92,7 @@ int edit(const char *how, X509 *x, X509 *other)
         return CALL(X509_alias_set1)(x, (const unsigned char *)"edited", 6);
     if (strcmp(how, "keyid") == 0)
         return CALL(X509_keyid_set1)(x, (const unsigned char *)"edited", 6);
+#endif
     if (strcmp(how, "name") == 0)
         return CALL(X509_NAME_add_entry_by_txt)((X509_NAME *)(uintptr_t)X509_get_subject_name(x), "CN", MBSTRING_ASC,
                                                 (const unsigned char *)"edited", -1, -1, 0);
@@ -110,12 +112,14 @@ int edit(const char *how, X509 *x, X509 *other)
         X509_EXTENSION_free(gone);
         return gone != NULL;
     }
+#ifndef FEW
     if (strcmp(how, "ex-data") == 0)
         return CALL(X509_set_ex_data)(x, 0, (void *)(uintptr_t)77);
     if (strcmp(how, "proxy") == 0) {
         CALL(X509_set_proxy_flag)(x);
         return 1;
     }
+#endif
     if (strcmp(how, "version") == 0)
         return CALL(X509_set_version)(x, 0);
     return -1;
