@@ -12,7 +12,7 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "process" / "editors"
 
 # By which function the program gets the certificate; with + it has got the same root of another store before.
 GETTERS = ("objects", "objects-at-once", "locked", "objects1", "all", "build", "chain", "chain1", "current", "certs", "subject", "object",
-           "issuer1", "get-issuer", "lookup", "callback", "in-callback", "callback-issuer", "check-issued", "connection",
+           "issuer1", "get-issuer", "lookup", "callback", "in-callback", "callback-issuer", "check-issued", "connection", "server",
            "chain+", "subject+", "callback+", "connection+", "objects+")
 EDITS = ("expire", "end", "revive", "bytes", "pubkey", "reject", "trust", "alias", "keyid", "name", "entry", "issuer", "serial", "extension",
          "constraints", "delete", "ex-data", "proxy", "version")

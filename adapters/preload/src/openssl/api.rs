@@ -151,6 +151,7 @@ functions! {
         X509_STORE_CTX_init: fn(*mut X509_STORE_CTX, *mut X509_STORE, *mut X509, *mut OPENSSL_STACK) -> c_int;
         X509_STORE_CTX_get0_chain: fn(*const X509_STORE_CTX) -> *mut OPENSSL_STACK;
         X509_STORE_CTX_get1_chain: fn(*const X509_STORE_CTX) -> *mut OPENSSL_STACK;
+        X509_STORE_CTX_get_ex_data: fn(*const X509_STORE_CTX, c_int) -> *mut c_void;
         X509_STORE_CTX_get1_certs: fn(*mut X509_STORE_CTX, *const X509_NAME) -> *mut OPENSSL_STACK;
         X509_STORE_CTX_get0_cert: fn(*const X509_STORE_CTX) -> *mut X509;
         X509_STORE_CTX_get_current_cert: fn(*const X509_STORE_CTX) -> *mut X509;

@@ -21,15 +21,17 @@ use crate::openssl::{enumerate, own, users};
 pub extern "C-unwind" fn get0_chain(context: *const X509_STORE_CTX, caller: Caller) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
     let chain = transparent!(library, caller, X509_STORE_CTX_get0_chain(context), or ptr::null_mut());
-    exchange_all(library, caller, chain, |api| of_context(api, context));
+    exchange_all(library, || !is_openssl(caller), chain, |api| of_context(api, context));
     chain
 }
 
-/// `X509_STORE_CTX_get1_chain`.
+/// `X509_STORE_CTX_get1_chain`. libssl keeps the chain that it has verified, and the one that it has built for a server
+/// (`SSL_CTX_build_cert_chain`), which `SSL_CTX_get0_chain_certs` hands out by `SSL_CTX_ctrl`.
 pub extern "C-unwind" fn get1_chain(context: *const X509_STORE_CTX, caller: Caller) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
     let chain = transparent!(library, caller, X509_STORE_CTX_get1_chain(context), or ptr::null_mut());
-    exchange_all(library, caller, chain, |api| of_context(api, context));
+    let to_program = || !is_openssl(caller) || library.is_some_and(|library| builds_chain(library, context, caller));
+    exchange_all(library, to_program, chain, |api| of_context(api, context));
     chain
 }
 
@@ -41,7 +43,7 @@ pub extern "C-unwind" fn get1_certs(
 ) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
     let found = transparent!(library, caller, X509_STORE_CTX_get1_certs(context, name), or ptr::null_mut());
-    exchange_all(library, caller, found, |api| of_context(api, context));
+    exchange_all(library, || !is_openssl(caller), found, |api| of_context(api, context));
     found
 }
 
@@ -123,7 +125,7 @@ pub extern "C-unwind" fn ssl_get0_verified_chain(ssl: *const SSL, caller: Caller
         // SAFETY: the program's own argument.
         unsafe { function(ssl) }
     };
-    exchange_all(Libcrypto::of_caller(caller), caller, chain, |_| of_connection(ssl, caller));
+    exchange_all(Libcrypto::of_caller(caller), || !is_openssl(caller), chain, |_| of_connection(ssl, caller));
     chain
 }
 
@@ -147,7 +149,7 @@ pub extern "C-unwind" fn ssl_get0_dane_authority(
     if depth >= 0 && !certificate.is_null() {
         // SAFETY: libssl has stored a certificate there, or null.
         let found = unsafe { *certificate };
-        let other = exchanged(Libcrypto::of_caller(caller), caller, found, |_| of_connection(ssl, caller));
+        let other = exchanged(Libcrypto::of_caller(caller), || !is_openssl(caller), found, |_| of_connection(ssl, caller));
         if let Some((_, other)) = other {
             // SAFETY: as above.
             unsafe { *certificate = other.certificate };
@@ -256,15 +258,15 @@ fn of_connection<'a>(ssl: *const SSL, caller: Caller) -> Option<&'a StoreState> 
     }
 }
 
-/// A certificate that the program is about to get, and what it is to get in its place; `None`: it is not shared, or OpenSSL is
-/// asking.
+/// A certificate that the program is about to get, and what it is to get in its place; `None`: it is not shared, or does not go to the
+/// program.
 fn exchanged<'a>(
     library: Option<&'static Libcrypto>,
-    caller: Caller,
+    to_program: impl FnOnce() -> bool,
     certificate: *mut X509,
     state: impl FnOnce(&Required) -> Option<&'a StoreState>,
 ) -> Option<(&'static Served, own::InPlace)> {
-    if certificate.is_null() || hook::is_inside() || !own::is_shared(certificate) || is_openssl(caller) {
+    if certificate.is_null() || hook::is_inside() || !own::is_shared(certificate) || !to_program() {
         return None;
     }
     let library = library?;
@@ -278,7 +280,7 @@ fn exchange_borrowed(
     certificate: *mut X509,
     context: *const X509_STORE_CTX,
 ) -> *mut X509 {
-    let other = exchanged(library, caller, certificate, |api| of_context(api, context));
+    let other = exchanged(library, || !is_openssl(caller), certificate, |api| of_context(api, context));
     other.map_or(certificate, |(_, other)| other.certificate)
 }
 
@@ -293,7 +295,7 @@ unsafe fn exchange_owned(
     // SAFETY: as the caller states.
     unsafe {
         let shared = *place;
-        if let Some((served, other)) = exchanged(library, caller, shared, |api| of_context(api, context)) {
+        if let Some((served, other)) = exchanged(library, || !is_openssl(caller), shared, |api| of_context(api, context)) {
             *place = other.with_reference(served);
             (served.api.X509_free)(shared);
         }
@@ -310,7 +312,7 @@ fn exchange_in_object(
     let (Some(served), false) = (served, object.is_null()) else { return };
     // SAFETY: libcrypto has filled the object, or refused it.
     let certificate = unsafe { (served.api.X509_OBJECT_get0_X509)(object) };
-    if let Some((_, other)) = exchanged(library, caller, certificate, |api| of_context(api, context)) {
+    if let Some((_, other)) = exchanged(library, || !is_openssl(caller), certificate, |api| of_context(api, context)) {
         // SAFETY: as above. The object gives its old reference back and takes a new one.
         unsafe {
             let own = other.with_reference(served);
@@ -324,7 +326,7 @@ fn exchange_in_object(
 /// use it from one thread at a time.
 fn exchange_all<'a>(
     library: Option<&'static Libcrypto>,
-    caller: Caller,
+    to_program: impl Fn() -> bool,
     stack: *mut OPENSSL_STACK,
     state: impl Fn(&Required) -> Option<&'a StoreState>,
 ) {
@@ -336,7 +338,7 @@ fn exchange_all<'a>(
     for at in 0..count.max(0) {
         // SAFETY: as above.
         let shared = unsafe { (api.OPENSSL_sk_value)(stack, at) }.cast::<X509>();
-        if let Some((_, other)) = exchanged(library, caller, shared, &state) {
+        if let Some((_, other)) = exchanged(library, &to_program, shared, &state) {
             // SAFETY: as above. What a context still knows of the shared certificate stays: the store keeps it.
             unsafe {
                 (api.OPENSSL_sk_set)(stack, at, other.with_reference(served).cast());
@@ -344,6 +346,20 @@ fn exchange_all<'a>(
             }
         }
     }
+}
+
+/// Whether libssl has verified with a context to build a chain that is sent. The contexts of a connection's verification know the
+/// connection (ssl_verify_cert_chain, ssl_cert.c), others don't (ssl_build_cert_chain).
+fn builds_chain(library: &'static Libcrypto, context: *const X509_STORE_CTX, caller: Caller) -> bool {
+    type Index = unsafe extern "C-unwind" fn() -> c_int;
+    if library.contains(caller) {
+        return false;
+    }
+    // SAFETY: the type is OpenSSL's declaration.
+    let index = unsafe { in_libssl::<Index>(caller, c"SSL_get_ex_data_X509_STORE_CTX_idx") };
+    let (Some(index), Some(get)) = (index, library.originals.X509_STORE_CTX_get_ex_data) else { return false };
+    // SAFETY: libssl passes its own context.
+    unsafe { get(context, index()).is_null() }
 }
 
 /// Whether a call comes from one of OpenSSL's own libraries.

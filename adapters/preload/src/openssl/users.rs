@@ -19,12 +19,17 @@ pub struct Survey {
     pub linked: bool,
 }
 
-/// Functions that give certificates of any store away, or let them be given, so that it can't be said of which. (No program of Debian 12
-/// imports one.)
-static CHANGING: [Name<'static>; 7] = [
+/// Functions that give certificates of any store away, or let them be given, so that it can't be said of which. Nothing of 180
+/// programs and libraries of Debian 12 that use OpenSSL imports one, but for the commands `openssl` and `sslscan`.
+static CHANGING: [Name<'static>; 10] = [
     // The checks that they add are called with certificates of all stores.
     Name::new(c"X509_PURPOSE_add"),
     Name::new(c"X509_TRUST_add"),
+    // It is called with certificates that a server is about to send (ssl_security_cert, t1_lib.c).
+    Name::new(c"SSL_CTX_set_security_callback"),
+    Name::new(c"SSL_set_security_callback"),
+    // Its nodes have qualifiers that lie in the chain's certificates.
+    Name::new(c"X509_STORE_CTX_get0_policy_tree"),
     // The issuer is one of the verified chain's.
     Name::new(c"CT_POLICY_EVAL_CTX_get0_issuer"),
     // Searches by the built-in lookups, with no lookup handle's function called.

@@ -221,6 +221,25 @@ static void by_connection(X509_STORE *store)
     SSL_CTX_free(far_ctx);
 }
 
+static void by_server(X509_STORE *store)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+    STACK_OF(X509) *chain = NULL;
+    X509_VERIFY_PARAM *param = X509_VERIFY_PARAM_new();
+
+    X509_VERIFY_PARAM_set_time(param, NOW);
+    X509_STORE_set1_param(store, param);
+    SSL_CTX_set1_chain_cert_store(ctx, store);
+    SSL_CTX_use_certificate(ctx, leaf);
+    printf("  builds: %d\n", (int)SSL_CTX_build_cert_chain(ctx, 0));
+    SSL_CTX_get0_chain_certs(ctx, &chain);
+    for (int i = 0; i < sk_X509_num(chain); i++)
+        hold(sk_X509_value(chain, i));
+    ERR_clear_error();
+    X509_VERIFY_PARAM_free(param);
+    SSL_CTX_free(ctx);
+}
+
 static void by_context(const char *how, X509_STORE *store)
 {
     int result;
@@ -323,6 +342,8 @@ static void get(const char *how, X509_STORE *store)
         printf("  called back: %d\n", result);
     } else if (strcmp(how, "connection") == 0) {
         by_connection(store);
+    } else if (strcmp(how, "server") == 0) {
+        by_server(store);
     } else {
         by_context(how, store);
     }
