@@ -1,5 +1,6 @@
 """Programs that edit a root in place: the edit shows where it shows in stock, and in no other context."""
 
+import contextlib
 import difflib
 import pathlib
 import shutil
@@ -50,31 +51,45 @@ def same_cases(results, label, command, cases, folder, library):
     results.check(label, whole and not wrong, "\n".join(details if whole else [*stock["end"], *details]))
 
 
-def editors(results, options, pki):
-    """Every getter with every edit where the setters are linked; a selection where they are found by dlsym, or lie in a plugin that is
-    loaded before the first store, after it, or when the program already holds the certificate."""
+@contextlib.contextmanager
+def filled(pki):
     folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
     write_files(folder, {
         "roots.pem": pki.pem("r0", "r1"), "expired.pem": pki.pem("expired", "r1"), "leaf.pem": pki.pem("leaf0"),
         "leaf.key": pki.keys["leaf"].pem().encode(), "other.pem": pki.pem("r2"), "dir/README": b"",
     })
-    for build in options.builds:
-        linked = program("editors", build)
-        few = program("editors-few", build, ("-DFEW",))
-        by_name = program("editors-by-name", build, ("-DBY_NAME",))
-        without = program("editors-without", build, ("-DNO_EDITS",), ("editors.c",))
-        plugin = program("edits.so", build, ("-shared", "-fPIC"), ("edits.c",))
-        for how, command, cases in (
-            ("linked", [linked, ".", "here"], all_cases()),
-            ("linked, few of them", [few, ".", "here"], [case for case in some_cases() if not case.endswith(":alias")]),
-            ("found by dlsym", [by_name, ".", "here"], some_cases()),
-            ("in a plugin, loaded first", [without, ".", "first", plugin], some_cases()),
-            ("in a plugin, loaded after the first store", [without, ".", "second", plugin], some_cases()),
-            ("in a plugin, loaded last", [without, ".", "last", plugin], some_cases()),
-        ):
-            same_cases(results, f"editors on OpenSSL {build}, setters {how}", command, cases, folder, options.library)
-        race = program("editors-race", build, (), ("race.c",))
-        for how, library in (("stock", None), ("now", options.library)):
-            out = execute([race, ".", 300 * options.rounds], folder, library)
-            results.check(f"threads get roots of two stores on OpenSSL {build}, {how}", out == "failed 0\nexit 0\n", out)
+    yield folder
     shutil.rmtree(folder)
+
+
+def editors(results, options, pki):
+    """Every getter with every edit where the setters are linked; a selection where they are found by dlsym, or lie in a plugin that is
+    loaded before the first store, after it, or when the program already holds the certificate; and threads."""
+    with filled(pki) as folder:
+        for build in options.builds:
+            linked = program("editors", build)
+            few = program("editors-few", build, ("-DFEW",))
+            by_name = program("editors-by-name", build, ("-DBY_NAME",))
+            without = program("editors-without", build, ("-DNO_EDITS",), ("editors.c",))
+            plugin = program("edits.so", build, ("-shared", "-fPIC"), ("edits.c",))
+            for how, command, cases in (
+                ("linked", [linked, ".", "here"], all_cases()),
+                ("linked, few of them", [few, ".", "here"], [case for case in some_cases() if not case.endswith(":alias")]),
+                ("found by dlsym", [by_name, ".", "here"], some_cases()),
+                ("in a plugin, loaded first", [without, ".", "first", plugin], some_cases()),
+                ("in a plugin, loaded after the first store", [without, ".", "second", plugin], some_cases()),
+                ("in a plugin, loaded last", [without, ".", "last", plugin], some_cases()),
+            ):
+                same_cases(results, f"editors on OpenSSL {build}, setters {how}", command, cases, folder, options.library)
+            race = program("editors-race", build, (), ("race.c",))
+            for how, library in (("stock", None), ("now", options.library)):
+                out = execute([race, ".", 300 * options.rounds], folder, library)
+                results.check(f"threads get roots of two stores on OpenSSL {build}, {how}", out == "failed 0\nexit 0\n", out)
+
+
+def asked(results, options, pki):
+    """The same where the getters are found by dlsym."""
+    with filled(pki) as folder:
+        for build in options.builds:
+            command = [program("editors-asked", build, ("-DASKED",)), ".", "here"]
+            same_cases(results, f"editors on OpenSSL {build}, getters found by dlsym", command, some_cases(), folder, options.library)

@@ -198,6 +198,8 @@ def main():
             mode(results, options, pki)
     if "editors" in chosen:
         editors.editors(results, options, pki)
+    if "asked" in chosen:
+        editors.asked(results, options, pki)
     if "cancelled" in chosen:
         cancelled(results, options, pki)
     if "plugins" in chosen:

@@ -145,9 +145,9 @@ def main():
         wrong += [f"{name}: no version has it" for name in known if name not in exported]
     hooks = set(re.findall(r"^    \d (\w+) =>", (PRELOAD / "mod.rs").read_text(), re.M))
     ending = set(re.findall(r'Name::new\(c"(\w+)"\)', (PRELOAD / "users.rs").read_text()))
-    handed_out = set(re.findall(r"^    \d (\w+) => handed_out::", (PRELOAD / "mod.rs").read_text(), re.M))
+    handed_out = set(re.findall(r"^    \d (\w+) => (?:handed_out|taking_part)::", (PRELOAD / "mod.rs").read_text(), re.M))
     wrong += [f"{name}: is said to be hooked, and is not" for name, verdict in known.items() if verdict == "hooked" and name not in hooks]
-    wrong += [f"{name}: is hooked in handed_out.rs, and not in the list" for name in handed_out if known.get(name) != "hooked"]
+    wrong += [f"{name}: is hooked in handed_out.rs or taking_part.rs, and not in the list" for name in handed_out if known.get(name) != "hooked"]
     said = {name for name, verdict in known.items() if verdict == "ends-sharing"}
     wrong += [f"{name}: ends sharing in one of the list and users.rs only" for name in sorted(said ^ ending)]
     print("\n".join(wrong + [f"{count} functions of {options.builds}, {len(known)} names: {len(wrong)} wrong"]))

@@ -17,7 +17,7 @@
 //! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
 //! | `added` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
-//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `handed_out`, `lifecycle`, `ca_names` | entry points |
+//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | entry points |
 
 pub mod added;
 pub mod api;
@@ -45,6 +45,7 @@ pub mod own;
 pub mod remembered;
 pub mod snapshot;
 pub mod store;
+pub mod taking_part;
 pub mod users;
 pub mod verification;
 
@@ -94,26 +95,26 @@ hook! {
     3 X509_STORE_CTX_get1_issuer => handed_out::get1_issuer;
     4 X509_STORE_CTX_get_by_subject => handed_out::get_by_subject;
     3 X509_STORE_CTX_get_obj_by_subject => handed_out::get_obj_by_subject;
-    2 X509_STORE_set_verify => handed_out::set_verify;
-    2 X509_STORE_set_verify_cb => handed_out::set_verify_cb;
-    2 X509_STORE_set_get_issuer => handed_out::set_get_issuer;
-    2 X509_STORE_set_check_issued => handed_out::set_check_issued;
-    2 X509_STORE_set_check_revocation => handed_out::set_check_revocation;
-    2 X509_STORE_set_get_crl => handed_out::set_get_crl;
-    2 X509_STORE_set_check_crl => handed_out::set_check_crl;
-    2 X509_STORE_set_cert_crl => handed_out::set_cert_crl;
-    2 X509_STORE_set_check_policy => handed_out::set_check_policy;
-    2 X509_STORE_set_lookup_certs => handed_out::set_lookup_certs;
-    2 X509_STORE_set_lookup_crls => handed_out::set_lookup_crls;
-    1 X509_STORE_get_get_issuer => handed_out::get_get_issuer;
-    1 X509_STORE_get_lookup_certs => handed_out::get_lookup_certs;
-    2 X509_STORE_CTX_set_verify => handed_out::of_context_set_verify;
-    2 X509_STORE_CTX_set_verify_cb => handed_out::of_context_set_verify_cb;
-    2 X509_STORE_CTX_set_get_crl => handed_out::of_context_set_get_crl;
-    1 X509_STORE_CTX_get_get_issuer => handed_out::of_context_get_get_issuer;
-    1 X509_STORE_CTX_get_lookup_certs => handed_out::of_context_get_lookup_certs;
-    6 X509_build_chain => handed_out::build_chain;
-    3 OSSL_CMP_CTX_build_cert_chain => handed_out::cmp_build_cert_chain;
+    2 X509_STORE_set_verify => taking_part::set_verify;
+    2 X509_STORE_set_verify_cb => taking_part::set_verify_cb;
+    2 X509_STORE_set_get_issuer => taking_part::set_get_issuer;
+    2 X509_STORE_set_check_issued => taking_part::set_check_issued;
+    2 X509_STORE_set_check_revocation => taking_part::set_check_revocation;
+    2 X509_STORE_set_get_crl => taking_part::set_get_crl;
+    2 X509_STORE_set_check_crl => taking_part::set_check_crl;
+    2 X509_STORE_set_cert_crl => taking_part::set_cert_crl;
+    2 X509_STORE_set_check_policy => taking_part::set_check_policy;
+    2 X509_STORE_set_lookup_certs => taking_part::set_lookup_certs;
+    2 X509_STORE_set_lookup_crls => taking_part::set_lookup_crls;
+    1 X509_STORE_get_get_issuer => taking_part::get_get_issuer;
+    1 X509_STORE_get_lookup_certs => taking_part::get_lookup_certs;
+    2 X509_STORE_CTX_set_verify => taking_part::of_context_set_verify;
+    2 X509_STORE_CTX_set_verify_cb => taking_part::of_context_set_verify_cb;
+    2 X509_STORE_CTX_set_get_crl => taking_part::of_context_set_get_crl;
+    1 X509_STORE_CTX_get_get_issuer => taking_part::of_context_get_get_issuer;
+    1 X509_STORE_CTX_get_lookup_certs => taking_part::of_context_get_lookup_certs;
+    6 X509_build_chain => taking_part::build_chain;
+    3 OSSL_CMP_CTX_build_cert_chain => taking_part::cmp_build_cert_chain;
     1 SSL_get0_verified_chain => handed_out::ssl_get0_verified_chain;
     3 SSL_get0_dane_authority => handed_out::ssl_get0_dane_authority;
 

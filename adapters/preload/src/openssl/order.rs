@@ -171,7 +171,9 @@ fn replay(state: &StoreState, served: &Served, shadow: *mut X509_STORE) {
                 }
                 Event::Load(registration) => {
                     for anchor in registration.snapshot.roots.anchors() {
-                        if let Some(certificate) = own::certificate(state, served, &registration.snapshot, anchor.index()) {
+                        if let Some(certificate) =
+                            own::certificate(state, served, &registration.snapshot, anchor.index())
+                        {
                             (api.X509_STORE_add_cert)(shadow, certificate);
                         }
                     }

@@ -25,6 +25,39 @@
 #define NOW 1780315200L /* 2026-06-01 12:00:00 UTC */
 #define LOCAL_NAME(x) ((X509_NAME *)(uintptr_t)X509_get_issuer_name(x))
 
+#ifdef ASKED
+/* The getters are found by dlsym at each call. */
+static void *by_name(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+
+    if (found == NULL)
+        abort();
+    return found;
+}
+#define ASK(function) ((__typeof__(&function))by_name(#function))
+#define X509_STORE_CTX_get0_chain ASK(X509_STORE_CTX_get0_chain)
+#define X509_STORE_CTX_get1_chain ASK(X509_STORE_CTX_get1_chain)
+#define X509_STORE_CTX_get1_certs ASK(X509_STORE_CTX_get1_certs)
+#define X509_STORE_CTX_get_current_cert ASK(X509_STORE_CTX_get_current_cert)
+#define X509_STORE_CTX_get0_current_issuer ASK(X509_STORE_CTX_get0_current_issuer)
+#define X509_STORE_CTX_get1_issuer ASK(X509_STORE_CTX_get1_issuer)
+#define X509_STORE_CTX_get_by_subject ASK(X509_STORE_CTX_get_by_subject)
+#define X509_STORE_CTX_get_obj_by_subject ASK(X509_STORE_CTX_get_obj_by_subject)
+#define X509_STORE_CTX_get_get_issuer ASK(X509_STORE_CTX_get_get_issuer)
+#define X509_STORE_CTX_set_verify_cb ASK(X509_STORE_CTX_set_verify_cb)
+#define X509_STORE_set_check_issued ASK(X509_STORE_set_check_issued)
+#define X509_STORE_get0_objects ASK(X509_STORE_get0_objects)
+#define SSL_get0_verified_chain ASK(SSL_get0_verified_chain)
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+#define X509_STORE_get1_all_certs ASK(X509_STORE_get1_all_certs)
+#define X509_build_chain ASK(X509_build_chain)
+#endif
+#if OPENSSL_VERSION_NUMBER >= 0x30300000L
+#define X509_STORE_get1_objects ASK(X509_STORE_get1_objects)
+#endif
+#endif
+
 static const char *folder, *late_plugin;
 static edit_fn *edits;
 static X509 *leaf, *other, *held;
