@@ -87,9 +87,15 @@ def editors(results, options, pki):
                 results.check(f"threads get roots of two stores on OpenSSL {build}, {how}", out == "failed 0\nexit 0\n", out)
 
 
-def asked(results, options, pki):
+def asked(results, options, pki, where=()):
     """The same where the getters are found by dlsym."""
     with filled(pki) as folder:
         for build in options.builds:
-            command = [program("editors-asked", build, ("-DASKED",)), ".", "here"]
-            same_cases(results, f"editors on OpenSSL {build}, getters found by dlsym", command, some_cases(), folder, options.library)
+            command = [program(f"editors-asked{len(where)}", build, ("-DASKED", *where)), ".", "here"]
+            how = "in libssl" if where else "anywhere"
+            same_cases(results, f"editors on OpenSSL {build}, getters found by dlsym {how}", command, some_cases(), folder, options.library)
+
+
+def asked_of_libssl(results, options, pki):
+    """As a program that has opened the library asks it."""
+    asked(results, options, pki, ("-DASKED_OF_LIBSSL",))

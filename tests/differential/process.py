@@ -179,7 +179,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,shared,late,shortage,editors,cancelled,plugins,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,shared,late,shortage,editors,asked,cancelled,plugins,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -198,8 +198,9 @@ def main():
             mode(results, options, pki)
     if "editors" in chosen:
         editors.editors(results, options, pki)
-    if "asked" in chosen:
-        editors.asked(results, options, pki)
+    for mode in (editors.asked, editors.asked_of_libssl):
+        if mode.__name__ in chosen:
+            mode(results, options, pki)
     if "cancelled" in chosen:
         cancelled(results, options, pki)
     if "plugins" in chosen:

@@ -26,11 +26,18 @@
 #define LOCAL_NAME(x) ((X509_NAME *)(uintptr_t)X509_get_issuer_name(x))
 
 #ifdef ASKED
-/* The getters are found by dlsym at each call. */
+/* The getters are found by dlsym at each call: anywhere, or in libssl and what that is linked with, as ctypes asks a library that it has opened. */
 static void *by_name(const char *name)
 {
-    void *found = dlsym(RTLD_DEFAULT, name);
+    void *where = RTLD_DEFAULT, *found;
+#ifdef ASKED_OF_LIBSSL
+    Dl_info libssl;
 
+    if (!dladdr(dlsym(RTLD_DEFAULT, "OPENSSL_init_ssl"), &libssl))
+        abort();
+    where = dlopen(libssl.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+#endif
+    found = dlsym(where, name);
     if (found == NULL)
         abort();
     return found;
