@@ -7,7 +7,7 @@
 #[macro_use]
 extern crate windlass_interpose;
 
-use windlass_interpose::{address_space, append_list, callers, fork_lock, image, object, ptr_table};
+use windlass_interpose::{address_space, append_list, callers, definitions, fork_lock, image, object, ptr_table};
 
 mod added;
 mod arranged;

@@ -189,9 +189,11 @@ fn add(stack: *mut OPENSSL_STACK, path: *const c_char, caller: Caller, name: &CS
     listing(function as usize, || unsafe { function(stack, path) })
 }
 
+/// A function of the caller's libssl.
+///
 /// # Safety
 /// `F` is the function's type as OpenSSL declares it.
-unsafe fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
+pub unsafe fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
     let address = object::original(caller.address(), name)?;
     // SAFETY: as the caller states; a function pointer is as large as an address.
     Some(unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) })

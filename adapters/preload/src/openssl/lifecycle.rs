@@ -9,6 +9,7 @@ use crate::openssl::library::{Libcrypto, original, transparent};
 use crate::openssl::lookup;
 use crate::openssl::serving::owner;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
+use crate::openssl::users;
 
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
 /// a file holds comes before what any other source has.
@@ -17,6 +18,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     if !store.is_null() {
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
+            users::survey();
             lookup::attach(library, store);
             Some(())
         });

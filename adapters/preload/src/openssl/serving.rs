@@ -12,7 +12,6 @@ use crate::openssl::api::{OSSL_LIB_CTX, X509_LOOKUP};
 use crate::openssl::library::Libcrypto;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
-use crate::openssl::users;
 use crate::process;
 
 /// The library context and the property query that a load is made with. A function without them is one with null pointers.
@@ -84,13 +83,6 @@ pub fn read(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
     let process = process::current();
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let roots = process.cache.load_cafile(path).map_err(|error| Bypass::for_error(&error))?;
-    if users::survey().changes_certificates {
-        // One store's certificates are then its own, as in stock.
-        let known = state.model.registrations().iter().find(|known| Arc::ptr_eq(&known.source.roots, &roots));
-        return Ok(
-            known.map_or_else(|| Arc::new(Snapshot::new(state.library, roots)), |known| Arc::clone(&known.source))
-        );
-    }
     Ok(process.snapshot(state.library, roots))
 }
 

@@ -13,13 +13,15 @@ use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::remembered::Remembered;
 use crate::process;
+use crate::ptr_table::PtrTable;
 
 /// A root store together with the `X509` objects that were made of it so far.
 ///
-/// The objects are shared by reference count with every store that needs them. They are parsed in the global library
-/// context, as a load without a context of its own does.
+/// The objects are shared by reference count with every store that needs them, or are those of one store (see `own`). They are
+/// parsed in the global library context, as a load without a context of its own does.
 pub struct Snapshot {
     library: &'static Libcrypto,
+    is_shared: bool,
     /// The certificates as they were read.
     pub roots: Arc<RootStore>,
     /// What searches in it have found.
@@ -34,6 +36,21 @@ pub struct Snapshot {
     readable_keys: AtomicU8,
 }
 
+/// Which of which snapshot a shared certificate is.
+#[derive(Clone, Copy)]
+struct Origin(*const Snapshot, AnchorIndex);
+
+/// All certificates that several stores may have.
+static SHARED: PtrTable<Origin> = PtrTable::new();
+
+/// The root store of a certificate that several stores may have, and its place there.
+pub fn shared(certificate: *const X509) -> Option<(Arc<RootStore>, AnchorIndex)> {
+    SHARED.with(certificate as usize, |Origin(snapshot, index)| {
+        // SAFETY: a snapshot takes its certificates out of the table before it goes, which waits for this to end.
+        (Arc::clone(unsafe { &(*snapshot).roots }), index)
+    })
+}
+
 const UNKNOWN: u8 = 0;
 const YES: u8 = 1;
 const NO: u8 = 2;
@@ -41,11 +58,21 @@ const NO: u8 = 2;
 const RSA_ENCRYPTION: &[u8] = &[0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 
 impl Snapshot {
-    /// Nothing is parsed yet.
+    /// Certificates for all stores of a process. Nothing is parsed yet.
     pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Snapshot {
+        Snapshot::of(library, roots, true)
+    }
+
+    /// Certificates of one store.
+    pub fn of_one_store(library: &'static Libcrypto, roots: Arc<RootStore>) -> Snapshot {
+        Snapshot::of(library, roots, false)
+    }
+
+    fn of(library: &'static Libcrypto, roots: Arc<RootStore>, is_shared: bool) -> Snapshot {
         let certificates = (0..roots.len()).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         Snapshot {
             library,
+            is_shared,
             roots,
             searches: Remembered::default(),
             certificates,
@@ -77,6 +104,10 @@ impl Snapshot {
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
+        // Known as shared before anybody can have it. Nothing moves a snapshot: it lies in an Arc.
+        if self.is_shared {
+            SHARED.insert(fresh as usize, Origin(self, index));
+        }
         match slot.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 process::count(Event::AnchorsParsed, 1);
@@ -88,8 +119,7 @@ impl Snapshot {
                 Some(fresh)
             }
             Err(winner) => {
-                // SAFETY: parsed above and not given to anybody.
-                unsafe { (served.api.X509_free)(fresh) };
+                self.release(served, fresh);
                 Some(winner)
             }
         }
@@ -134,8 +164,14 @@ impl Snapshot {
 
     /// When memory is short libcrypto notes in the object itself that its extensions, or its key, can't be read, and never looks
     /// again. One failed allocation must not take a root from a store, or even from all that share it; what is so twice is so.
+    ///
+    /// The certificates of one store are parsed as in stock: what is found out about their extensions at their first use follows what the
+    /// program has made of them by then.
     fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let certificate = self.parse_once(served, index)?;
+        if !self.is_shared {
+            return Some(certificate);
+        }
         // SAFETY: parsed above and not given to anybody.
         let flags = unsafe { (served.api.X509_get_extension_flags)(certificate) };
         let is_read =
@@ -146,6 +182,15 @@ impl Snapshot {
         // SAFETY: as above.
         unsafe { (served.api.X509_free)(certificate) };
         self.parse_once(served, index)
+    }
+
+    /// Gives back the reference that the snapshot took when it parsed a certificate.
+    fn release(&self, served: &Served, certificate: *mut X509) {
+        if self.is_shared {
+            SHARED.remove(certificate as usize);
+        }
+        // SAFETY: the reference is the snapshot's, and is not used any more.
+        unsafe { (served.api.X509_free)(certificate) };
     }
 
     fn parse_once(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
@@ -168,13 +213,11 @@ impl Drop for Snapshot {
         for slot in &self.certificates {
             let certificate = slot.load(Ordering::Acquire);
             if !certificate.is_null() {
-                // SAFETY: this releases the reference that the snapshot took when it parsed the certificate.
-                unsafe { (served.api.X509_free)(certificate) };
+                self.release(served, certificate);
             }
         }
         for &certificate in self.replaced.iter() {
-            // SAFETY: as above.
-            unsafe { (served.api.X509_free)(certificate as *mut X509) };
+            self.release(served, certificate as *mut X509);
         }
     }
 }
