@@ -76,8 +76,9 @@ test-compiled: build build-sabotage openssl ## a sample of the scripts with comp
 	done
 	$(STORE_FAULTS)
 
-test-process: build build-sabotage openssl ## threads, fork, several libcryptos, secure execution
+test-process: build build-sabotage openssl ## threads, fork, several libcryptos, secure execution, programs that edit certificates
 	$(PROCESS)
+	$(PYTHON) tests/openssl/handed_out.py
 
 test-memory: build openssl ## a subset of the scripts under valgrind and AddressSanitizer
 	$(MEMORY) valgrind --library $(LIBRARY) --builds system --cases '[lv]*'

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whole-process tests of the preload library: threads, fork, shared subjects,
-several libcryptos in one process, dlopen(RTLD_LOCAL), secure execution.
+programs that edit certificates, several libcryptos in one process,
+dlopen(RTLD_LOCAL), secure execution.
 
     process.py --library L [--sabotaged S] [--only threads,fork,...] [--rounds N]
 
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 import builds
+import editors
 import one_store
 import one_subject
 from generate.forge import Signer
@@ -178,7 +180,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,late,shortage,cancelled,plugins,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,late,shortage,editors,asked,cancelled,plugins,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -199,6 +201,11 @@ def main():
         one_store.race(results, options, pki, 8000 * options.rounds)
     if "growth" in chosen:
         one_store.growth(results, options, pki, 100_000 * options.rounds)
+    if "editors" in chosen:
+        editors.editors(results, options, pki)
+    for mode in (editors.asked, editors.asked_of_libssl):
+        if mode.__name__ in chosen:
+            mode(results, options, pki)
     if "cancelled" in chosen:
         cancelled(results, options, pki)
     if "plugins" in chosen:

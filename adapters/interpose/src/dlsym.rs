@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::definitions::{Definitions, Name};
 use crate::elf::Loaded;
-use crate::family::Caller;
+use crate::family::{Caller, Origin};
 use crate::hook::{KeptErrno, uncancelled};
 use crate::linker;
 use crate::wanted::Wanted;
@@ -167,7 +167,7 @@ unsafe extern "C" fn by_scope(handle: *mut c_void, name: *const c_char) -> *mut 
         // SAFETY: a search by a NUL-terminated name.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
         (copy.find(family.hooks[hook].name) == Some(found))
-            .then(|| (family.hooks[hook].trampoline)(Caller::new(number, false).number()))
+            .then(|| (family.hooks[hook].trampoline)(Caller::new(number, Origin::Program).number()))
     });
     found.unwrap_or(0) as *mut c_void
 }
@@ -198,7 +198,7 @@ unsafe fn after(name: *const c_char, found: *mut c_void) -> *mut c_void {
         let (family, hook) = (way.families[usize::from(family)], usize::from(hook));
         let hooked = &family.hooks[hook];
         let (number, _) = family.copies().find(|(_, copy)| copy.find(hooked.name) == Some(found as usize))?;
-        Some((hooked.trampoline)(Caller::new(number, false).number()))
+        Some((hooked.trampoline)(Caller::new(number, Origin::Program).number()))
     });
     exchanged.map_or(found, |trampoline| trampoline as *mut c_void)
 }

@@ -12,8 +12,8 @@ use crate::fork_lock::ForkLock;
 /// How many copies of one kind a process can hold and still be served in all of them.
 pub const COPIES: usize = 8;
 
-/// Trampolines for one function: for each copy one for calls from outside and one for calls of its own.
-pub const TRAMPOLINES: usize = COPIES * 2;
+/// Trampolines for one function: for each copy one for each [`Origin`].
+pub const TRAMPOLINES: usize = COPIES * Origin::COUNT;
 
 /// A kind of foreign library, as libcrypto is one.
 pub struct Family {
@@ -56,7 +56,23 @@ unsafe impl Send for Copy {}
 
 impl std::panic::RefUnwindSafe for Copy {}
 
-/// Which copy of its library a hooked call is meant for, and whether that copy calls itself.
+/// Who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The program, or any other library.
+    Program,
+    /// The copy itself.
+    Itself,
+    /// A copy of another family, as libssl calls libcrypto.
+    Companion,
+}
+
+impl Origin {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+}
+
+/// Which copy of its library a hooked call is meant for, and who calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Caller(u8);
@@ -68,8 +84,8 @@ impl Caller {
     }
 
     /// A call of this copy.
-    pub const fn new(copy: usize, is_own: bool) -> Caller {
-        Caller((copy * 2) as u8 | is_own as u8)
+    pub const fn new(copy: usize, origin: Origin) -> Caller {
+        Caller((copy * Origin::COUNT + origin as usize) as u8)
     }
 
     /// The number of the trampoline.
@@ -79,12 +95,17 @@ impl Caller {
 
     /// The number of the copy.
     pub const fn copy(self) -> usize {
-        self.0 as usize / 2
+        self.number() / Origin::COUNT
     }
 
     /// Whether the library calls itself.
     pub const fn is_own(self) -> bool {
-        self.0 % 2 == 1
+        self.number() % Origin::COUNT == Origin::Itself as usize
+    }
+
+    /// Whether a library of another family calls.
+    pub const fn is_companion(self) -> bool {
+        self.number() % Origin::COUNT == Origin::Companion as usize
     }
 }
 
@@ -263,7 +284,15 @@ macro_rules! family {
                         12 => trampoline::<12> as *const () as usize,
                         13 => trampoline::<13> as *const () as usize,
                         14 => trampoline::<14> as *const () as usize,
-                        _ => trampoline::<15> as *const () as usize,
+                        15 => trampoline::<15> as *const () as usize,
+                        16 => trampoline::<16> as *const () as usize,
+                        17 => trampoline::<17> as *const () as usize,
+                        18 => trampoline::<18> as *const () as usize,
+                        19 => trampoline::<19> as *const () as usize,
+                        20 => trampoline::<20> as *const () as usize,
+                        21 => trampoline::<21> as *const () as usize,
+                        22 => trampoline::<22> as *const () as usize,
+                        _ => trampoline::<23> as *const () as usize,
                     }
                 },
             }
@@ -326,11 +355,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_is_a_copy_and_whether_it_is_its_own() {
+    fn a_caller_is_a_copy_and_an_origin() {
         for copy in 0..COPIES {
-            for own in [false, true] {
-                let caller = Caller::new(copy, own);
-                assert_eq!((caller.copy(), caller.is_own()), (copy, own));
+            for origin in [Origin::Program, Origin::Itself, Origin::Companion] {
+                let caller = Caller::new(copy, origin);
+                assert_eq!(caller.copy(), copy);
+                assert_eq!((caller.is_own(), caller.is_companion()), (origin == Origin::Itself, origin == Origin::Companion));
                 assert_eq!(Caller::of_trampoline(caller.number()), caller);
                 assert!(caller.number() < TRAMPOLINES);
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::elf::{FILTER, Loaded};
-use crate::family::{Caller, Copy};
+use crate::family::{Caller, Copy, Family, Origin};
 use crate::wanted::Wanted;
 use crate::way_in::WayIn;
 use crate::{bound, dlsym, linker};
@@ -136,8 +136,8 @@ pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
     for family in way.families {
         for (number, copy) in family.copies() {
             for hook in family.hooks {
-                for own in [false, true] {
-                    if (hook.trampoline)(Caller::new(number, own).number()) == trampoline {
+                for origin in [Origin::Program, Origin::Itself, Origin::Companion] {
+                    if (hook.trampoline)(Caller::new(number, origin).number()) == trampoline {
                         return copy.find(hook.name);
                     }
                 }
@@ -175,7 +175,14 @@ fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted:
             let family = way.families[usize::from(family)];
             match bound::copy_of(family, usize::from(hook), object, symbol, value) {
                 bound::Bound::To(number, copy) => {
-                    let caller = Caller::new(number, copy.contains(slot as usize));
+                    let origin = if copy.contains(slot as usize) {
+                        Origin::Itself
+                    } else if is_copy(way, object) {
+                        Origin::Companion
+                    } else {
+                        Origin::Program
+                    };
+                    let caller = Caller::new(number, origin);
                     Decision::Write((family.hooks[usize::from(hook)].trampoline)(caller.number()))
                 }
                 bound::Bound::Nowhere => Decision::Leave,
@@ -183,6 +190,27 @@ fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted:
             }
         }
     }
+}
+
+/// Whether an object is a copy of some family.
+fn is_copy(way: &WayIn, object: &Loaded) -> bool {
+    let mut copies = way.families.iter().flat_map(|family| family.copies());
+    copies.any(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == object.dynamic))
+}
+
+/// The number of the copy of a family to which an object's slots lead; `None` if none of them does.
+pub fn leads_to(way: &WayIn, object: &Loaded, family: &Family) -> Option<usize> {
+    let imports = Imports::of(way, object)?;
+    let mut found = None;
+    object.slots(&imports.filter, |slot, symbol| {
+        if matches!(imports.find(symbol), Some(Wanted::Hook(..))) {
+            let value = cell(slot).load(Ordering::Relaxed);
+            let definition = definition_of(way, value).unwrap_or(value);
+            found = family.copies().find(|(_, copy)| copy.contains(definition)).map(|(number, _)| number);
+        }
+        found.is_none()
+    });
+    found
 }
 
 fn note_own_call(way: &WayIn, object: &Loaded, wanted: Wanted) {

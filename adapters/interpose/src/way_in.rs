@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 
 use crate::definitions::Name;
 use crate::elf::Loaded;
-use crate::family::{Family, Hook};
+use crate::family::{Copy, Family, Hook};
 use crate::wanted::Names;
 use crate::{dlsym, linker, slots};
 
@@ -122,6 +122,11 @@ impl WayIn {
             self.strangers.store(strangers, Ordering::Release);
         }
         self.strangers.load(Ordering::Acquire)
+    }
+
+    /// The number of the copy of a family with which a copy of another works, as a libssl with its libcrypto.
+    pub fn companion_of(&self, copy: &Copy, family: &Family) -> Option<usize> {
+        slots::leads_to(self, copy.object()?, family)
     }
 
     fn look(&'static self) {

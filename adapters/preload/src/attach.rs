@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
 
+use windlass_interpose::family::{Copy, Family};
 use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{linker, resolver};
 
@@ -67,6 +68,11 @@ pub extern "C" fn windlass_detach() -> c_int {
 /// Whether a store that is made now may be used by an object whose calls are not seen.
 pub fn has_strangers() -> bool {
     WAY_IN.has_strangers()
+}
+
+/// See [`WayIn::companion_of`].
+pub fn companion_of(copy: &Copy, family: &Family) -> Option<usize> {
+    WAY_IN.companion_of(copy, family)
 }
 
 /// For another of our libraries that finds a trampoline in a slot: the function to which it leads, or null.

@@ -27,6 +27,8 @@ labels! {
         AnchorsParsed = "certificates-parsed",
         /// Parsed certificates that a store got without parsing them again.
         AnchorsShared = "certificates-shared",
+        /// Stores that gave up the certificates they shared with others, because the program asked for some.
+        StoreKeptApart = "stores-kept-apart",
         /// Names that a stock load would have parsed a whole certificate for.
         NamesServed = "ca-names-served",
         /// Subjects looked up.

@@ -21,6 +21,7 @@ use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
 use crate::memory;
 use crate::openssl::library::Libcrypto;
+use crate::openssl::providers;
 use crate::openssl::snapshot::Snapshot;
 
 /// The state that a process works with. A forked child gets its own, so that it never waits for a thread that only
@@ -33,8 +34,8 @@ pub struct Process {
     snapshots: Mutex<Snapshots>,
 }
 
-/// By the addresses of the library and of the root store.
-type Snapshots = HashMap<(usize, usize), Arc<Snapshot>, BuildHasherDefault<Addresses>>;
+/// By the addresses of the library and of the root store, and by what keys could be read when they were made.
+type Snapshots = HashMap<(usize, usize, usize), Arc<Snapshot>, BuildHasherDefault<Addresses>>;
 
 /// The hash of addresses of our own, which nobody else chooses.
 #[derive(Default)]
@@ -257,7 +258,8 @@ impl Process {
 
     /// The parsed certificates of one root store for one libcrypto: the same for all that ask. None if there is no memory for them.
     pub fn snapshot(&self, library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Arc<Snapshot>> {
-        let key = (ptr::from_ref(library) as usize, Arc::as_ptr(&roots) as usize);
+        let changes = providers::changes() as usize;
+        let key = (ptr::from_ref(library) as usize, Arc::as_ptr(&roots) as usize, changes);
         let mut replaced = Vec::new();
         let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(snapshot) = snapshots.get(&key) {

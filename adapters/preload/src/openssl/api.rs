@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
 
 opaque! {
     X509 X509_STORE X509_STORE_CTX X509_LOOKUP X509_LOOKUP_METHOD X509_OBJECT X509_NAME X509_CRL
-    OPENSSL_STACK OSSL_LIB_CTX BIO
+    OPENSSL_STACK OSSL_LIB_CTX BIO SSL SSL_CTX
 }
 
 /// `EXFLAG_INVALID` of <openssl/x509v3.h>.
@@ -149,6 +149,37 @@ functions! {
         X509_load_cert_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
         X509_load_cert_crl_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
         X509_STORE_CTX_init: fn(*mut X509_STORE_CTX, *mut X509_STORE, *mut X509, *mut OPENSSL_STACK) -> c_int;
+        X509_STORE_CTX_get0_chain: fn(*const X509_STORE_CTX) -> *mut OPENSSL_STACK;
+        X509_STORE_CTX_get1_chain: fn(*const X509_STORE_CTX) -> *mut OPENSSL_STACK;
+        X509_STORE_CTX_get_ex_data: fn(*const X509_STORE_CTX, c_int) -> *mut c_void;
+        X509_STORE_CTX_get1_certs: fn(*mut X509_STORE_CTX, *const X509_NAME) -> *mut OPENSSL_STACK;
+        X509_STORE_CTX_get0_cert: fn(*const X509_STORE_CTX) -> *mut X509;
+        X509_STORE_CTX_get_current_cert: fn(*const X509_STORE_CTX) -> *mut X509;
+        X509_STORE_CTX_get0_current_issuer: fn(*const X509_STORE_CTX) -> *mut X509;
+        X509_STORE_CTX_get1_issuer: fn(*mut *mut X509, *mut X509_STORE_CTX, *mut X509) -> c_int;
+        X509_STORE_CTX_get_by_subject: fn(*mut X509_STORE_CTX, c_int, *const X509_NAME, *mut X509_OBJECT) -> c_int;
+        X509_STORE_CTX_get_obj_by_subject: fn(*mut X509_STORE_CTX, c_int, *const X509_NAME) -> *mut X509_OBJECT;
+        X509_STORE_set_verify: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_verify_cb: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_get_issuer: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_check_issued: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_check_revocation: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_get_crl: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_check_crl: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_cert_crl: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_check_policy: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_lookup_certs: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_set_lookup_crls: fn(*mut X509_STORE, *mut c_void) -> *mut c_void;
+        X509_STORE_get_get_issuer: fn(*mut X509_STORE) -> *mut c_void;
+        X509_STORE_get_lookup_certs: fn(*mut X509_STORE) -> *mut c_void;
+        X509_STORE_CTX_set_verify: fn(*mut X509_STORE_CTX, *mut c_void) -> *mut c_void;
+        X509_STORE_CTX_set_verify_cb: fn(*mut X509_STORE_CTX, *mut c_void) -> *mut c_void;
+        X509_STORE_CTX_set_get_crl: fn(*mut X509_STORE_CTX, *mut c_void) -> *mut c_void;
+        X509_STORE_CTX_get_get_issuer: fn(*mut X509_STORE_CTX) -> *mut c_void;
+        X509_STORE_CTX_get_lookup_certs: fn(*mut X509_STORE_CTX) -> *mut c_void;
+        X509_build_chain:
+            fn(*mut X509, *mut OPENSSL_STACK, *mut X509_STORE, c_int, *mut OSSL_LIB_CTX, *const c_char) -> *mut OPENSSL_STACK;
+        OSSL_CMP_CTX_build_cert_chain: fn(*mut c_void, *mut X509_STORE, *mut OPENSSL_STACK) -> c_int;
         X509_STORE_get0_objects: fn(*const X509_STORE) -> *mut OPENSSL_STACK;
         X509_STORE_get1_objects: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;
         X509_STORE_get1_all_certs: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;
@@ -157,5 +188,16 @@ functions! {
         OSSL_LIB_CTX_set0_default: fn(*mut OSSL_LIB_CTX) -> *mut OSSL_LIB_CTX;
         OSSL_LIB_CTX_get0_global_default: fn() -> *mut OSSL_LIB_CTX;
         PEM_read_bio_X509: fn(*mut BIO, *mut *mut X509, *mut c_void, *mut c_void) -> *mut X509;
+        OSSL_PROVIDER_load: fn(*mut OSSL_LIB_CTX, *const c_char) -> *mut c_void;
+        OSSL_PROVIDER_load_ex: fn(*mut OSSL_LIB_CTX, *const c_char, *mut c_void) -> *mut c_void;
+        OSSL_PROVIDER_try_load: fn(*mut OSSL_LIB_CTX, *const c_char, c_int) -> *mut c_void;
+        OSSL_PROVIDER_try_load_ex: fn(*mut OSSL_LIB_CTX, *const c_char, *mut c_void, c_int) -> *mut c_void;
+        OSSL_PROVIDER_unload: fn(*mut c_void) -> c_int;
+        OSSL_LIB_CTX_load_config: fn(*mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        CONF_modules_load: fn(*const c_void, *const c_char, c_ulong) -> c_int;
+        CONF_modules_load_file: fn(*const c_char, *const c_char, c_ulong) -> c_int;
+        CONF_modules_load_file_ex: fn(*mut OSSL_LIB_CTX, *const c_char, *const c_char, c_ulong) -> c_int;
+        EVP_set_default_properties: fn(*mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        EVP_default_properties_enable_fips: fn(*mut OSSL_LIB_CTX, c_int) -> c_int;
     } as optional
 }

@@ -218,9 +218,11 @@ fn add(stack: *mut OPENSSL_STACK, path: *const c_char, caller: Caller, name: &CS
     listing(|| unsafe { function(stack, path) })
 }
 
+/// A function of the caller's libssl.
+///
 /// # Safety
 /// `F` is the function's type as OpenSSL declares it.
-unsafe fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
+pub unsafe fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
     library::defined(LIBSSL.copy(caller.copy()), name)
 }
 

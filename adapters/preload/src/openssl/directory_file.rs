@@ -4,13 +4,14 @@
 //! loading of one file is answered from the cache, so that nothing is opened or parsed that was before in this process.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::sync::Arc;
 
 use crate::hook::guarded;
 use crate::labels::Served as Entry;
 use crate::openssl::api::{X509, X509_FILETYPE_PEM, X509_LOOKUP};
 use crate::openssl::errors::Marked;
 use crate::openssl::library::Libcrypto;
-use crate::openssl::model::Locked;
+use crate::openssl::model::{Foreign, Locked};
 use crate::openssl::objects::Objects;
 use crate::openssl::serving::{self, Within};
 use crate::openssl::snapshot::Snapshot;
@@ -59,19 +60,20 @@ pub fn serve(
 /// when it says no, nothing was done.
 pub fn add(
     state: &StoreState,
-    snapshot: &Snapshot,
+    snapshot: &Arc<Snapshot>,
     may: impl FnOnce(&Locked<'_, Objects>) -> bool,
 ) -> Option<Vec<*mut X509>> {
     // All are parsed before the first is added: what libcrypto does not accept it shall see itself.
-    let served = state.served();
-    let marked = Marked::new(served);
+    let marked = Marked::new(state.served());
+    let objects = &state.model.foreign;
+    snapshot.roots.anchors().for_each(|anchor| objects.make(snapshot, anchor.index()));
+    let locked = state.model.lock();
     let mut certificates = Vec::new();
     certificates.try_reserve_exact(snapshot.roots.len()).ok()?;
     for anchor in snapshot.roots.anchors() {
-        certificates.push(snapshot.certificate(served, anchor.index())?);
+        certificates.push(objects.certificate(snapshot, anchor.index())?);
     }
     drop(marked);
-    let locked = state.model.lock();
     if !may(&locked) {
         return None;
     }

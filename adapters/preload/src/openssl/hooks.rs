@@ -1,13 +1,14 @@
 //! What is stood in front of in OpenSSL: each function with its handler.
 
-use std::ffi::{c_char, c_int, c_long, c_void};
+use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
 use crate::openssl::api::{
-    BIO, OPENSSL_STACK, OSSL_LIB_CTX, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT,
+    BIO, OPENSSL_STACK, OSSL_LIB_CTX, SSL, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT,
     X509_STORE, X509_STORE_CTX,
 };
 use crate::openssl::{
-    ca_names, default_paths, directory_search, enumerate, lifecycle, load_file, load_path, lookup_ctrl, verification,
+    ca_names, default_paths, directory_search, enumerate, handed_out, lifecycle, load_file, load_path, lookup_ctrl, providers,
+    taking_part, verification,
 };
 
 family! {
@@ -88,6 +89,104 @@ family! {
         context: *mut c_void, store: *mut X509_STORE,
     ) -> c_int => enumerate::cmp_set0_trusted_store;
 
+    fn X509_STORE_CTX_get0_chain(context: *const X509_STORE_CTX) -> *mut OPENSSL_STACK => handed_out::get0_chain;
+    fn X509_STORE_CTX_get1_chain(context: *const X509_STORE_CTX) -> *mut OPENSSL_STACK => handed_out::get1_chain;
+    fn X509_STORE_CTX_get1_certs(
+        context: *mut X509_STORE_CTX, name: *const X509_NAME,
+    ) -> *mut OPENSSL_STACK => handed_out::get1_certs;
+    fn X509_STORE_CTX_get0_cert(context: *const X509_STORE_CTX) -> *mut X509 => handed_out::get0_cert;
+    fn X509_STORE_CTX_get_current_cert(context: *const X509_STORE_CTX) -> *mut X509 => handed_out::get_current_cert;
+    fn X509_STORE_CTX_get0_current_issuer(
+        context: *const X509_STORE_CTX,
+    ) -> *mut X509 => handed_out::get0_current_issuer;
+    fn X509_STORE_CTX_get1_issuer(
+        issuer: *mut *mut X509, context: *mut X509_STORE_CTX, certificate: *mut X509,
+    ) -> c_int => handed_out::get1_issuer;
+    fn X509_STORE_CTX_get_by_subject(
+        context: *mut X509_STORE_CTX, kind: c_int, name: *const X509_NAME, object: *mut X509_OBJECT,
+    ) -> c_int => handed_out::get_by_subject;
+    fn X509_STORE_CTX_get_obj_by_subject(
+        context: *mut X509_STORE_CTX, kind: c_int, name: *const X509_NAME,
+    ) -> *mut X509_OBJECT => handed_out::get_obj_by_subject;
+    fn X509_build_chain(
+        certificate: *mut X509, others: *mut OPENSSL_STACK, store: *mut X509_STORE, with_root: c_int, context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> *mut OPENSSL_STACK => taking_part::build_chain;
+    fn OSSL_CMP_CTX_build_cert_chain(
+        context: *mut c_void, store: *mut X509_STORE, others: *mut OPENSSL_STACK,
+    ) -> c_int => taking_part::cmp_build_cert_chain;
+    fn X509_STORE_set_verify(store: *mut X509_STORE, function: *mut c_void) -> *mut c_void => taking_part::set_verify;
+    fn X509_STORE_set_verify_cb(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_verify_cb;
+    fn X509_STORE_set_get_issuer(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_get_issuer;
+    fn X509_STORE_set_check_issued(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_check_issued;
+    fn X509_STORE_set_check_revocation(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_check_revocation;
+    fn X509_STORE_set_get_crl(store: *mut X509_STORE, function: *mut c_void) -> *mut c_void => taking_part::set_get_crl;
+    fn X509_STORE_set_check_crl(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_check_crl;
+    fn X509_STORE_set_cert_crl(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_cert_crl;
+    fn X509_STORE_set_check_policy(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_check_policy;
+    fn X509_STORE_set_lookup_certs(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_lookup_certs;
+    fn X509_STORE_set_lookup_crls(
+        store: *mut X509_STORE, function: *mut c_void,
+    ) -> *mut c_void => taking_part::set_lookup_crls;
+    fn X509_STORE_get_get_issuer(store: *mut X509_STORE) -> *mut c_void => taking_part::get_get_issuer;
+    fn X509_STORE_get_lookup_certs(store: *mut X509_STORE) -> *mut c_void => taking_part::get_lookup_certs;
+    fn X509_STORE_CTX_set_verify(
+        context: *mut X509_STORE_CTX, function: *mut c_void,
+    ) -> *mut c_void => taking_part::of_context_set_verify;
+    fn X509_STORE_CTX_set_verify_cb(
+        context: *mut X509_STORE_CTX, function: *mut c_void,
+    ) -> *mut c_void => taking_part::of_context_set_verify_cb;
+    fn X509_STORE_CTX_set_get_crl(
+        context: *mut X509_STORE_CTX, function: *mut c_void,
+    ) -> *mut c_void => taking_part::of_context_set_get_crl;
+    fn X509_STORE_CTX_get_get_issuer(
+        context: *mut X509_STORE_CTX,
+    ) -> *mut c_void => taking_part::of_context_get_get_issuer;
+    fn X509_STORE_CTX_get_lookup_certs(
+        context: *mut X509_STORE_CTX,
+    ) -> *mut c_void => taking_part::of_context_get_lookup_certs;
+
+    fn OSSL_PROVIDER_load(context: *mut OSSL_LIB_CTX, name: *const c_char) -> *mut c_void => providers::load;
+    fn OSSL_PROVIDER_load_ex(
+        context: *mut OSSL_LIB_CTX, name: *const c_char, parameters: *mut c_void,
+    ) -> *mut c_void => providers::load_ex;
+    fn OSSL_PROVIDER_try_load(
+        context: *mut OSSL_LIB_CTX, name: *const c_char, retain: c_int,
+    ) -> *mut c_void => providers::try_load;
+    fn OSSL_PROVIDER_try_load_ex(
+        context: *mut OSSL_LIB_CTX, name: *const c_char, parameters: *mut c_void, retain: c_int,
+    ) -> *mut c_void => providers::try_load_ex;
+    fn OSSL_PROVIDER_unload(provider: *mut c_void) -> c_int => providers::unload;
+    fn OSSL_LIB_CTX_load_config(context: *mut OSSL_LIB_CTX, file: *const c_char) -> c_int => providers::load_config;
+    fn CONF_modules_load(
+        configuration: *const c_void, name: *const c_char, flags: c_ulong,
+    ) -> c_int => providers::modules_load;
+    fn CONF_modules_load_file(
+        file: *const c_char, name: *const c_char, flags: c_ulong,
+    ) -> c_int => providers::modules_load_file;
+    fn CONF_modules_load_file_ex(
+        context: *mut OSSL_LIB_CTX, file: *const c_char, name: *const c_char, flags: c_ulong,
+    ) -> c_int => providers::modules_load_file_ex;
+    fn EVP_set_default_properties(
+        context: *mut OSSL_LIB_CTX, properties: *const c_char,
+    ) -> c_int => providers::set_default_properties;
+    fn EVP_default_properties_enable_fips(context: *mut OSSL_LIB_CTX, enable: c_int) -> c_int => providers::enable_fips;
+
     fn PEM_read_bio_X509(
         file: *mut BIO, target: *mut *mut X509, callback: *mut c_void, data: *mut c_void,
     ) -> *mut X509 => ca_names::pem_read_bio_x509;
@@ -106,4 +205,9 @@ family! {
     fn SSL_add_dir_cert_subjects_to_stack(
         stack: *mut OPENSSL_STACK, directory: *const c_char,
     ) -> c_int => ca_names::add_dir_cert_subjects_to_stack;
+
+    fn SSL_get0_verified_chain(ssl: *const SSL) -> *mut OPENSSL_STACK => handed_out::ssl_get0_verified_chain;
+    fn SSL_get0_dane_authority(
+        ssl: *mut SSL, certificate: *mut *mut X509, key: *mut *mut c_void,
+    ) -> c_int => handed_out::ssl_get0_dane_authority;
 }

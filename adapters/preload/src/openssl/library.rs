@@ -2,13 +2,15 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use windlass_interpose::definitions::Name;
-use windlass_interpose::family::{Copy, Libraries};
+use windlass_interpose::family::{COPIES, Copy, Libraries, Origin};
 
+use crate::attach;
 use crate::hook::Caller;
 use crate::openssl::api::{OSSL_LIB_CTX, Originals, Required, X509_LOOKUP_METHOD};
-use crate::openssl::{LIBCRYPTO, default_store, lookup};
+use crate::openssl::{LIBCRYPTO, LIBSSL, default_store, lookup};
 
 /// `OPENSSL_VERSION_NUMBER` of 1.1.1, the oldest that is served.
 const OLDEST: u64 = 0x1010_1000;
@@ -54,6 +56,20 @@ impl Libcrypto {
         KNOWN.of(caller, Libcrypto::open)
     }
 
+    /// The libcrypto with which the libssl works that a call is meant for.
+    pub fn of_libssl(caller: Caller) -> Option<&'static Libcrypto> {
+        const UNKNOWN: u8 = 0;
+        /// For each libssl the number of its libcrypto, and one more.
+        static FOUND: [AtomicU8; COPIES] = [const { AtomicU8::new(UNKNOWN) }; COPIES];
+        let place = &FOUND[caller.copy() % COPIES];
+        if place.load(Ordering::Relaxed) == UNKNOWN {
+            let found = attach::companion_of(LIBSSL.copy(caller.copy()), &LIBCRYPTO)?;
+            place.store(found as u8 + 1, Ordering::Relaxed);
+        }
+        let number = usize::from(place.load(Ordering::Relaxed) - 1);
+        Libcrypto::of_caller(Caller::new(number, Origin::Companion))
+    }
+
     /// Those that calls were meant for.
     pub fn known() -> impl Iterator<Item = &'static Libcrypto> {
         KNOWN.known()
@@ -86,6 +102,12 @@ impl Libcrypto {
         };
         Some(Libcrypto { copy, shows_additions, shows_verifications, originals, served })
     }
+}
+
+/// The libssl that calls a libcrypto.
+pub fn libssl_of(caller: Caller) -> Option<&'static Copy> {
+    let works_with = |copy: &Copy| attach::companion_of(copy, &LIBCRYPTO) == Some(caller.copy());
+    LIBSSL.copies().map(|(_, copy)| copy).find(|copy| works_with(copy))
 }
 
 /// Keeps a library loaded, without loading anything: libcrypto pins itself in the same way.

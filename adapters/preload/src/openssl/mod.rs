@@ -7,6 +7,8 @@
 //! | `library` | the libcryptos of the process |
 //! | `users` | whether certificates may be shared |
 //! | `snapshot` | the parsed certificates of one root store |
+//! | `providers` | what decides which keys can be read |
+//! | `own` | which certificates are one store's alone, and when they have to be |
 //! | `model` | the life of one `X509_STORE`: lock, phase, registrations, events; `sync` is what threads share it by |
 //! | `objects` | the memory of one `X509_STORE`, as the model sees it |
 //! | `contested` | sources that would give a subject certificates of several origins |
@@ -20,7 +22,7 @@
 //! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
 //! | `added` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
-//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `lifecycle`, `ca_names` | entry points |
+//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | entry points |
 
 pub mod added;
 pub mod api;
@@ -34,6 +36,7 @@ pub mod directory_file;
 pub mod directory_search;
 pub mod enumerate;
 pub mod errors;
+pub mod handed_out;
 pub mod held;
 pub mod hooks;
 pub mod library;
@@ -47,11 +50,14 @@ pub mod model;
 pub mod names;
 pub mod objects;
 pub mod order;
+pub mod own;
+pub mod providers;
 pub mod remembered;
 pub mod serving;
 pub mod snapshot;
 pub mod store;
 pub mod sync;
+pub mod taking_part;
 pub mod users;
 pub mod verification;
 

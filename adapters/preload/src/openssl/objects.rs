@@ -17,6 +17,7 @@ use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::model::{self, Event, Foreign};
 use crate::openssl::names::{canonical, canonical_subject};
 use crate::openssl::order::{self, BaseObject};
+use crate::openssl::own::{self, Own};
 use crate::openssl::snapshot::Snapshot;
 
 /// A source, registered with a store of libcrypto.
@@ -32,6 +33,8 @@ pub struct Objects {
     pub served: &'static Served,
     /// The store.
     pub store: *mut X509_STORE,
+    /// Whether it shares certificates, and those that it does not.
+    pub own: Own,
     /// Objects that were taken out of the store's stack; another thread may still look at them.
     pub retired: AppendList<usize>,
 }
@@ -39,7 +42,7 @@ pub struct Objects {
 impl Objects {
     /// Of a store that was just made.
     pub fn new(library: &'static Libcrypto, served: &'static Served, store: *mut X509_STORE) -> Objects {
-        Objects { library, served, store, retired: AppendList::new() }
+        Objects { library, served, store, own: Own::default(), retired: AppendList::new() }
     }
 
     /// Calls `f` with the live stack of a version that keeps one, under the store's lock.
@@ -196,11 +199,15 @@ impl Foreign for Objects {
     }
 
     fn is_made(&self, source: &Arc<Snapshot>, index: AnchorIndex) -> bool {
-        source.is_made(index)
+        own::is_made(self, source, index)
+    }
+
+    fn make(&self, source: &Arc<Snapshot>, index: AnchorIndex) {
+        own::make(self, source, index);
     }
 
     fn certificate(&self, source: &Arc<Snapshot>, index: AnchorIndex) -> Option<*mut X509> {
-        source.certificate(self.served, index)
+        own::certificate(self, source, index)
     }
 
     fn held(certificate: &Held) -> *mut X509 {

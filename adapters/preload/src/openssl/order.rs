@@ -15,6 +15,7 @@ use crate::openssl::api::{OPENSSL_STACK, Required, X509_OBJECT, X509_STORE};
 use crate::openssl::held::{Held, HeldCrl, encoding};
 use crate::openssl::model::{Event, Foreign};
 use crate::openssl::objects::Objects;
+use crate::openssl::own;
 use crate::tables::{HashMap, HashSet};
 
 /// An object that was in a store's memory.
@@ -46,21 +47,23 @@ pub fn arrange<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Obj
 }
 
 fn replay<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>>, shadow: *mut X509_STORE) {
-    let (served, api) = (objects.served, &objects.served.api);
+    let api = &objects.served.api;
     for event in events {
         // SAFETY: `shadow` is ours; the certificates and CRLs are held by the events or by the snapshots.
         unsafe {
             match event {
-                Event::Base(objects, sorted) => {
+                Event::Base(base, sorted) => {
                     // As they are, duplicates included.
                     let stack = (api.X509_STORE_get0_objects)(shadow);
-                    for object in objects {
+                    for object in base {
                         let copy = (api.X509_OBJECT_new)();
                         if copy.is_null() {
                             continue;
                         }
                         match object {
-                            BaseObject::Certificate(held) => (api.X509_OBJECT_set1_X509)(copy, held.certificate),
+                            BaseObject::Certificate(held) => {
+                                (api.X509_OBJECT_set1_X509)(copy, own::mine(objects, held.certificate))
+                            }
                             BaseObject::Crl(held) => (api.X509_OBJECT_set1_X509_CRL)(copy, held.crl),
                         };
                         (api.OPENSSL_sk_push)(stack, copy.cast());
@@ -71,13 +74,13 @@ fn replay<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>
                 }
                 Event::Load(registration) => {
                     for index in objects.all(&registration.source) {
-                        if let Some(certificate) = registration.source.certificate(served, index) {
+                        if let Some(certificate) = objects.certificate(&registration.source, index) {
                             (api.X509_STORE_add_cert)(shadow, certificate);
                         }
                     }
                 }
                 Event::Added(held) => {
-                    (api.X509_STORE_add_cert)(shadow, held.certificate);
+                    (api.X509_STORE_add_cert)(shadow, own::mine(objects, held.certificate));
                 }
                 Event::Find if objects.keeps_a_stack() => {
                     (api.OPENSSL_sk_sort)((api.X509_STORE_get0_objects)(shadow));

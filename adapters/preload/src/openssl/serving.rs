@@ -14,7 +14,6 @@ use crate::openssl::api::{OSSL_LIB_CTX, X509_LOOKUP};
 use crate::openssl::library::Libcrypto;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
-use crate::openssl::users;
 use crate::openssl::{self, LIBCRYPTO};
 use crate::process;
 
@@ -98,14 +97,6 @@ fn read_by(state: &StoreState, path: &CStr, load: Loading) -> Result<Arc<Snapsho
     let process = process::current();
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let roots = load(&process.cache, path).map_err(|error| Bypass::for_error(&error))?;
-    if users::change_certificates() {
-        // One store's certificates are then its own, as in stock.
-        let known = state.model.registrations().iter().find(|known| Arc::ptr_eq(&known.source.roots, &roots));
-        return match known {
-            Some(known) => Ok(Arc::clone(&known.source)),
-            None => Snapshot::new(state.library, roots).map(Arc::new).ok_or(Bypass::NoMemory),
-        };
-    }
     process.snapshot(state.library, roots).ok_or(Bypass::NoMemory)
 }
 

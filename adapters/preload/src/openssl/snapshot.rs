@@ -14,13 +14,15 @@ use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::remembered::Remembered;
 use crate::process;
+use crate::ptr_table::PtrTable;
 
 /// A root store together with the `X509` objects that were made of it so far.
 ///
-/// The objects are shared by reference count with every store that needs them. They are parsed in the global library
-/// context, as a load without a context of its own does.
+/// The objects are shared by reference count with every store that needs them, or are those of one store (see `own`). They are
+/// parsed in the global library context, as a load without a context of its own does.
 pub struct Snapshot {
     library: &'static Libcrypto,
+    is_shared: bool,
     /// The certificates as they were read.
     pub roots: Arc<RootStore>,
     /// What searches in it have found.
@@ -35,16 +37,44 @@ pub struct Snapshot {
     readable_keys: AtomicBool,
 }
 
+/// Which of which snapshot a shared certificate is.
+#[derive(Clone, Copy)]
+struct Origin(*const Snapshot, AnchorIndex);
+
+// SAFETY: the pointer is only used while the table holds it (see `shared`); a snapshot is shared by threads anyway.
+unsafe impl Send for Origin {}
+
+/// All certificates that several stores may have.
+static SHARED: PtrTable<Origin> = PtrTable::new();
+
+/// The root store of a certificate that several stores may have, and its place there.
+pub fn shared(certificate: *const X509) -> Option<(Arc<RootStore>, AnchorIndex)> {
+    SHARED.with(certificate as usize, |Origin(snapshot, index)| {
+        // SAFETY: a snapshot takes its certificates out of the table before it goes, which waits for this to end.
+        (Arc::clone(unsafe { &(*snapshot).roots }), index)
+    })
+}
+
 /// 1.2.840.113549.1.1.1 in DER.
 const RSA_ENCRYPTION: &[u8] = &[0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 
 impl Snapshot {
-    /// Nothing is parsed yet.
+    /// Certificates for all stores of a process. Nothing is parsed yet.
     pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Snapshot> {
+        Snapshot::of(library, roots, true)
+    }
+
+    /// Certificates of one store.
+    pub fn of_one_store(library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Snapshot> {
+        Snapshot::of(library, roots, false)
+    }
+
+    fn of(library: &'static Libcrypto, roots: Arc<RootStore>, is_shared: bool) -> Option<Snapshot> {
         let count = roots.len();
         let certificates = memory::collected((0..count).map(|_| AtomicPtr::new(ptr::null_mut())), count)?;
         Some(Snapshot {
             library,
+            is_shared,
             roots,
             searches: Remembered::default(),
             certificates: certificates.into_boxed_slice(),
@@ -69,7 +99,7 @@ impl Snapshot {
             return Some(known);
         }
         let fresh = self.parse(served, index)?;
-        let is_whole = self.is_whole(served, fresh);
+        let is_whole = !self.is_shared || self.is_whole(served, fresh);
         let free = || {
             // SAFETY: parsed above and not given to anybody.
             unsafe { (served.api.X509_free)(fresh) };
@@ -85,6 +115,10 @@ impl Snapshot {
             free();
             return None;
         };
+        // Known as shared before anybody can have it. Nothing moves a snapshot: it lies in an Arc.
+        if self.is_shared {
+            SHARED.insert(fresh as usize, Origin(self, index));
+        }
         match slot.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 process::count(Event::AnchorsParsed, 1);
@@ -96,7 +130,7 @@ impl Snapshot {
                 Some(fresh)
             }
             Err(winner) => {
-                free();
+                self.release(served, fresh);
                 Some(winner)
             }
         }
@@ -140,14 +174,26 @@ impl Snapshot {
     }
 
     /// One failed allocation must not take a root from a store: what is so twice is so. Not for good: it is `doubtful`.
+    ///
+    /// The certificates of one store are parsed as in stock: what is found out about their extensions at their first use follows what the
+    /// program has made of them by then.
     fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let certificate = self.parse_once(served, index)?;
-        if self.is_whole(served, certificate) {
+        if !self.is_shared || self.is_whole(served, certificate) {
             return Some(certificate);
         }
         // SAFETY: parsed above and not given to anybody.
         unsafe { (served.api.X509_free)(certificate) };
         self.parse_once(served, index)
+    }
+
+    /// Gives back the reference that the snapshot took when it parsed a certificate.
+    fn release(&self, served: &Served, certificate: *mut X509) {
+        if self.is_shared {
+            SHARED.remove(certificate as usize);
+        }
+        // SAFETY: the reference is the snapshot's, and is not used any more.
+        unsafe { (served.api.X509_free)(certificate) };
     }
 
     fn parse_once(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
@@ -170,13 +216,11 @@ impl Drop for Snapshot {
         for slot in &self.certificates {
             let certificate = slot.load(Ordering::Acquire);
             if !certificate.is_null() {
-                // SAFETY: this releases the reference that the snapshot took when it parsed the certificate.
-                unsafe { (served.api.X509_free)(certificate) };
+                self.release(served, certificate);
             }
         }
         for &certificate in self.replaced.iter() {
-            // SAFETY: as above.
-            unsafe { (served.api.X509_free)(certificate as *mut X509) };
+            self.release(served, certificate as *mut X509);
         }
     }
 }

@@ -13,8 +13,9 @@ use crate::openssl::errors::Marked;
 use crate::openssl::held::Held;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::locks;
-use crate::openssl::model::{Locked, Model, Phase};
+use crate::openssl::model::{Foreign, Locked, Model, Phase};
 use crate::openssl::objects::Objects;
+use crate::openssl::own;
 use crate::openssl::snapshot::Snapshot;
 use crate::process;
 use crate::ptr_table::PtrTable;
@@ -198,11 +199,12 @@ impl StoreState {
         locks::holds(self.store)
     }
 
-    /// Something is about to look at all that the store holds. Adds what is only registered, unless this thread holds the store
-    /// locked.
+    /// Something is about to look at all that the store holds. Adds what is only registered, and leaves the store nothing that
+    /// others have, unless this thread holds the store locked.
     pub fn complete(&self) {
         if !self.is_locked_here() {
             guarded(|| {
+                own::keep_apart(self);
                 if self.model.is_incomplete() {
                     process::count(Event::Enumerations, 1);
                     self.complete_now();
@@ -274,12 +276,15 @@ impl StoreState {
             return model.foreign.retrieve(name);
         }
         model.registrations().iter().find_map(|known| {
-            known.source.roots.anchors().filter_map(|anchor| known.source.certificate(served, anchor.index())).find(
-                |&certificate| {
+            known
+                .source
+                .roots
+                .anchors()
+                .filter_map(|anchor| model.foreign.certificate(&known.source, anchor.index()))
+                .find(|&certificate| {
                     // SAFETY: the snapshot holds the certificate; libcrypto passes a valid name.
                     unsafe { (served.api.X509_NAME_cmp)((served.api.X509_get_subject_name)(certificate), name) == 0 }
-                },
-            )
+                })
         })
     }
 }

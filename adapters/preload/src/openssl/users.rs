@@ -1,31 +1,38 @@
-//! Whether anything in this process can change certificates. Then each store gets certificates of its own.
+//! Whether certificates can reach anything by a way that is not hooked (see `handed_out`). Then each store gets certificates of its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use windlass_interpose::definitions::Name;
 
+/// Functions that give certificates of any store away, or let them be given, so that it can't be said of which. Nothing of 180
+/// programs and libraries of Debian 12 that use OpenSSL imports one, but for the commands `openssl` and `sslscan`.
+pub const CHANGING: &[Name<'static>] = &[
+    // The checks that they add are called with certificates of all stores.
+    Name::new(c"X509_PURPOSE_add"),
+    Name::new(c"X509_TRUST_add"),
+    // It is called with certificates that a server is about to send (ssl_security_cert, t1_lib.c).
+    Name::new(c"SSL_CTX_set_security_callback"),
+    Name::new(c"SSL_set_security_callback"),
+    // Its nodes have qualifiers that lie in the chain's certificates.
+    Name::new(c"X509_STORE_CTX_get0_policy_tree"),
+    // The issuer is one of the verified chain's.
+    Name::new(c"CT_POLICY_EVAL_CTX_get0_issuer"),
+    // Searches by the built-in lookups, with no lookup handle's function called.
+    Name::new(c"X509_LOOKUP_meth_get_get_by_alias"),
+    Name::new(c"X509_LOOKUP_meth_get_get_by_fingerprint"),
+    Name::new(c"X509_LOOKUP_meth_get_get_by_issuer_serial"),
+    Name::new(c"X509_LOOKUP_meth_get_get_by_subject"),
+];
+
 static CHANGES: AtomicBool = AtomicBool::new(false);
 
-/// Whether a function that changes certificates is imported by a loaded object, or was asked for with `dlsym`.
-pub fn change_certificates() -> bool {
-    CHANGES.load(Ordering::Acquire)
-}
-
-/// From now on certificates can be changed.
+/// Something that is loaded imports one of these names, or has asked for one. It may be called anywhere: a store that already has shared
+/// certificates gives them up before its next verification begins.
 pub fn note_changer() {
     CHANGES.store(true, Ordering::Release);
 }
 
-/// Functions that change a parsed certificate in a way that its users see.
-pub const CHANGING: &[Name<'static>] = &[
-    Name::new(c"X509_add1_trust_object"),
-    Name::new(c"X509_add1_reject_object"),
-    Name::new(c"X509_trust_clear"),
-    Name::new(c"X509_reject_clear"),
-    Name::new(c"X509_alias_set1"),
-    Name::new(c"X509_keyid_set1"),
-    Name::new(c"X509_set_ex_data"),
-    Name::new(c"X509_set0_distinguishing_id"),
-    Name::new(c"X509_set_proxy_flag"),
-    Name::new(c"X509_set_proxy_pathlen"),
-];
+/// Whether [`note_changer`] was called.
+pub fn may_change_certificates() -> bool {
+    CHANGES.load(Ordering::Acquire)
+}

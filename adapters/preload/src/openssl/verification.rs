@@ -6,6 +6,7 @@ use crate::hook::{Caller, guarded};
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, transparent};
+use crate::openssl::own;
 use crate::openssl::store::tracked;
 
 /// `X509_STORE_CTX_init`: nothing can be verified with a store without it. What has to be in memory before that is put there (see
@@ -18,6 +19,14 @@ pub extern "C-unwind" fn begin(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
+    if let Some(state) = state.filter(|state| own::is_to_be_kept_apart(state)) {
+        guarded(|| {
+            if !state.is_locked_here() {
+                own::keep_apart(state);
+            }
+            Some(())
+        });
+    }
     if let Some(state) = state.filter(|state| state.model.needs_a_look()) {
         guarded(|| {
             if !state.is_locked_here() {

@@ -108,6 +108,8 @@ impl Foreign for Memory {
         true
     }
 
+    fn make(&self, _source: &Self::Source, _index: usize) {}
+
     fn certificate(&self, source: &Self::Source, index: usize) -> Option<Certificate> {
         Some(source[index])
     }

@@ -62,6 +62,9 @@ pub trait Foreign: Sized {
     /// Whether the certificate itself was made before.
     fn is_made(&self, source: &Self::Source, index: Self::Index) -> bool;
 
+    /// Makes the certificate itself, if it was not made before. The store's lock need not be held.
+    fn make(&self, source: &Self::Source, index: Self::Index);
+
     /// The certificate itself; `None` if it can't be made now. Making one can run code of the program.
     fn certificate(&self, source: &Self::Source, index: Self::Index) -> Option<Self::Certificate>;
 

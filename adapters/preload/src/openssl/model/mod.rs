@@ -307,7 +307,7 @@ impl<F: Foreign> Model<F> {
     fn make<'m, I: Iterator<Item = F::Index>>(&'m self, of_source: impl Fn(&'m F::Source) -> I) {
         for registration in self.registrations.iter().filter(|registration| !registration.is_complete()) {
             for index in of_source(&registration.source) {
-                self.foreign.certificate(&registration.source, index);
+                self.foreign.make(&registration.source, index);
             }
         }
     }
