@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
 
+use windlass_interpose::sibling::Sibling;
 use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{linker, resolver};
 
@@ -18,6 +19,7 @@ static WAY_IN: WayIn = WayIn::new(
     &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
     users::CHANGING,
     c"windlass_preload_resolver",
+    Sibling::in_front(c"windlass_trace_next"),
     users::note_changer,
     openssl::complete_all,
 );
@@ -69,7 +71,7 @@ pub fn has_strangers() -> bool {
     WAY_IN.has_strangers()
 }
 
-/// For another of our libraries that finds a trampoline in a slot: the function to which it leads, or null.
+/// For the tracing library, which stands in front and finds a trampoline in a slot: the function to which it leads, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_preload_bound_to(trampoline: *const c_void) -> *const c_void {
     way_in::bound_to(trampoline)

@@ -4,13 +4,13 @@ mod python;
 mod ruby;
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use windlass_interpose::definitions::Name;
-use windlass_interpose::object::Object;
+use windlass_interpose::linker;
 
-use crate::registry::Place;
-use crate::{json, loaded};
+use crate::find_object::Object;
+use crate::json;
 
 const MOST: usize = 64;
 
@@ -32,10 +32,11 @@ pub struct Script {
 /// The frames of Python or Ruby code on this thread.
 pub fn frames() -> Script {
     type Frames = fn(&[usize]) -> Option<Vec<Frame>>;
+    look();
     let kinds = [(&PYTHON, python::frames as Frames), (&RUBY, ruby::frames)];
     let found = kinds.into_iter().find_map(|(kind, frames)| {
         let interpreter = kind.get()?;
-        Some((frames(&interpreter.functions)?, interpreter.place.object()))
+        Some((frames(&interpreter.functions)?, interpreter.object))
     });
     let found = found.filter(|(frames, _)| !frames.is_empty());
     let Some((frames, interpreter)) = found else { return Script { list: "null".to_owned(), interpreter: None } };
@@ -65,7 +66,7 @@ struct Kind {
 
 /// One that is loaded.
 struct Interpreter {
-    place: Place,
+    object: Object,
     /// Addresses of the functions, as they are named.
     functions: Vec<usize>,
 }
@@ -79,7 +80,7 @@ impl Kind {
     fn get(&self) -> Option<&'static Interpreter> {
         // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
         let found = unsafe { self.found.load(Ordering::Acquire).as_ref() };
-        found.filter(|found| found.place.is_there())
+        found.filter(|found| found.object.is_there())
     }
 
     fn look(&self) {
@@ -87,21 +88,28 @@ impl Kind {
             return;
         }
         let mut found = None;
-        loaded::each(&mut |info| {
-            if let Some(definitions) = loaded::definitions(info) {
+        linker::each_object(0, |object| {
+            if let Some(definitions) = object.definitions() {
                 found = self.names.iter().map(|name| definitions.find(*name)).collect::<Option<Vec<usize>>>();
             }
             found.is_none()
         });
         let Some(functions) = found else { return };
         let Some(object) = functions.first().and_then(|address| Object::of(*address)) else { return };
-        let interpreter = Interpreter { place: Place::new(object), functions };
+        let interpreter = Interpreter { object, functions };
         self.found.store(Box::into_raw(Box::new(interpreter)), Ordering::Release);
     }
 }
 
-/// Looks for interpreters: at the first call of each object, which one of them may have loaded.
-pub fn look() {
-    PYTHON.look();
-    RUBY.look();
+/// Looks for interpreters, where objects were added since.
+fn look() {
+    static ADDED: AtomicU64 = AtomicU64::new(0);
+    if linker::is_out_of_reach() {
+        return;
+    }
+    let (added, _) = linker::counters();
+    if ADDED.swap(added, Ordering::Relaxed) != added {
+        PYTHON.look();
+        RUBY.look();
+    }
 }
