@@ -83,11 +83,12 @@ def own_lookup(world):
 
 
 def plugin(world):
-    """A load while another thread holds the dynamic linker's lock, and waits for this one."""
+    """A load while another thread holds the dynamic linker's lock, and waits for this one. What the plugin itself calls before `dlopen` returns is not
+    seen, but what libssl calls for that is."""
     plugin = world.c(HERE / "programs" / "plugin.c", "-lssl", "-lcrypto", name="plugin.so", flags=("-shared", "-fPIC"))
     command, env = ["timeout", "20", program(world), "plugin", world.few, plugin], {"SSL_CERT_FILE": str(world.few)}
     found = loads(same(world, command, env))
-    assert sorted(load["entry"] for load in found) == ["SSL_CTX_set_default_verify_paths"] + ["X509_STORE_load_locations"] * 2, found
+    assert sorted(load["entry"] for load in found) == ["X509_STORE_load_locations"] * 2 + ["X509_STORE_set_default_paths_ex"], found
     assert all(load["parsed"] == 2 and load["library"] for load in found), found
 
 

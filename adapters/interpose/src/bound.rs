@@ -46,16 +46,21 @@ fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usiz
     if family.onward().is_none() {
         return Bound::Elsewhere;
     }
-    let found = value.unwrap_or_else(|| in_global_scope(name.text(), object.version_needed(symbol)) as usize);
-    let mut is_defined = false;
+    // What has no versions at all is taken for any version (elf/dl-lookup.c), but not by dlvsym.
+    let found = value.unwrap_or_else(|| in_global_scope(name.text(), None) as usize);
+    let version = object.version_needed(symbol).filter(|_| value.is_none());
+    let mut is_interposer = false;
     linker::each_object(0, |one| {
         let is_it = one.contains(found);
-        is_defined |= is_it && one.definitions().and_then(|definitions| definitions.find(name)) == Some(found);
+        is_interposer |= is_it
+            && one.definitions().and_then(|definitions| definitions.find(name)) == Some(found)
+            && version.is_none_or(|version| one.may_define_version(version))
+            && !family.copies().any(|(_, copy)| copy.contains(found));
         !is_it
     });
     let mut copies = family.copies().filter(|(_, copy)| copy.find(name).is_some());
     match (copies.next(), copies.next()) {
-        (Some((number, copy)), None) if is_defined => Bound::To(number, copy, found),
+        (Some((number, copy)), None) if is_interposer => Bound::To(number, copy, found),
         _ => Bound::Elsewhere,
     }
 }

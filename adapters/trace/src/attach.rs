@@ -8,13 +8,14 @@ use windlass_interpose::{linker, resolver};
 
 use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
 use crate::openssl::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
+use crate::script::{PYTHON, RUBY};
 use crate::{process, settings};
 
 resolver!(windlass_trace_resolver);
 
 /// What is stood in front of.
 pub static WAY_IN: WayIn = WayIn::new(
-    &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS],
+    &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS, &PYTHON, &RUBY],
     &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
     &[],
     c"windlass_trace_resolver",

@@ -33,11 +33,6 @@ impl Object {
         (self.dynamic, self.start) == (other.dynamic, other.start)
     }
 
-    /// Whether it is still loaded.
-    pub fn is_there(&self) -> bool {
-        Object::of(self.start).is_some_and(|now| self.is(&now))
-    }
-
     /// The object that holds this address: by glibc 2.35's `_dl_find_object`, which takes no lock, else by the list of objects.
     pub fn of(address: usize) -> Option<Object> {
         let function = FUNCTION.load(Ordering::Relaxed);
