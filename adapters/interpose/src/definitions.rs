@@ -82,7 +82,7 @@ impl Definitions {
         };
         move |hash| {
             // SAFETY: as above.
-            let word = unsafe { bloom.add((hash / 64 & mask) as usize).read_unaligned() };
+            let word = unsafe { bloom.add(((hash / 64) & mask) as usize).read_unaligned() };
             word >> (hash % 64) & word >> ((hash >> shift) % 64) & 1 == 1
         }
     }

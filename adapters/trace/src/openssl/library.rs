@@ -109,9 +109,10 @@ pub fn definitions(copy: &Copy) -> impl Fn(&CStr) -> *mut c_void {
 
 /// "OpenSSL 3.0.17 (/lib/libcrypto.so.3)", from a text as "OpenSSL 3.0.17 1 Jul 2025" or "3.7.9".
 pub fn described(name: &str, version: *const c_char, copy: &Copy) -> String {
-    // SAFETY: null, or constant strings of the library, and its path, which lives as long as it is loaded.
-    let text =
-        |from: *const c_char| if from.is_null() { c"" } else { unsafe { CStr::from_ptr(from) } }.to_string_lossy();
+    let text = |from: *const c_char| {
+        // SAFETY: a constant string of the library, or its path, which lives as long as it is loaded.
+        if from.is_null() { c"" } else { unsafe { CStr::from_ptr(from) } }.to_string_lossy()
+    };
     let (version, path) = (text(version), text(copy.path()));
     let mut words = version.split(' ').filter(|word| !word.is_empty());
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
