@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use windlass_interpose::sibling::{Onward, Sibling};
 use windlass_interpose::way_in::{self, WayIn};
-use windlass_interpose::{linker, resolver};
+use windlass_interpose::{address_space, hook, linker, resolver};
 
 use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
 use crate::openssl::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
@@ -33,14 +33,18 @@ static ONWARD: [Onward; 3] = [const { Onward::new() }; 3];
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
 
 extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
-    if settings::decide(environment) {
-        linker::watch_forks();
-        for (family, onward) in WAY_IN.families.iter().zip(&ONWARD) {
-            family.stand_in_front(onward);
+    hook::shielded(|| {
+        if settings::decide(environment) {
+            address_space::prepare();
+            linker::watch_forks();
+            for (family, onward) in WAY_IN.families.iter().zip(&ONWARD) {
+                family.stand_in_front(onward);
+            }
+            WAY_IN.attach(true);
+            process::begin();
         }
-        WAY_IN.attach(true);
-        process::begin();
-    }
+        Some(())
+    });
 }
 
 /// Runs at `exit`.

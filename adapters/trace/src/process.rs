@@ -79,12 +79,9 @@ fn known(space: u32) -> Option<&'static Process> {
 pub fn begin() {
     windlass_interpose::unwinding::prepare();
     let overhead = Overhead::begin();
-    hook::shielded(|| {
-        find_object::prepare();
-        memory::find();
-        current();
-        Some(())
-    });
+    find_object::prepare();
+    memory::find();
+    current();
     drop(overhead);
 }
 
