@@ -3,6 +3,7 @@
 import functools
 import resource
 import signal
+import subprocess
 
 from library_guest import loads, same
 from library_world import HERE, of
@@ -13,7 +14,7 @@ PYTHON = ("/usr/bin/python3", "-B", "-c")
 
 def cases(world):
     for case in (coroutines, signal_frames, cut_objects, replaced_objects, small_stack, own_lookup, plugin, wrappers, token, file_size, fragments, silent_ends, nothing_can_be_opened, ossl_store,
-                 relative_paths, namespaces, another_file):
+                 relative_paths, namespaces, another_file, exceptions):
         yield f"strange: {case.__name__.replace('_', ' ')}", functools.partial(case, world)
 
 
@@ -195,3 +196,13 @@ def another_file(world):
     for identity, count in ((right, 1), (wrong, 0), ("", 0), ("x", 0), (str(status.st_ino), 0)):
         _, events = world.trace(command, {"WINDLASS_TRACE_FILE": identity})
         assert len(loads(events)) == count and bool(events) == bool(count), (identity, events)
+
+
+def exceptions(world):
+    """C++ exceptions of a program's callbacks pass through hooked functions, and what was left by one is not told of."""
+    target = world.folder / "throws"
+    subprocess.run(["g++", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-o", target,
+                    HERE / "programs" / "throws.cc", "-lcrypto"], check=True)
+    events = same(world, [target, world.few, world.folder / "leaf.pem"])
+    assert [one["ok"] for one in of(events, "verify")] == [False], events
+    assert [(load["entry"], load["depth"]) for load in loads(events)] == [("X509_STORE_load_locations", 0)], events
