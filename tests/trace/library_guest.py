@@ -22,6 +22,10 @@ def program(world):
     return world.c(HERE / "programs" / "library.c", "-lssl", "-lcrypto")
 
 
+def strange(world):
+    return world.c(HERE / "programs" / "strange.c", "-lssl", "-lcrypto", "-ldl", flags=("-rdynamic",))
+
+
 def loads(events, depth=0):
     return [load for load in of(events, "load") if load["depth"] == depth]
 
@@ -36,15 +40,17 @@ def same(world, command, env=None, **more):
 
 
 def off(world):
-    """Without a variable, or with one that is no absolute path, nothing is written anywhere."""
-    command = [program(world), "load", world.few]
-    stock = world.run(command)
-    for value in (None, "", "events", "./events"):
-        file = world.fresh()
-        env = {"LD_PRELOAD": str(world.library)} | ({"WINDLASS_TRACE": value} if value is not None else {})
-        done = world.run(command, env, cwd=world.folder)
-        assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), done
-        assert file.read_bytes() == b"", value
+    """Without a variable, or with one that is no absolute path, nothing is written anywhere: to no file, and to no import slot."""
+    for command in ([program(world), "load", world.few], [strange(world), "where"]):
+        stock = world.run(command)
+        for value in (None, "", "events", "./events"):
+            file = world.fresh()
+            env = {"LD_PRELOAD": str(world.library)} | ({"WINDLASS_TRACE": value} if value is not None else {})
+            done = world.run(command, env, cwd=world.folder)
+            assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), done
+            assert file.read_bytes() == b"", value
+    done, _ = world.trace(command)
+    assert done.stdout.decode().split() == [str(world.library)] * 3, done
 
 
 def file_faults(world):
@@ -334,6 +340,5 @@ def found_by_name(world):
     assert found == [("X509_STORE_load_locations", 2, 2, 5), ("SSL_CTX_load_verify_locations", 2, 2, 8)], found
     assert len(of(events, "release")) == 2, events
     # With the global scope as handle, and by a version.
-    strange = world.c(HERE / "programs" / "strange.c", "-lssl", "-lcrypto", "-ldl", flags=("-rdynamic",))
-    found = loads(same(world, [strange, "names", world.few]))
+    found = loads(same(world, [strange(world), "names", world.few]))
     assert [load["entry"] for load in found] == ["X509_STORE_load_locations"] * 3, found

@@ -5,7 +5,7 @@ import resource
 import signal
 import subprocess
 
-from library_guest import loads, same
+from library_guest import loads, same, strange
 from library_world import HERE, of
 
 TOKEN = "pkcs11:model=p11-kit-trust;manufacturer=PKCS%2311%20Kit"
@@ -19,7 +19,7 @@ def cases(world):
 
 
 def program(world):
-    return world.c(HERE / "programs" / "strange.c", "-lssl", "-lcrypto", "-ldl", flags=("-rdynamic",))
+    return strange(world)
 
 
 def coroutines(world):

@@ -123,6 +123,15 @@ static void by_name(void) {
     }
 }
 
+/* In which files the functions are that a call, a name and the C library's own name lead to. */
+static void where(void) {
+    void *found[] = {(void *)X509_STORE_load_locations, dlsym(RTLD_DEFAULT, "X509_STORE_load_locations"), (void *)dlsym};
+    for (int i = 0; i < 3; i++) {
+        Dl_info info;
+        puts(dladdr(found[i], &info) ? info.dli_fname : "nowhere");
+    }
+}
+
 static void handler(int number) {
     printf("%d %d\n", number, strange_load());
 }
@@ -136,6 +145,8 @@ int main(int count, char **arguments) {
         own_lookup();
     else if (strcmp(mode, "names") == 0)
         by_name();
+    else if (strcmp(mode, "where") == 0)
+        where();
     else if (strcmp(mode, "fragments") == 0)
         fragments();
     else if (strcmp(mode, "store") == 0 && count > 3)
