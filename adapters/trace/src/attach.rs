@@ -33,16 +33,17 @@ static ONWARD: [Onward; 3] = [const { Onward::new() }; 3];
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
 
 extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
+    if !settings::decide(environment) {
+        return;
+    }
     hook::shielded(|| {
-        if settings::decide(environment) {
-            address_space::prepare();
-            linker::watch_forks();
-            for (family, onward) in WAY_IN.families.iter().zip(&ONWARD) {
-                family.stand_in_front(onward);
-            }
-            WAY_IN.attach(true);
-            process::begin();
+        address_space::prepare();
+        linker::watch_forks();
+        for (family, onward) in WAY_IN.families.iter().zip(&ONWARD) {
+            family.stand_in_front(onward);
         }
+        WAY_IN.attach(true);
+        process::begin();
         Some(())
     });
 }

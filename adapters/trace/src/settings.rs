@@ -31,7 +31,7 @@ pub fn decide(environment: *const *const c_char) -> bool {
     // Not under secure execution: the variable may be that of a less privileged user.
     // SAFETY: getauxval has no preconditions.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-    let Some(file) = from_environment(environment).filter(|_| !secure) else { return false };
+    let Some(file) = (!secure).then(|| from_environment(environment)).flatten() else { return false };
     // A panic message would go to the program's standard error. This hook belongs to our own copy of std.
     std::panic::set_hook(Box::new(|_| {}));
     FILE.store(Box::into_raw(Box::new(file)), Ordering::Release);
