@@ -14,12 +14,16 @@ NOBODY = 65534
 
 def cases(world):
     for case in (off, file_faults, secure, limits, closed_streams, descriptors, children, forks, threads, left_loads, two_libraries, hidden_calls,
-                 python_frames, ruby_frames, other_allocator, beside_preload):
+                 python_frames, ruby_frames, other_allocator, beside_preload, before_preload, preload_comes_and_goes, found_by_name):
         yield f"guest: {case.__name__.replace('_', ' ')}", functools.partial(case, world)
 
 
 def program(world):
     return world.c(HERE / "programs" / "library.c", "-lssl", "-lcrypto")
+
+
+def strange(world):
+    return world.c(HERE / "programs" / "strange.c", "-lssl", "-lcrypto", "-ldl", flags=("-rdynamic",))
 
 
 def loads(events, depth=0):
@@ -36,15 +40,17 @@ def same(world, command, env=None, **more):
 
 
 def off(world):
-    """Without a variable, or with one that is no absolute path, nothing is written anywhere."""
-    command = [program(world), "load", world.few]
-    stock = world.run(command)
-    for value in (None, "", "events", "./events"):
-        file = world.fresh()
-        env = {"LD_PRELOAD": str(world.library)} | ({"WINDLASS_TRACE": value} if value is not None else {})
-        done = world.run(command, env, cwd=world.folder)
-        assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), done
-        assert file.read_bytes() == b"", value
+    """Without a variable, or with one that is no absolute path, nothing is written anywhere: to no file, and to no import slot."""
+    for command in ([program(world), "load", world.few], [strange(world), "where"]):
+        stock = world.run(command)
+        for value in (None, "", "events", "./events"):
+            file = world.fresh()
+            env = {"LD_PRELOAD": str(world.library)} | ({"WINDLASS_TRACE": value} if value is not None else {})
+            done = world.run(command, env, cwd=world.folder)
+            assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), done
+            assert file.read_bytes() == b"", value
+    done, _ = world.trace(command)
+    assert done.stdout.decode().split() == [str(world.library)] * 3, done
 
 
 def file_faults(world):
@@ -258,8 +264,7 @@ def other_allocator(world):
 
 def beside_preload(world):
     """A machine may preload libwindlass_preload.so everywhere. Switched off, it passes on what comes to it, in whatever order they stand."""
-    preload = world.library.with_name("libwindlass_preload.so")
-    assert preload.is_file(), f"no library {preload}: build it with cargo build --release -p windlass-preload"
+    preload = preload_library(world)
     programs = ([program(world), "entries", world.few, world.capath, f"file:{world.few}"],
                 ["/usr/bin/python3", "-B", "-c", "import ssl, sys; print(ssl.create_default_context(cafile=sys.argv[1]).get_ca_certs())", world.few])
     for command in programs:
@@ -268,5 +273,72 @@ def beside_preload(world):
         for order in (f"{world.library}:{preload}", f"{preload}:{world.library}"):
             done, events = world.trace(command, {"LD_PRELOAD": order, "WINDLASS_DISABLE": "1"})
             assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), (order, done)
-            if order.startswith(str(world.library)):
-                assert [load["entry"] for load in loads(events)] == [load["entry"] for load in alone], events
+            assert [load["entry"] for load in loads(events)] == [load["entry"] for load in alone], events
+
+
+def preload_library(world):
+    preload = world.library.with_name("libwindlass_preload.so")
+    assert preload.is_file(), f"no library {preload}: build it with cargo build --release -p windlass-preload"
+    return preload
+
+
+def before_preload(world):
+    """Switched on, the preload library serves behind the trace, in whatever order they stand."""
+    preload = preload_library(world)
+    python = "import ssl, sys; print(len(ssl.create_default_context(cafile=sys.argv[1]).get_ca_certs()))"
+    programs = ([program(world), "entries", world.few, world.capath, f"file:{world.few}"], [program(world), "load", world.bundle],
+                [program(world), "threads", world.few], [program(world), "children", world.few], [program(world), "add", world.few],
+                ["/usr/bin/python3", "-B", "-c", python, world.bundle],
+                ["/usr/bin/curl", "-sS", "--cacert", world.bundle, world.url])
+    for command in programs:
+        served = world.run(command, {"LD_PRELOAD": str(preload)})
+        alone = sorted(load["entry"] for load in loads(world.trace(command)[1]))
+        for order in (f"{world.library}:{preload}", f"{preload}:{world.library}"):
+            done, events = world.trace(command, {"LD_PRELOAD": order})
+            assert (done.returncode, done.stdout, done.stderr) == (0, served.stdout, b""), (order, served, done)
+            assert sorted(load["entry"] for load in loads(events)) == alone, (order, alone, events)
+            # What libcrypto adds by itself is not all that the store holds.
+            assert {load["parsed"] for load in loads(events) if load["store"] and load["entry"] != "X509_STORE_add_cert"} <= {None}, events
+            if command[1] == "load":
+                assert [load["depth"] for load in of(events, "load")] == [0], f"the preload library does not serve: {events}"
+
+
+def preload_comes_and_goes(world):
+    """The preload library gets behind the trace when it is loaded later, and out of the way."""
+    command = [world.c(HERE / "programs" / "beside.c", "-lssl", "-lcrypto", "-ldl"), world.bundle]
+    stock = world.run(command)
+    for first in (world.library, f"{world.library}:{preload_library(world)}", f"{preload_library(world)}:{world.library}"):
+        done, events = world.trace([*command, preload_library(world)], {"LD_PRELOAD": str(first)})
+        assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), (first, stock, done)
+        judge_lines(events)
+        assert [load["entry"] for load in loads(events)] == ["X509_STORE_load_locations"] * 12, (first, events)
+        # What libcrypto does in a load is an event of depth 1, unless the preload library answers.
+        served = [index for index in range(12) if not nested(events)[index]]
+        assert served == [*(() if first == world.library else (0, 1, 2)), 3, 4, 5, 9, 10, 11], (first, nested(events))
+
+
+def nested(events):
+    """How many loads stand before each one of depth 0 that belong to it."""
+    counts = [0]
+    for load in of(events, "load"):
+        if load["depth"]:
+            counts[-1] += 1
+        else:
+            counts.append(0)
+    return counts
+
+
+def found_by_name(world):
+    """Functions that a program finds with dlsym: ctypes."""
+    code = "import ctypes as c, sys\ncrypto, ssl = c.CDLL('libcrypto.so.3'), c.CDLL('libssl.so.3')\n" \
+           "for f in (crypto.X509_STORE_new, ssl.TLS_client_method, ssl.SSL_CTX_new): f.restype = c.c_void_p\n" \
+           "store = c.c_void_p(crypto.X509_STORE_new())\nprint(crypto.X509_STORE_load_locations(store, sys.argv[1].encode(), None))\n" \
+           "crypto.X509_STORE_free(store)\ncontext = c.c_void_p(ssl.SSL_CTX_new(c.c_void_p(ssl.TLS_client_method())))\n" \
+           "print(ssl.SSL_CTX_load_verify_locations(context, sys.argv[1].encode(), None))\nssl.SSL_CTX_free(context)\n"
+    events = same(world, ["/usr/bin/python3", "-B", "-c", code, world.few])
+    found = [(load["entry"], load["certificates"], load["parsed"], load["script"][0]["line"]) for load in loads(events)]
+    assert found == [("X509_STORE_load_locations", 2, 2, 5), ("SSL_CTX_load_verify_locations", 2, 2, 8)], found
+    assert len(of(events, "release")) == 2, events
+    # With the global scope as handle, and by a version.
+    found = loads(same(world, [strange(world), "names", world.few]))
+    assert [load["entry"] for load in found] == ["X509_STORE_load_locations"] * 3, found

@@ -1,17 +1,18 @@
 //! Which copy of a library a slot leads to, or would lead to when the linker binds it at the first call.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::definitions::Name;
 use crate::elf::{FILTER, Loaded};
 use crate::family::{Copy, Family};
-use crate::linker;
+use crate::{dlsym, linker};
 
 /// Where a slot leads.
 pub enum Bound {
-    /// To a copy: its number, and itself.
-    To(usize, &'static Copy),
+    /// To a copy: its number, itself, and the very function.
+    To(usize, &'static Copy, usize),
     /// Nobody defines the function.
     Nowhere,
     /// To something else, or it can't be told.
@@ -23,7 +24,7 @@ pub fn copy_of(family: &'static Family, hook: usize, object: &Loaded, symbol: us
     let name = family.hooks[hook].name;
     for (number, copy) in family.copies() {
         if copy.contains(value) && copy.find(name) == Some(value) {
-            return Bound::To(number, copy);
+            return Bound::To(number, copy, value);
         }
     }
     if object.contains(value) {
@@ -32,9 +33,36 @@ pub fn copy_of(family: &'static Family, hook: usize, object: &Loaded, symbol: us
         if own == Some(value) {
             return Bound::Elsewhere;
         }
-        return unbound(family, hook, object, symbol);
+        return match unbound(family, hook, object, symbol) {
+            Bound::Elsewhere => interposed(family, name, object, symbol, None),
+            bound => bound,
+        };
     }
-    Bound::Elsewhere
+    interposed(family, name, object, symbol, Some(value))
+}
+
+/// Another interposer has the function. A library that stands in front of all others passes calls on to that, if it is clear whose function it is.
+fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usize, value: Option<usize>) -> Bound {
+    if family.onward().is_none() {
+        return Bound::Elsewhere;
+    }
+    // What has no versions at all is taken for any version (elf/dl-lookup.c), but not by dlvsym.
+    let found = value.unwrap_or_else(|| in_global_scope(name.text(), None) as usize);
+    let version = object.version_needed(symbol).filter(|_| value.is_none());
+    let mut is_interposer = false;
+    linker::each_object(0, |one| {
+        let is_it = one.contains(found);
+        is_interposer |= is_it
+            && one.definitions().and_then(|definitions| definitions.find(name)) == Some(found)
+            && version.is_none_or(|version| one.may_define_version(version))
+            && !family.copies().any(|(_, copy)| copy.contains(found));
+        !is_it
+    });
+    let mut copies = family.copies().filter(|(_, copy)| copy.find(name).is_some());
+    match (copies.next(), copies.next()) {
+        (Some((number, copy)), None) if is_interposer => Bound::To(number, copy, found),
+        _ => Bound::Elsewhere,
+    }
 }
 
 /// A slot that is not bound yet leads to its own PLT entry. What the linker is going to find: elf/dl-lookup.c.
@@ -51,9 +79,13 @@ fn unbound(family: &'static Family, hook: usize, object: &Loaded, symbol: usize)
     let mut fitting = family.copies().filter(|(_, copy)| fits(copy));
     match (fitting.next(), fitting.next()) {
         (None, _) => Bound::Nowhere,
-        (Some((number, copy)), None) => Bound::To(number, copy),
-        _ => by_scope(family, object, name.text(), version, fits),
+        (Some(one), None) => to(name, one),
+        _ => by_scope(family, object, name, version, fits),
     }
+}
+
+fn to(name: Name, (number, copy): (usize, &'static Copy)) -> Bound {
+    copy.find(name).map_or(Bound::Elsewhere, |address| Bound::To(number, copy, address))
 }
 
 /// Several copies define the function. The global scope comes first, then what the object was linked against; with RTLD_DEEPBIND the other way
@@ -61,17 +93,16 @@ fn unbound(family: &'static Family, hook: usize, object: &Loaded, symbol: usize)
 fn by_scope(
     family: &'static Family,
     object: &Loaded,
-    name: &CStr,
+    name: Name,
     version: Option<&CStr>,
     fits: impl Fn(&Copy) -> bool,
 ) -> Bound {
     let of_address = |address: usize| family.copies().find(|(_, copy)| copy.contains(address));
-    let global = of_address(in_global_scope(name, version) as usize);
+    let global = of_address(in_global_scope(name.text(), version) as usize);
     let own = in_dependencies(family, object, &fits);
     match (global, own) {
-        (Some((number, copy)), None) => Bound::To(number, copy),
-        (None, Some((number, copy))) => Bound::To(number, copy),
-        (Some((one, copy)), Some((other, _))) if one == other => Bound::To(one, copy),
+        (Some(one), None) | (None, Some(one)) => to(name, one),
+        (Some(one), Some((other, _))) if one.0 == other => to(name, one),
         (Some(one), Some(other)) => {
             let mut known = None;
             object.slots(&[true; FILTER], |slot, _| {
@@ -79,7 +110,7 @@ fn by_scope(
                 known = of_address(unsafe { *slot }).filter(|(number, _)| [one.0, other.0].contains(number));
                 known.is_none()
             });
-            known.map_or(Bound::Elsewhere, |(number, copy)| Bound::To(number, copy))
+            known.map_or(Bound::Elsewhere, |one| to(name, one))
         }
         (None, None) => Bound::Elsewhere,
     }
@@ -89,8 +120,8 @@ fn in_global_scope(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     // SAFETY: searches by NUL-terminated names. This library itself defines none of them.
     let found = unsafe {
         match version {
-            Some(version) => dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), version.as_ptr()),
-            None => libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()),
+            Some(version) => dlsym::dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), version.as_ptr()),
+            None => dlsym::dlsym(libc::RTLD_DEFAULT, name.as_ptr()),
         }
     };
     if found.is_null() {
@@ -165,8 +196,4 @@ pub fn is_plt_entry(address: usize) -> bool {
         });
     }
     (START.load(Ordering::Relaxed)..END.load(Ordering::Acquire)).contains(&address)
-}
-
-unsafe extern "C" {
-    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }

@@ -82,7 +82,7 @@ impl Definitions {
         };
         move |hash| {
             // SAFETY: as above.
-            let word = unsafe { bloom.add((hash / 64 & mask) as usize).read_unaligned() };
+            let word = unsafe { bloom.add(((hash / 64) & mask) as usize).read_unaligned() };
             word >> (hash % 64) & word >> ((hash >> shift) % 64) & 1 == 1
         }
     }
@@ -153,16 +153,13 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use super::Name;
-    use crate::image::Image;
-    use crate::object::Object;
+    use crate::linker;
 
     #[test]
     fn finds_what_the_c_library_defines_and_nothing_else() {
         let known = libc::getpid as unsafe extern "C" fn() -> libc::pid_t as usize;
-        let object = Object::of(known).expect("the C library");
-        // SAFETY: the C library stays.
-        let definitions =
-            unsafe { Image::of_object(&object) }.and_then(|image| image.definitions()).expect("its table");
+        let object = linker::object_at(known).expect("the C library");
+        let definitions = object.definitions().expect("its table");
         assert_eq!(definitions.find(Name::new(c"getpid")), Some(known));
         assert_eq!(definitions.find(Name::new(c"windlass_nothing_of_this_name")), None);
         assert!(definitions.find(Name::new(c"dl_iterate_phdr")).is_some_and(|found| object.contains(found)));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::definitions::{Definitions, Name};
 use crate::elf::Loaded;
-use crate::family::{Caller, Origin};
+use crate::family::{Caller, Family, Origin};
 use crate::hook::{KeptErrno, uncancelled};
 use crate::linker;
 use crate::wanted::Wanted;
@@ -16,50 +16,117 @@ use crate::way_in::{self, WayIn};
 
 const DLSYM: Name = Name::new(c"dlsym");
 
-/// The C library's: where it lies.
+const DLVSYM: Name = Name::new(c"dlvsym");
+
+/// The C library's: where it lies, and where the two functions are. Their names can lead elsewhere, also from here: to an executable's PLT entry, or to a
+/// function of our own that stands in for them where there is no libdl.so.2.
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
+static ORIGINAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
+static ORIGINAL_DLVSYM: AtomicUsize = AtomicUsize::new(0);
+/// What the trampolines go on to: these, or the trampolines of a library behind us.
+static NEXT_DLSYM: AtomicUsize = AtomicUsize::new(0);
+static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
 /// Something else defines the function, too, and stands in front of it.
 static IS_CONTESTED: AtomicBool = AtomicBool::new(false);
 
 /// Notes who defines `dlsym`: libc.so.6, or libdl.so.2 before glibc 2.34.
 pub fn meet(object: &Loaded, definitions: &Definitions) {
-    if definitions.find(DLSYM).is_none() {
-        return;
-    }
+    let Some(dlsym) = definitions.find(DLSYM) else { return };
     if object.soname().is_some_and(|name| name == c"libc.so.6" || name == c"libdl.so.2") {
         START.store(object.start, Ordering::Relaxed);
         END.store(object.end, Ordering::Release);
+        let dlvsym = definitions.find(DLVSYM).unwrap_or(0);
+        for (original, next, found) in [(&ORIGINAL_DLSYM, &NEXT_DLSYM, dlsym), (&ORIGINAL_DLVSYM, &NEXT_DLVSYM, dlvsym)]
+        {
+            original.store(found, Ordering::Release);
+            let _ = next.compare_exchange(0, found, Ordering::AcqRel, Ordering::Relaxed);
+        }
         linker::meet_libc(definitions);
     } else {
         IS_CONTESTED.store(true, Ordering::Release);
     }
 }
 
+/// The two functions: the trampoline of each, the original, and what the trampoline goes on to.
+fn both() -> [(usize, &'static AtomicUsize, &'static AtomicUsize); 2] {
+    [
+        (dlsym_trampoline as *const () as usize, &ORIGINAL_DLSYM, &NEXT_DLSYM),
+        (dlvsym_trampoline as *const () as usize, &ORIGINAL_DLVSYM, &NEXT_DLVSYM),
+    ]
+}
+
 /// What goes into a slot of one of the two; `None` if it leads, or may lead, to another's function.
-pub fn trampoline_for(object: &Loaded, value: usize, wanted: Wanted) -> Option<usize> {
+pub fn trampoline_for(way: &WayIn, object: &Loaded, value: usize, wanted: Wanted) -> Option<usize> {
+    let (trampoline, original, next) = both()[usize::from(wanted == Wanted::Dlvsym)];
+    if way.sibling.definition(value).is_some_and(|definition| definition == original.load(Ordering::Acquire)) {
+        next.store(value, Ordering::Release);
+        return Some(trampoline);
+    }
     let is_original = (START.load(Ordering::Relaxed)..END.load(Ordering::Acquire)).contains(&value);
     let is_unbound = object.contains(value);
     let usable = (is_original || is_unbound) && !IS_CONTESTED.load(Ordering::Acquire);
-    usable.then_some(match wanted {
-        Wanted::Dlvsym => dlvsym_trampoline as *const () as usize,
-        _ => dlsym_trampoline as *const () as usize,
-    })
+    (usable && next.load(Ordering::Acquire) != 0).then_some(trampoline)
 }
 
 /// The original of one of the two trampolines.
 pub fn definition_of(address: usize) -> Option<usize> {
-    match address {
-        _ if address == dlsym_trampoline as *const () as usize => Some(libc::dlsym as *const () as usize),
-        _ if address == dlvsym_trampoline as *const () as usize => Some(dlvsym as *const () as usize),
-        _ => None,
+    both()
+        .iter()
+        .find(|(trampoline, ..)| *trampoline == address)
+        .map(|(_, original, _)| original.load(Ordering::Acquire))
+}
+
+/// The variable by which one of the two trampolines goes on.
+pub fn next_of(address: usize) -> Option<&'static AtomicUsize> {
+    both().iter().find(|(trampoline, ..)| *trampoline == address).map(|(.., next)| *next)
+}
+
+/// The C library's `dlsym`, for what we ask by ourselves.
+///
+/// # Safety
+/// As for `dlsym`.
+pub unsafe fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    // SAFETY: as the caller states.
+    unsafe { call_dlsym(&ORIGINAL_DLSYM, handle, name) }
+}
+
+/// The C library's `dlvsym`.
+///
+/// # Safety
+/// As for `dlvsym`.
+pub unsafe fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void {
+    // SAFETY: as the caller states.
+    unsafe { call_dlvsym(&ORIGINAL_DLVSYM, handle, name, version) }
+}
+
+unsafe fn call_dlsym(function: &AtomicUsize, handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    type Function = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+    match function.load(Ordering::Acquire) {
+        0 => ptr::null_mut(),
+        // SAFETY: the C library's function of this type, or a trampoline in front of it.
+        address => unsafe { std::mem::transmute::<usize, Function>(address)(handle, name) },
+    }
+}
+
+unsafe fn call_dlvsym(
+    function: &AtomicUsize,
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+) -> *mut c_void {
+    type Function = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+    match function.load(Ordering::Acquire) {
+        0 => ptr::null_mut(),
+        // SAFETY: as in `call_dlsym`.
+        address => unsafe { std::mem::transmute::<usize, Function>(address)(handle, name, version) },
     }
 }
 
 // RTLD_DEFAULT (0) and RTLD_NEXT (-1) mean the caller's scope, which the original finds by its return address: it is jumped to, with the
 // arguments and that address as they were. For any other handle it does not matter who calls.
 macro_rules! trampoline {
-    ($name:ident, $original:literal, $by_handle:path, $by_scope:path) => {
+    ($name:ident, $next:path, $by_handle:path, $by_scope:path) => {
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
             #[cfg(target_arch = "x86_64")]
@@ -83,11 +150,12 @@ macro_rules! trampoline {
                 ".cfi_adjust_cfa_offset -8",
                 "test rax, rax",
                 "jnz 2f",
-                concat!("jmp qword ptr [rip + ", $original, "@GOTPCREL]"),
+                "jmp qword ptr [rip + {next}]",
                 "2: ret",
                 ".cfi_endproc",
                 by_handle = sym $by_handle,
                 by_scope = sym $by_scope,
+                next = sym $next,
             );
             #[cfg(target_arch = "aarch64")]
             core::arch::naked_asm!(
@@ -110,26 +178,27 @@ macro_rules! trampoline {
                 ".cfi_restore x29",
                 ".cfi_restore x30",
                 "cbnz x9, 2f",
-                concat!("adrp x9, :got:", $original),
-                concat!("ldr x9, [x9, :got_lo12:", $original, "]"),
+                "adrp x9, {next}",
+                "ldr x9, [x9, :lo12:{next}]",
                 "br x9",
                 "2: mov x0, x9",
                 "ret",
                 ".cfi_endproc",
                 by_handle = sym $by_handle,
                 by_scope = sym $by_scope,
+                next = sym $next,
             );
         }
     };
 }
 
-trampoline!(dlsym_trampoline, "dlsym", dlsym_by_handle, by_scope);
-trampoline!(dlvsym_trampoline, "dlvsym", dlvsym_by_handle, by_scope);
+trampoline!(dlsym_trampoline, NEXT_DLSYM, dlsym_by_handle, by_scope);
+trampoline!(dlvsym_trampoline, NEXT_DLVSYM, dlvsym_by_handle, by_scope);
 
 unsafe extern "C" fn dlsym_by_handle(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     before();
     // SAFETY: the program's own arguments.
-    let found = unsafe { libc::dlsym(handle, name) };
+    let found = unsafe { call_dlsym(&NEXT_DLSYM, handle, name) };
     // SAFETY: the original has read the name.
     unsafe { after(name, found) }
 }
@@ -137,7 +206,7 @@ unsafe extern "C" fn dlsym_by_handle(handle: *mut c_void, name: *const c_char) -
 unsafe extern "C" fn dlvsym_by_handle(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void {
     before();
     // SAFETY: the program's own arguments.
-    let found = unsafe { dlvsym(handle, name, version) };
+    let found = unsafe { call_dlvsym(&NEXT_DLVSYM, handle, name, version) };
     // SAFETY: the original has read the name.
     unsafe { after(name, found) }
 }
@@ -153,21 +222,15 @@ unsafe extern "C" fn by_scope(handle: *mut c_void, name: *const c_char) -> *mut 
     let name = unsafe { CStr::from_ptr(name) };
     let found = quietly(|| {
         let way = way_in::active()?;
-        let wanted = way.names.find_text(name)?;
-        let Wanted::Hook(family, hook) = wanted else {
-            note(way, wanted);
-            return None;
-        };
-        let (family, hook) = (way.families[usize::from(family)], usize::from(hook));
+        let (family, hook) = hook_of(way, name)?;
         let mut copies = family.copies().filter(|(_, copy)| copy.find(family.hooks[hook].name).is_some());
-        let (number, copy) = copies.next().filter(|_| copies.next().is_none())?;
+        copies.next().filter(|_| copies.next().is_none())?;
         if handle != libc::RTLD_DEFAULT || family.has_other_definition(hook) {
             return None;
         }
         // SAFETY: a search by a NUL-terminated name.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
-        (copy.find(family.hooks[hook].name) == Some(found))
-            .then(|| (family.hooks[hook].trampoline)(Caller::new(number, Origin::Program).number()))
+        let found = unsafe { call_dlsym(&NEXT_DLSYM, libc::RTLD_DEFAULT, name.as_ptr()) };
+        exchange(way, family, hook, found as usize)
     });
     found.unwrap_or(0) as *mut c_void
 }
@@ -190,24 +253,32 @@ unsafe fn after(name: *const c_char, found: *mut c_void) -> *mut c_void {
     let name = unsafe { CStr::from_ptr(name) };
     let exchanged = quietly(|| {
         let way = way_in::active()?;
-        let wanted = way.names.find_text(name)?;
-        let Wanted::Hook(family, hook) = wanted else {
-            note(way, wanted);
-            return None;
-        };
-        let (family, hook) = (way.families[usize::from(family)], usize::from(hook));
-        let hooked = &family.hooks[hook];
-        let (number, _) = family.copies().find(|(_, copy)| copy.find(hooked.name) == Some(found as usize))?;
-        Some((hooked.trampoline)(Caller::new(number, Origin::Program).number()))
+        let (family, hook) = hook_of(way, name)?;
+        exchange(way, family, hook, found as usize)
     });
     exchanged.map_or(found, |trampoline| trampoline as *mut c_void)
 }
 
-fn note(way: &WayIn, wanted: Wanted) {
-    if wanted == Wanted::Noticed {
-        way.notice();
-        way.tell();
+/// The hook of this name. Names that are only noticed are.
+fn hook_of(way: &WayIn, name: &CStr) -> Option<(&'static Family, usize)> {
+    match way.names.find_text(name)? {
+        Wanted::Hook(family, hook) => Some((way.families[usize::from(family)], usize::from(hook))),
+        Wanted::Noticed => {
+            way.notice();
+            way.tell();
+            None
+        }
+        _ => None,
     }
+}
+
+/// The trampoline for what a search has found.
+fn exchange(way: &WayIn, family: &'static Family, hook: usize, found: usize) -> Option<usize> {
+    let hooked = &family.hooks[hook];
+    let definition = way.sibling.definition(found).unwrap_or(found);
+    let (number, _) = family.copies().find(|(_, copy)| copy.find(hooked.name) == Some(definition))?;
+    let caller = Caller::new(number, Origin::Program);
+    family.claim(&way.sibling, caller, hook, found).then(|| (hooked.trampoline)(caller.number()))
 }
 
 /// Runs our own part of a call: no error number, cancellation or panic of it reaches the program.
@@ -215,8 +286,4 @@ fn quietly<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     let _errno = KeptErrno::new();
     let _uncancelled = uncancelled();
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(None)
-}
-
-unsafe extern "C" {
-    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }

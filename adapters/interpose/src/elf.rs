@@ -157,10 +157,9 @@ impl Loaded {
     /// How many symbols, from the first on, can be imported; `None` if the hash table is empty, where it does not tell.
     pub fn imported_symbols(&self) -> Option<usize> {
         let definitions = self.definitions()?;
-        // An executable that is not position-independent lists functions whose address it takes, as their PLT entries stand for them
-        // (elf_x86_64_hash_symbol of ld).
-        let is_fixed = self.is_executable() && self.base == 0;
-        let count = if is_fixed { definitions.count() } else { definitions.first() };
+        // An executable also lists functions whose address it takes (elf_x86_64_hash_symbol of ld): without position independence their PLT
+        // entries stand for them; with it, they have none.
+        let count = if self.is_executable() { definitions.count() } else { definitions.first() };
         count.map(|count| count as usize)
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use crate::definitions::Name;
 use crate::elf::Loaded;
 use crate::fork_lock::ForkLock;
+use crate::sibling::{HOOKS, Onward, Sibling};
 
 /// How many copies of one kind a process can hold and still be served in all of them.
 pub const COPIES: usize = 8;
@@ -25,6 +26,7 @@ pub struct Family {
     /// Hooks that something else defines as well, which is no copy.
     other_definitions: [AtomicU64; 2],
     hidden: AtomicBool,
+    onward: AtomicPtr<Onward>,
 }
 
 /// A function that is stood in front of.
@@ -161,13 +163,41 @@ impl Copy {
 impl Family {
     /// No copy was met yet.
     pub const fn new(anchor: Name<'static>, hooks: &'static [Hook]) -> Family {
-        assert!(hooks.len() <= 128, "own calls are noted in 128 bits");
+        assert!(hooks.len() <= HOOKS, "own calls are noted in 128 bits");
         Family {
             anchor,
             hooks,
             copies: [const { Copy::new() }; COPIES],
             other_definitions: [const { AtomicU64::new(0) }; 2],
             hidden: AtomicBool::new(false),
+            onward: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// From now on calls go on to what would have been reached without us, which may be another interposer: by these variables.
+    pub fn stand_in_front(&self, onward: &'static Onward) {
+        self.onward.store(ptr::from_ref(onward).cast_mut(), Ordering::Release);
+    }
+
+    /// The variables by which calls go on, of a library that stands in front of others.
+    pub fn onward(&self) -> Option<&'static Onward> {
+        // SAFETY: only a `&'static Onward` is stored.
+        unsafe { self.onward.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The function that a call would have reached without us.
+    pub fn original(&self, caller: Caller, name: Name) -> Option<usize> {
+        let onward = self.onward().zip(self.hook(name));
+        let known = onward.map_or(0, |(onward, hook)| onward.variable(caller, hook).load(Ordering::Acquire));
+        if known != 0 { Some(known) } else { self.copy(caller.copy()).find(name) }
+    }
+
+    /// Whether calls of a trampoline can go on to `target`, which is the copy's own definition or something that stands in front of that. Always
+    /// the former, but for a library that stands in front of others.
+    pub(crate) fn claim(&self, sibling: &Sibling, caller: Caller, hook: usize, target: usize) -> bool {
+        match self.onward() {
+            Some(onward) => onward.claim(caller, hook, target, |address| sibling.definition(address)),
+            None => true,
         }
     }
 

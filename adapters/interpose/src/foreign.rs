@@ -26,11 +26,7 @@ macro_rules! functions {
             /// `find` must give the address of the function of that name as its library declares it, or null.
             pub unsafe fn load(find: impl Fn(&core::ffi::CStr) -> *mut core::ffi::c_void) -> Option<Self> {
                 Some($struct { $($name: {
-                    const NAME: &core::ffi::CStr = match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!("a function name holds no NUL"),
-                    };
-                    let address = find(NAME);
+                    let address = find($crate::name!($name));
                     // SAFETY: a null pointer is None; any other address is a function of this type, as the caller states.
                     let function = unsafe {
                         std::mem::transmute::<*mut core::ffi::c_void, Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>>(address)

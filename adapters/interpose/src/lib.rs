@@ -2,10 +2,14 @@
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | `hook` | how a function is stood in front of: one macro, one guard |
+//! | `way_in`, `slots`, `bound` | the import slots of all objects: which matter, where each leads, writing them |
+//! | `wanted`, `elf`, `definitions`, `linker` | names, loaded objects, the dynamic linker and its lock |
+//! | `family` | kinds of libraries, their copies, and a trampoline for each function of each copy |
+//! | `dlsym` | functions that a program finds by name |
+//! | `sibling` | another of our libraries in the same process |
+//! | `hook` | one guard for all handlers, and how an original is called |
 //! | `unwinding` | cancelled threads and exceptions that pass through hooked functions |
 //! | `foreign` | tables of a foreign library's functions |
-//! | `object`, `image`, `definitions`, `callers` | which loaded object calls, how it would have resolved a name, and whose library it means |
 //! | `address_space`, `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
 //! | `reserve` | the allocator, and what it has when there is no memory |
 
@@ -19,20 +23,18 @@ pub mod hook;
 pub mod address_space;
 pub mod append_list;
 pub mod bound;
-pub mod callers;
 pub mod definitions;
 pub mod dlsym;
 pub mod elf;
 #[macro_use]
 pub mod family;
 pub mod fork_lock;
-pub mod image;
 pub mod large_blocks;
 #[macro_use]
 pub mod linker;
-pub mod object;
 pub mod ptr_table;
 pub mod reserve;
+pub mod sibling;
 pub mod slots;
 pub mod unwinding;
 pub mod wanted;

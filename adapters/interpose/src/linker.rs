@@ -8,6 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::definitions::{Definitions, Name};
+use crate::dlsym;
 use crate::elf::Loaded;
 
 /// Calls `visit` with each loaded object that has a dynamic section, from this number in the order of loading on, but for this library itself,
@@ -42,19 +43,28 @@ pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize
 pub fn own_range() -> Range<usize> {
     static START: AtomicUsize = AtomicUsize::new(0);
     static END: AtomicUsize = AtomicUsize::new(0);
-    unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {
-        // SAFETY: dl_iterate_phdr passes a valid record, and the object stays as long as this callback runs.
-        let object = unsafe { Loaded::of(&*info) };
-        let Some(object) = object.filter(|object| object.contains(find as *const () as usize)) else { return 0 };
-        START.store(object.start, Ordering::Relaxed);
-        END.store(object.end, Ordering::Release);
-        1
-    }
-    if END.load(Ordering::Acquire) == 0 {
-        // SAFETY: the callback keeps nothing.
-        unsafe { libc::dl_iterate_phdr(Some(find), ptr::null_mut()) };
+    if END.load(Ordering::Acquire) == 0
+        && let Some(own) = object_at(own_range as *const () as usize)
+    {
+        START.store(own.start, Ordering::Relaxed);
+        END.store(own.end, Ordering::Release);
     }
     START.load(Ordering::Relaxed)..END.load(Ordering::Acquire)
+}
+
+/// The loaded object in which an address lies.
+pub fn object_at(address: usize) -> Option<Loaded> {
+    unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid record, and the search back as it was given; the object stays as long as this callback runs.
+        let (object, (address, found)) =
+            unsafe { (Loaded::of(&*info), &mut *search.cast::<(usize, Option<Loaded>)>()) };
+        *found = object.filter(|object| object.contains(*address));
+        c_int::from(found.is_some())
+    }
+    let mut search: (usize, Option<Loaded>) = (address, None);
+    // SAFETY: the callback keeps nothing, and gets the search back, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(find), (&raw mut search).cast()) };
+    search.1
 }
 
 /// How often objects were added, and removed.
@@ -100,7 +110,7 @@ pub fn locked(resolver: &CStr, mut job: impl FnMut()) -> bool {
         let mut whole: Job = &mut whole;
         JOB.set(Some((&raw mut whole).cast()));
         // SAFETY: a search by name. This library is in the scope of its own calls.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, resolver.as_ptr()) };
+        let found = unsafe { dlsym::dlsym(libc::RTLD_DEFAULT, resolver.as_ptr()) };
         JOB.set(None);
         if found.is_null() {
             // SAFETY: forgets the error of our own search.

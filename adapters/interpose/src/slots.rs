@@ -23,7 +23,8 @@ pub enum Outcome {
 /// What is to be done with a slot.
 enum Decision {
     Leave,
-    Write(usize),
+    /// The trampoline, and the variable that it goes to: the slot itself, or that of a library in front of us.
+    Write(*mut usize, usize),
     Unready,
     Refuse,
 }
@@ -39,7 +40,7 @@ pub fn write(way: &WayIn, object: &Loaded, page: usize) -> Outcome {
         let Some(wanted) = imports.find(symbol) else { return true };
         match decide(way, object, slot, symbol, wanted) {
             Decision::Leave => {}
-            Decision::Write(address) => {
+            Decision::Write(slot, address) => {
                 if object.is_read_only(slot as usize, page) {
                     locked.add(slot as usize, page);
                 }
@@ -92,6 +93,8 @@ pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
     let mut locked = Pages::NONE;
     let each = |act: &mut dyn FnMut(*mut usize, usize)| {
         object.slots(&imports.filter, |slot, symbol| {
+            let variable = way.sibling.variable(cell(slot).load(Ordering::Relaxed));
+            let slot = variable.unwrap_or(slot);
             if imports.find(symbol).is_some()
                 && let Some(original) = definition_of(way, cell(slot).load(Ordering::Relaxed))
             {
@@ -133,12 +136,19 @@ pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
     if let Some(original) = dlsym::definition_of(trampoline) {
         return Some(original);
     }
-    for family in way.families {
-        for (number, copy) in family.copies() {
-            for hook in family.hooks {
+    let (family, caller, hook) = hook_of(way, trampoline)?;
+    family.copy(caller.copy()).find(family.hooks[hook].name)
+}
+
+/// What a trampoline stands in front of.
+pub fn hook_of(way: &WayIn, trampoline: usize) -> Option<(&'static Family, Caller, usize)> {
+    for &family in way.families {
+        for (number, _) in family.copies() {
+            for (at, hook) in family.hooks.iter().enumerate() {
                 for origin in [Origin::Program, Origin::Itself, Origin::Companion] {
-                    if (hook.trampoline)(Caller::new(number, origin).number()) == trampoline {
-                        return copy.find(hook.name);
+                    let caller = Caller::new(number, origin);
+                    if (hook.trampoline)(caller.number()) == trampoline {
+                        return Some((family, caller, at));
                     }
                 }
             }
@@ -148,7 +158,12 @@ pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
 }
 
 fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted: Wanted) -> Decision {
-    let value = cell(slot).load(Ordering::Relaxed);
+    let (place, mut value) = (slot as usize, cell(slot).load(Ordering::Relaxed));
+    let variable = way.sibling.variable(value);
+    let slot = variable.unwrap_or(slot);
+    if variable.is_some() {
+        value = cell(slot).load(Ordering::Acquire);
+    }
     if value == 0 {
         // A weak reference to what nobody defines; any other is written when the object is relocated.
         return if object.is_required(symbol) { Decision::Unready } else { Decision::Leave };
@@ -167,15 +182,16 @@ fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted:
     }
     match wanted {
         Wanted::Noticed => Decision::Leave,
-        Wanted::Dlsym | Wanted::Dlvsym => match dlsym::trampoline_for(object, value, wanted) {
-            Some(trampoline) => Decision::Write(trampoline),
+        Wanted::Dlsym | Wanted::Dlvsym => match dlsym::trampoline_for(way, object, value, wanted) {
+            Some(trampoline) => Decision::Write(slot, trampoline),
             None => Decision::Refuse,
         },
         Wanted::Hook(family, hook) => {
-            let family = way.families[usize::from(family)];
-            match bound::copy_of(family, usize::from(hook), object, symbol, value) {
-                bound::Bound::To(number, copy) => {
-                    let origin = if copy.contains(slot as usize) {
+            let (family, hook) = (way.families[usize::from(family)], usize::from(hook));
+            let behind = way.sibling.definition(value);
+            match bound::copy_of(family, hook, object, symbol, behind.unwrap_or(value)) {
+                bound::Bound::To(number, copy, function) => {
+                    let origin = if copy.contains(place) {
                         Origin::Itself
                     } else if is_copy(way, object) {
                         Origin::Companion
@@ -183,7 +199,11 @@ fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted:
                         Origin::Program
                     };
                     let caller = Caller::new(number, origin);
-                    Decision::Write((family.hooks[usize::from(hook)].trampoline)(caller.number()))
+                    let target = behind.map_or(function, |_| value);
+                    if !family.claim(&way.sibling, caller, hook, target) {
+                        return Decision::Refuse;
+                    }
+                    Decision::Write(slot, (family.hooks[hook].trampoline)(caller.number()))
                 }
                 bound::Bound::Nowhere => Decision::Leave,
                 bound::Bound::Elsewhere => Decision::Refuse,

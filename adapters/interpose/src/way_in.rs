@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 use crate::definitions::Name;
 use crate::elf::Loaded;
 use crate::family::{Copy, Family, Hook};
+use crate::sibling::Sibling;
 use crate::wanted::Names;
 use crate::{dlsym, linker, slots};
 
@@ -21,6 +22,8 @@ pub struct WayIn {
     pub names: Names,
     /// The name of this library's `resolver!`.
     pub resolver: &'static CStr,
+    /// Another of our libraries.
+    pub sibling: Sibling,
     /// Somebody can call a function that is only noticed.
     pub on_noticed: fn(),
     /// Calls may not be seen any more: [`Family::is_hidden`] of some family. Runs without the linker's lock.
@@ -50,6 +53,7 @@ impl WayIn {
         hooks: &[&[Hook]],
         noticed: &'static [Name<'static>],
         resolver: &'static CStr,
+        sibling: Sibling,
         on_noticed: fn(),
         on_hidden: fn(),
     ) -> WayIn {
@@ -57,6 +61,7 @@ impl WayIn {
             families,
             names: Names::new(families, hooks, noticed),
             resolver,
+            sibling,
             on_noticed,
             on_hidden,
             attached: AtomicBool::new(false),
@@ -176,6 +181,9 @@ impl WayIn {
     }
 
     fn write(&self, object: &Loaded, page: usize) {
+        if self.sibling.contains(object.dynamic as usize) {
+            return;
+        }
         match slots::write(self, object, page) {
             slots::Outcome::Done => {}
             slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
@@ -187,6 +195,7 @@ impl WayIn {
     fn meet(&self, object: &Loaded) -> bool {
         let Some(definitions) = object.definitions() else { return false };
         dlsym::meet(object, &definitions);
+        self.sibling.meet(object, &definitions);
         let mut news = false;
         for family in self.families {
             if definitions.find(family.anchor).is_some() {
@@ -262,16 +271,31 @@ pub fn look() {
 
 /// What is attached.
 pub(crate) fn active() -> Option<&'static WayIn> {
+    known().filter(|way| way.is_attached())
+}
+
+/// What is or was attached.
+fn known() -> Option<&'static WayIn> {
     // SAFETY: only a `&'static WayIn` is stored.
-    unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }.filter(|way| way.is_attached())
+    unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
 }
 
 /// The address to which a trampoline of this library leads, for another of our libraries that finds it in a slot; null for any other
-/// address.
-///
+/// address. Also when nothing is attached any more: what was found by `dlsym` stays as it is.
 pub fn bound_to(trampoline: *const c_void) -> *const c_void {
-    let found = active().and_then(|way| slots::definition_of(way, trampoline as usize));
+    let found = known().and_then(|way| slots::definition_of(way, trampoline as usize));
     found.map_or(ptr::null(), |address| address as *const c_void)
+}
+
+/// The variable by which the calls of a trampoline of this library go on, for another of our libraries that finds it in a slot; null for any
+/// other address.
+pub fn next_of(trampoline: *const c_void) -> *const c_void {
+    if let Some(next) = dlsym::next_of(trampoline as usize) {
+        return ptr::from_ref(next).cast();
+    }
+    let found = known().and_then(|way| slots::hook_of(way, trampoline as usize));
+    let variable = found.and_then(|(family, caller, hook)| Some(family.onward()?.variable(caller, hook)));
+    variable.map_or(ptr::null(), |variable| ptr::from_ref(variable).cast())
 }
 
 /// For the C interface: how many copies of foreign libraries calls are seen of.

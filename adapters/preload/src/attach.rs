@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
 
 use windlass_interpose::family::{Copy, Family};
+use windlass_interpose::sibling::Sibling;
 use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{linker, resolver};
 
@@ -19,6 +20,7 @@ static WAY_IN: WayIn = WayIn::new(
     &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
     users::CHANGING,
     c"windlass_preload_resolver",
+    Sibling::in_front(c"windlass_trace_next"),
     users::note_changer,
     openssl::complete_all,
 );
@@ -75,7 +77,7 @@ pub fn companion_of(copy: &Copy, family: &Family) -> Option<usize> {
     WAY_IN.companion_of(copy, family)
 }
 
-/// For another of our libraries that finds a trampoline in a slot: the function to which it leads, or null.
+/// For the tracing library, which stands in front and finds a trampoline in a slot: the function to which it leads, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_preload_bound_to(trampoline: *const c_void) -> *const c_void {
     way_in::bound_to(trampoline)

@@ -12,39 +12,44 @@
 //! | `gathered`, `stores` | certificates that a program adds by itself, and when a store ends |
 //! | `handshake`, `verification` | connections and verifications |
 //! | `stack`, `script` | who called |
-//! | `registry`, `interposers`, `loaded` | which copy of a foreign library a caller means, what stands before it; both without the linker's lock |
+//! | `attach`, `find_object` | how this library comes in front; which object an address lies in |
 //! | `openssl`, `gnutls` | the hooks; each `mod.rs` has the list |
 
 #[macro_use]
 extern crate windlass_interpose;
 
-/// [`hook!`], and the names of what is hooked.
-macro_rules! hooks {
-    ($($count:tt $name:ident => $handler:path;)*) => {
-        hook! { $($count $name => $handler;)* }
-
-        /// The names of the hooked functions.
-        pub const HOOKED: &[windlass_interpose::definitions::Name<'static>] = &[$(
-            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => windlass_interpose::definitions::Name::new(name),
-                Err(_) => panic!("a function name holds no NUL"),
+/// Calls the function that a call of a hooked one would have reached without us. The arguments have the types that the handler was given them with.
+macro_rules! original {
+    ($family:ident, $caller:expr, $name:ident($($argument:expr),* $(,)?), or $failure:expr) => {
+        match $family.original($caller, const { windlass_interpose::definitions::Name::new(name!($name)) }) {
+            Some(address) => {
+                // Whatever it calls may unwind through the hook.
+                windlass_interpose::unwinding::prepare();
+                // SAFETY: the library's function of this name, with the types that the table of hooks has of it, and the arguments that the program
+                // passed for this very function.
+                unsafe {
+                    std::mem::transmute::<usize, unsafe extern "C-unwind" fn($(original!(@any $argument)),*) -> _>(
+                        address,
+                    )($($argument),*)
+                }
             }
-        ),*];
+            None => $failure,
+        }
     };
+    (@any $argument:expr) => { _ };
 }
 
+mod attach;
 mod clock;
+mod find_object;
 mod gathered;
 mod gnutls;
 mod handshake;
-mod interposers;
 mod json;
-mod loaded;
 mod memory;
 mod modules;
 mod openssl;
 mod process;
-mod registry;
 mod script;
 mod segments;
 mod settings;
@@ -57,13 +62,3 @@ mod verification;
 /// What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host must not be aborted.
 #[global_allocator]
 static ALLOCATOR: windlass_interpose::reserve::Reserving = windlass_interpose::reserve::Reserving;
-
-/// Runs when the library has been loaded: a process that loads no trust anchors is to be known of, too.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOADED: extern "C" fn() = process::begin;
-
-/// Runs at `exit`.
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static ENDING: extern "C" fn() = process::end;

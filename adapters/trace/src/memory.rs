@@ -1,10 +1,9 @@
 //! How much memory the C library's allocator has given out.
 
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use windlass_interpose::image::Image;
-use windlass_interpose::object::Object;
+use windlass_interpose::definitions::Name;
+use windlass_interpose::linker;
 
 use crate::clock;
 
@@ -52,30 +51,17 @@ pub fn in_use() -> Option<i64> {
     i64::try_from(info.used.checked_add(info.mapped)?).ok()
 }
 
-/// Looks for the function. Once, at the start: it needs the dynamic linker's lock.
+/// Looks for the function, once, at the start. It is that of whoever defines `malloc` first.
 pub fn find() {
-    FUNCTION.store(search().unwrap_or(0), Ordering::Relaxed);
-}
-
-fn search() -> Option<usize> {
-    let symbol = |scope, name: &CStr| {
-        // SAFETY: a search in a global scope by a NUL-terminated name.
-        let found = unsafe { libc::dlsym(scope, name.as_ptr()) } as usize;
-        (found != 0).then_some(found)
-    };
-    let info = symbol(libc::RTLD_DEFAULT, c"mallinfo2")?;
-    let c_library = Object::of(info)?;
-    let malloc = symbol(libc::RTLD_DEFAULT, c"malloc")?;
-    let is_its_own = c_library.contains(malloc)
-        // In an executable at a fixed address the function's address may be that of an entry of its procedure linkage table.
-        || (imports_malloc(&Object::of(malloc)?) && c_library.contains(symbol(libc::RTLD_NEXT, c"malloc")?));
-    is_its_own.then_some(info)
-}
-
-/// Whether an object has a relocation that names `malloc`: then that is not its own.
-fn imports_malloc(object: &Object) -> bool {
-    // SAFETY: the executable, or a library that the global scope has: neither is unloaded.
-    let image = unsafe { Image::of_object(object) };
-    // SAFETY: names of its string table.
-    image.is_some_and(|image| image.imports().any(|name| unsafe { CStr::from_ptr(name) } == c"malloc"))
+    const MALLOC: Name = Name::new(c"malloc");
+    const INFO: Name = Name::new(c"mallinfo2");
+    linker::each_object(0, |object| {
+        let definitions = object.definitions().filter(|definitions| definitions.find(MALLOC).is_some());
+        if let Some(definitions) = &definitions
+            && object.soname().is_some_and(|name| name == c"libc.so.6")
+        {
+            FUNCTION.store(definitions.find(INFO).unwrap_or(0), Ordering::Relaxed);
+        }
+        definitions.is_none()
+    });
 }

@@ -4,8 +4,8 @@ use std::os::unix::ffi::OsStringExt;
 
 use windlass_interpose::append_list::AppendList;
 use windlass_interpose::fork_lock::ForkLock;
-use windlass_interpose::object::{LinkMap, Object};
 
+use crate::find_object::Object;
 use crate::json::Line;
 use crate::process::{self, Process};
 use crate::segments::Segments;
@@ -21,7 +21,6 @@ pub struct Modules {
 /// Also by which file it is: one that was loaded when another had been unloaded can have all its addresses.
 #[derive(PartialEq)]
 struct Module {
-    link_map: usize,
     dynamic: usize,
     base: usize,
     /// Path; empty for the executable.
@@ -70,12 +69,9 @@ impl Modules {
 
 impl Module {
     fn of(object: &Object) -> Module {
-        // SAFETY: code of the object is on this thread's stack, so it stays loaded.
-        let LinkMap { l_addr, l_name, l_ld } = unsafe { &*object.link_map };
-        // SAFETY: as above; the name lives as long as the object.
-        let name = unsafe { process::copied(*l_name) }.unwrap_or_default();
-        let build_id = build_id(object);
-        Module { link_map: object.link_map as usize, dynamic: *l_ld as usize, base: *l_addr, name, build_id }
+        // SAFETY: code of the object is on this thread's stack, so it stays loaded, and its path lives as long.
+        let name = unsafe { process::copied(object.path) }.unwrap_or_default();
+        Module { dynamic: object.dynamic, base: object.base, name, build_id: build_id(object) }
     }
 
     fn path(&self) -> Vec<u8> {

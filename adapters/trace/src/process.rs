@@ -13,7 +13,7 @@ use windlass_interpose::{address_space, hook};
 use crate::clock::Overhead;
 use crate::json::{self, Line};
 use crate::modules::Modules;
-use crate::{clock, gathered, interposers, memory, settings, sink};
+use crate::{clock, find_object, gathered, memory, settings, sink};
 
 const MOST_ARGUMENTS: usize = 64;
 const LONGEST_COMMAND: u64 = 64 * 1024;
@@ -75,20 +75,14 @@ fn known(space: u32) -> Option<&'static Process> {
     unsafe { CURRENT.load(Ordering::Acquire).as_ref() }.filter(|process| process.space == space)
 }
 
-/// The library has been loaded.
-pub extern "C" fn begin() {
+/// The library has been loaded, and something is to be recorded.
+pub fn begin() {
     windlass_interpose::unwinding::prepare();
-    if settings::enabled() {
-        let overhead = Overhead::begin();
-        hook::shielded(|| {
-            // What needs the dynamic linker's lock, now that nobody else does.
-            memory::find();
-            interposers::look();
-            current();
-            Some(())
-        });
-        drop(overhead);
-    }
+    let overhead = Overhead::begin();
+    find_object::prepare();
+    memory::find();
+    current();
+    drop(overhead);
 }
 
 /// The process ends by `exit`.

@@ -1,7 +1,6 @@
 //! The segments of a loaded object, by the ELF header at its beginning.
 
-use windlass_interpose::object::Object;
-
+use crate::find_object::Object;
 use crate::stack::{Memory, Reader};
 
 /// The program headers of a loaded object.
@@ -33,8 +32,7 @@ impl<'a> Segments<'a> {
         }
         let (first, count) = (object.start.checked_add(number(32, 8)? as usize)?, number(56, 2)? as usize);
         let headers = whole.from(first)?.part(count * size_of::<libc::Elf64_Phdr>())?;
-        // SAFETY: the link map of a loaded object.
-        Some(Segments { headers, whole, base: unsafe { (*object.link_map).l_addr } })
+        Some(Segments { headers, whole, base: object.base })
     }
 
     /// The contents of segments of one kind.

@@ -2,13 +2,8 @@
 
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
-const UNKNOWN: u8 = 0;
-const ON: u8 = 1;
-const OFF: u8 = 2;
-
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 static FILE: AtomicPtr<File> = AtomicPtr::new(ptr::null_mut());
 
 /// Where to write.
@@ -20,18 +15,9 @@ pub struct File {
 }
 
 /// The file to write to, if there is anything to write.
-///
-/// Found out once: a program may change its environment later, and other threads may read that at the same time.
 pub fn file() -> Option<&'static File> {
-    match STATE.load(Ordering::Acquire) {
-        OFF => None,
-        ON => known(),
-        _ => {
-            let file = from_environment();
-            STATE.store(if file.is_some() { ON } else { OFF }, Ordering::Release);
-            file
-        }
-    }
+    // SAFETY: only a pointer from Box::into_raw is stored, and never freed.
+    unsafe { FILE.load(Ordering::Acquire).as_ref() }
 }
 
 /// Whether anything is recorded.
@@ -39,44 +25,46 @@ pub fn enabled() -> bool {
     file().is_some()
 }
 
-fn known() -> Option<&'static File> {
-    let file = FILE.load(Ordering::Acquire);
-    // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
-    unsafe { file.as_ref() }
-}
-
-fn from_environment() -> Option<&'static File> {
-    // Not under secure execution: the variable may be that of a less privileged user. (`secure_getenv` knows more cases than AT_SECURE.)
+/// Decides, when the library is loaded, whether anything is recorded. `environment` is what the constructor was given, or null: a program may
+/// change it later.
+pub fn decide(environment: *const *const c_char) -> bool {
+    // Not under secure execution: the variable may be that of a less privileged user.
     // SAFETY: getauxval has no preconditions.
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
-        return None;
-    }
-    // SAFETY: NUL-terminated name; the value is copied at once.
-    let value = unsafe { secure_getenv(c"WINDLASS_TRACE".as_ptr()) };
-    if value.is_null() {
-        return None;
-    }
-    // SAFETY: a value of the environment is NUL-terminated.
-    let value = unsafe { CStr::from_ptr(value) };
-    if value.to_bytes().first() != Some(&b'/') {
-        return None;
-    }
+    let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    let Some(file) = (!secure).then(|| from_environment(environment)).flatten() else { return false };
     // A panic message would go to the program's standard error. This hook belongs to our own copy of std.
     std::panic::set_hook(Box::new(|_| {}));
-    // SAFETY: as above.
-    let told = unsafe { secure_getenv(c"WINDLASS_TRACE_FILE".as_ptr()) };
-    let identity = if told.is_null() {
-        None
-    } else {
-        // SAFETY: as above.
-        Some(identity(unsafe { CStr::from_ptr(told) }.to_str().ok()?)?)
+    FILE.store(Box::into_raw(Box::new(file)), Ordering::Release);
+    true
+}
+
+fn from_environment(environment: *const *const c_char) -> Option<File> {
+    // SAFETY: the environment of a process.
+    let value = |name| unsafe { variable(environment, name) };
+    let path = value(b"WINDLASS_TRACE=").filter(|path| path.first() == Some(&b'/'))?;
+    let identity = match value(b"WINDLASS_TRACE_FILE=") {
+        Some(told) => Some(identity(std::str::from_utf8(told).ok()?)?),
+        None => None,
     };
-    let file = Box::into_raw(Box::new(File { path: CString::from(value), identity }));
-    if FILE.compare_exchange(ptr::null_mut(), file, Ordering::AcqRel, Ordering::Acquire).is_err() {
-        // SAFETY: made above and not published.
-        drop(unsafe { Box::from_raw(file) });
+    Some(File { path: CString::new(path).ok()?, identity })
+}
+
+/// The first variable that begins so.
+///
+/// # Safety
+/// Null, or pointers to strings, ended by a null pointer.
+unsafe fn variable(environment: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
+    let mut at = environment;
+    // SAFETY: as the caller states.
+    while let Some(entry) = unsafe { at.as_ref() }.filter(|entry| !entry.is_null()) {
+        // SAFETY: as above.
+        if let Some(value) = unsafe { CStr::from_ptr(*entry) }.to_bytes().strip_prefix(name) {
+            return Some(value);
+        }
+        // SAFETY: this was not the null pointer at the end.
+        at = unsafe { at.add(1) };
     }
-    known()
+    None
 }
 
 /// "DEVICE:INODE".

@@ -110,6 +110,28 @@ static void in_store(const char *uri) {
     X509_STORE_free(store);
 }
 
+/* The function of a name, found in each way. */
+static void by_name(void) {
+    const char *name = "X509_STORE_load_locations";
+    void *handle = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
+    void *found[] = {dlsym(RTLD_DEFAULT, name), dlsym(handle, name), dlvsym(handle, name, "OPENSSL_3.0.0"), dlsym(RTLD_DEFAULT, "no such name")};
+    printf("%d\n", found[3] == NULL && dlerror() != NULL && found[0] == found[1] && found[1] == found[2]);
+    for (int i = 0; i < 3; i++) {
+        X509_STORE *store = X509_STORE_new();
+        printf("%d\n", ((int (*)(X509_STORE *, const char *, const char *))found[i])(store, file, NULL));
+        X509_STORE_free(store);
+    }
+}
+
+/* In which files the functions are that a call, a name and the C library's own name lead to. */
+static void where(void) {
+    void *found[] = {(void *)X509_STORE_load_locations, dlsym(RTLD_DEFAULT, "X509_STORE_load_locations"), (void *)dlsym};
+    for (int i = 0; i < 3; i++) {
+        Dl_info info;
+        puts(dladdr(found[i], &info) ? info.dli_fname : "nowhere");
+    }
+}
+
 static void handler(int number) {
     printf("%d %d\n", number, strange_load());
 }
@@ -121,6 +143,10 @@ int main(int count, char **arguments) {
         coroutines();
     else if (strcmp(mode, "lookup") == 0)
         own_lookup();
+    else if (strcmp(mode, "names") == 0)
+        by_name();
+    else if (strcmp(mode, "where") == 0)
+        where();
     else if (strcmp(mode, "fragments") == 0)
         fragments();
     else if (strcmp(mode, "store") == 0 && count > 3)

@@ -35,33 +35,3 @@ functions! {
         gnutls_x509_crt_export: fn(*mut Certificate, c_uint, *mut c_void, *mut usize) -> c_int;
     } as optional
 }
-
-functions! {
-    /// The originals of the hooked functions.
-    Originals {
-        gnutls_certificate_set_x509_system_trust: fn(*mut Credentials) -> c_int;
-        gnutls_certificate_set_x509_trust_file: fn(*mut Credentials, *const c_char, c_uint) -> c_int;
-        gnutls_certificate_set_x509_trust_dir: fn(*mut Credentials, *const c_char, c_uint) -> c_int;
-        gnutls_certificate_set_x509_trust_mem: fn(*mut Credentials, *const Datum, c_uint) -> c_int;
-        gnutls_certificate_set_x509_trust: fn(*mut Credentials, *const *mut Certificate, c_int) -> c_int;
-        gnutls_x509_trust_list_add_system_trust: fn(*mut List, c_uint, c_uint) -> c_int;
-        gnutls_x509_trust_list_add_trust_file:
-            fn(*mut List, *const c_char, *const c_char, c_uint, c_uint, c_uint) -> c_int;
-        gnutls_x509_trust_list_add_trust_dir:
-            fn(*mut List, *const c_char, *const c_char, c_uint, c_uint, c_uint) -> c_int;
-        gnutls_x509_trust_list_add_trust_mem:
-            fn(*mut List, *const Datum, *const Datum, c_uint, c_uint, c_uint) -> c_int;
-        gnutls_x509_trust_list_add_cas: fn(*mut List, *const *mut Certificate, c_uint, c_uint) -> c_int;
-        gnutls_x509_trust_list_verify_crt:
-            fn(*mut List, *mut *mut Certificate, c_uint, c_uint, *mut c_uint, Callback) -> c_int;
-        gnutls_x509_trust_list_verify_crt2:
-            fn(*mut List, *mut *mut Certificate, c_uint, *mut c_void, c_uint, c_uint, *mut c_uint, Callback) -> c_int;
-        gnutls_x509_trust_list_verify_named_crt:
-            fn(*mut List, *mut Certificate, *const c_void, usize, c_uint, *mut c_uint, Callback) -> c_int;
-        gnutls_handshake: fn(*mut Session) -> c_int;
-        gnutls_deinit: fn(*mut Session);
-        gnutls_x509_trust_list_deinit: fn(*mut List, c_uint);
-        gnutls_certificate_free_credentials: fn(*mut Credentials);
-        gnutls_global_set_log_level: fn(c_int);
-    } as optional
-}

@@ -3,10 +3,11 @@
 use std::ffi::{c_char, c_int, c_uint};
 use std::ptr;
 
-use windlass_interpose::hook::Caller;
+use windlass_interpose::family::Caller;
 
+use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Certificate, Credentials, Datum, INTERNAL_ERROR, List};
-use crate::gnutls::library::{Libgnutls, gnutls};
+use crate::gnutls::library::Libgnutls;
 use crate::process::copied;
 use crate::span::{self, Source, Span, Subject};
 
@@ -66,9 +67,9 @@ impl Subject for Target {
 macro_rules! loaders {
     ($($handler:ident = $name:ident($object:ident: $kind:ident $(, $arg:ident: $type:ty)*), $sources:expr;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler($object: loaders!(@type $kind), $($arg: $type,)* caller: Caller) -> c_int {
+        pub fn $handler($object: loaders!(@type $kind), $($arg: $type,)* caller: Caller) -> c_int {
             let span = Span::begin(|| Target::$kind($object, caller));
-            let result = gnutls!(caller, $name($object, $($arg),*), or INTERNAL_ERROR);
+            let result: c_int = original!(LIBGNUTLS, caller, $name($object, $($arg),*), or INTERNAL_ERROR);
             span.end(stringify!($name), result.into(), |_| $sources);
             result
         }
@@ -76,12 +77,12 @@ macro_rules! loaders {
     // Inside another load these take what that has read: nobody is told more by them, and a directory of files makes two for each.
     (from memory: $($handler:ident = $name:ident($object:ident: $kind:ident $(, $arg:ident: $type:ty)*);)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler($object: loaders!(@type $kind), $($arg: $type,)* caller: Caller) -> c_int {
+        pub fn $handler($object: loaders!(@type $kind), $($arg: $type,)* caller: Caller) -> c_int {
             if span::is_loading() {
-                return gnutls!(caller, $name($object, $($arg),*), or INTERNAL_ERROR);
+                return original!(LIBGNUTLS, caller, $name($object, $($arg),*), or INTERNAL_ERROR);
             }
             let span = Span::begin(|| Target::$kind($object, caller));
-            let result = gnutls!(caller, $name($object, $($arg),*), or INTERNAL_ERROR);
+            let result: c_int = original!(LIBGNUTLS, caller, $name($object, $($arg),*), or INTERNAL_ERROR);
             span.end(stringify!($name), result.into(), |_| memory());
             result
         }

@@ -4,11 +4,13 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use windlass_interpose::hook::{self, Caller};
+use windlass_interpose::family::Caller;
+use windlass_interpose::hook;
 
 use crate::clock::Overhead;
+use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Callback, Certificate, Credentials, FORMAT_DER, GET_COPY, INTERNAL_ERROR, List, Session};
-use crate::gnutls::library::{Libgnutls, gnutls};
+use crate::gnutls::library::Libgnutls;
 use crate::gnutls::load::list_of;
 use crate::handshake::{self, Step};
 use crate::verification::{Outcome, Verification};
@@ -21,7 +23,7 @@ const LOGS_ERRORS: c_int = 3;
 static LOGS: AtomicBool = AtomicBool::new(false);
 
 /// `gnutls_x509_trust_list_verify_crt`
-pub extern "C-unwind" fn verify_crt(
+pub fn verify_crt(
     list: *mut List,
     chain: *mut *mut Certificate,
     size: c_uint,
@@ -31,14 +33,14 @@ pub extern "C-unwind" fn verify_crt(
     caller: Caller,
 ) -> c_int {
     let verification = Verification::begin(|| ());
-    let result = gnutls!(caller, gnutls_x509_trust_list_verify_crt(list, chain, size, flags, status, callback), or INTERNAL_ERROR);
+    let result: c_int = original!(LIBGNUTLS, caller, gnutls_x509_trust_list_verify_crt(list, chain, size, flags, status, callback), or INTERNAL_ERROR);
     verification.end(|| outcome(list, chain, size, status, result, caller));
     result
 }
 
 /// `gnutls_x509_trust_list_verify_crt2`
 #[allow(clippy::too_many_arguments)] // the foreign function's
-pub extern "C-unwind" fn verify_crt2(
+pub fn verify_crt2(
     list: *mut List,
     chain: *mut *mut Certificate,
     size: c_uint,
@@ -50,9 +52,7 @@ pub extern "C-unwind" fn verify_crt2(
     caller: Caller,
 ) -> c_int {
     let verification = Verification::begin(|| ());
-    let result = gnutls!(
-        caller,
-        gnutls_x509_trust_list_verify_crt2(list, chain, size, data, elements, flags, status, callback),
+    let result: c_int = original!(LIBGNUTLS, caller, gnutls_x509_trust_list_verify_crt2(list, chain, size, data, elements, flags, status, callback),
         or INTERNAL_ERROR
     );
     verification.end(|| outcome(list, chain, size, status, result, caller));
@@ -61,7 +61,7 @@ pub extern "C-unwind" fn verify_crt2(
 
 /// `gnutls_x509_trust_list_verify_named_crt`
 #[allow(clippy::too_many_arguments)] // the foreign function's
-pub extern "C-unwind" fn verify_named_crt(
+pub fn verify_named_crt(
     list: *mut List,
     certificate: *mut Certificate,
     name: *const c_void,
@@ -72,9 +72,7 @@ pub extern "C-unwind" fn verify_named_crt(
     caller: Caller,
 ) -> c_int {
     let verification = Verification::begin(|| ());
-    let result = gnutls!(
-        caller,
-        gnutls_x509_trust_list_verify_named_crt(list, certificate, name, size, flags, status, callback),
+    let result: c_int = original!(LIBGNUTLS, caller, gnutls_x509_trust_list_verify_named_crt(list, certificate, name, size, flags, status, callback),
         or INTERNAL_ERROR
     );
     // The certificate itself is what is trusted there.
@@ -134,29 +132,29 @@ fn anchor(library: &Libgnutls, list: *mut List, chain: *mut *mut Certificate, si
 }
 
 /// `gnutls_handshake`
-pub extern "C-unwind" fn handshake(session: *mut Session, caller: Caller) -> c_int {
+pub fn handshake(session: *mut Session, caller: Caller) -> c_int {
     let step = Step::begin(session as usize, || None);
-    let result = gnutls!(caller, gnutls_handshake(session), or INTERNAL_ERROR);
+    let result: c_int = original!(LIBGNUTLS, caller, gnutls_handshake(session), or INTERNAL_ERROR);
     step.end(result == 0);
     result
 }
 
 /// `gnutls_deinit`
-pub extern "C-unwind" fn deinit(session: *mut Session, caller: Caller) {
+pub fn deinit(session: *mut Session, caller: Caller) {
     handshake::forget(session as usize);
-    gnutls!(caller, gnutls_deinit(session), or())
+    original!(LIBGNUTLS, caller, gnutls_deinit(session), or())
 }
 
 /// `gnutls_x509_trust_list_deinit`
-pub extern "C-unwind" fn list_deinit(list: *mut List, all: c_uint, caller: Caller) {
+pub fn list_deinit(list: *mut List, all: c_uint, caller: Caller) {
     release(|| Some(list));
-    gnutls!(caller, gnutls_x509_trust_list_deinit(list, all), or())
+    original!(LIBGNUTLS, caller, gnutls_x509_trust_list_deinit(list, all), or())
 }
 
 /// `gnutls_certificate_free_credentials`: with `-Bsymbolic` the end of their list is not seen.
-pub extern "C-unwind" fn free_credentials(credentials: *mut Credentials, caller: Caller) {
+pub fn free_credentials(credentials: *mut Credentials, caller: Caller) {
     release(|| list_of(Libgnutls::of_caller(caller)?, credentials));
-    gnutls!(caller, gnutls_certificate_free_credentials(credentials), or())
+    original!(LIBGNUTLS, caller, gnutls_certificate_free_credentials(credentials), or())
 }
 
 fn release(list: impl FnOnce() -> Option<*mut List>) {
@@ -171,7 +169,7 @@ fn release(list: impl FnOnce() -> Option<*mut List>) {
 }
 
 /// `gnutls_global_set_log_level`
-pub extern "C-unwind" fn set_log_level(level: c_int, caller: Caller) {
+pub fn set_log_level(level: c_int, caller: Caller) {
     LOGS.store(level >= LOGS_ERRORS, Ordering::Relaxed);
-    gnutls!(caller, gnutls_global_set_log_level(level), or())
+    original!(LIBGNUTLS, caller, gnutls_global_set_log_level(level), or())
 }

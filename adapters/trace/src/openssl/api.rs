@@ -50,61 +50,9 @@ functions! {
 }
 
 functions! {
-    /// The originals of libcrypto's hooked functions.
-    CryptoOriginals {
-        X509_STORE_set_default_paths: fn(*mut X509_STORE) -> c_int;
-        X509_STORE_set_default_paths_ex: fn(*mut X509_STORE, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
-        X509_STORE_load_file: fn(*mut X509_STORE, *const c_char) -> c_int;
-        X509_STORE_load_file_ex: fn(*mut X509_STORE, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
-        X509_STORE_load_path: fn(*mut X509_STORE, *const c_char) -> c_int;
-        X509_STORE_load_store: fn(*mut X509_STORE, *const c_char) -> c_int;
-        X509_STORE_load_store_ex: fn(*mut X509_STORE, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
-        X509_STORE_load_locations: fn(*mut X509_STORE, *const c_char, *const c_char) -> c_int;
-        X509_STORE_load_locations_ex:
-            fn(*mut X509_STORE, *const c_char, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
-        X509_STORE_add_lookup: fn(*mut X509_STORE, *mut X509_LOOKUP_METHOD) -> *mut X509_LOOKUP;
-        X509_LOOKUP_new: fn(*mut X509_LOOKUP_METHOD) -> *mut X509_LOOKUP;
-        X509_LOOKUP_ctrl: fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char) -> c_int;
-        X509_LOOKUP_ctrl_ex:
-            fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
-        X509_load_cert_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
-        X509_load_cert_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
-        X509_load_cert_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
-        X509_load_cert_crl_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
-        X509_STORE_add_cert: fn(*mut X509_STORE, *mut X509) -> c_int;
-        X509_STORE_up_ref: fn(*mut X509_STORE) -> c_int;
-        X509_STORE_free: fn(*mut X509_STORE);
-        X509_verify_cert: fn(*mut X509_STORE_CTX) -> c_int;
-    } as optional
-}
-
-functions! {
     /// What libssl is asked.
     SslApi {
         SSL_CTX_get_cert_store: fn(*const SSL_CTX) -> *mut X509_STORE;
         SSL_is_init_finished: fn(*const SSL) -> c_int;
-    } as optional
-}
-
-functions! {
-    /// The originals of libssl's hooked functions.
-    SslOriginals {
-        SSL_CTX_set_default_verify_paths: fn(*mut SSL_CTX) -> c_int;
-        SSL_CTX_set_default_verify_file: fn(*mut SSL_CTX) -> c_int;
-        SSL_CTX_set_default_verify_dir: fn(*mut SSL_CTX) -> c_int;
-        SSL_CTX_set_default_verify_store: fn(*mut SSL_CTX) -> c_int;
-        SSL_CTX_load_verify_locations: fn(*mut SSL_CTX, *const c_char, *const c_char) -> c_int;
-        SSL_CTX_load_verify_file: fn(*mut SSL_CTX, *const c_char) -> c_int;
-        SSL_CTX_load_verify_dir: fn(*mut SSL_CTX, *const c_char) -> c_int;
-        SSL_CTX_load_verify_store: fn(*mut SSL_CTX, *const c_char) -> c_int;
-        SSL_load_client_CA_file: fn(*const c_char) -> *mut OPENSSL_STACK;
-        SSL_load_client_CA_file_ex: fn(*const c_char, *mut OSSL_LIB_CTX, *const c_char) -> *mut OPENSSL_STACK;
-        SSL_add_file_cert_subjects_to_stack: fn(*mut OPENSSL_STACK, *const c_char) -> c_int;
-        SSL_add_dir_cert_subjects_to_stack: fn(*mut OPENSSL_STACK, *const c_char) -> c_int;
-        SSL_add_store_cert_subjects_to_stack: fn(*mut OPENSSL_STACK, *const c_char) -> c_int;
-        SSL_do_handshake: fn(*mut SSL) -> c_int;
-        SSL_connect: fn(*mut SSL) -> c_int;
-        SSL_accept: fn(*mut SSL) -> c_int;
-        SSL_free: fn(*mut SSL);
     } as optional
 }

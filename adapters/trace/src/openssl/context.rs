@@ -2,19 +2,19 @@
 
 use std::ffi::{c_char, c_int};
 
-use windlass_interpose::hook::Caller;
+use windlass_interpose::family::Caller;
 
+use crate::openssl::LIBSSL;
 use crate::openssl::api::SSL_CTX;
-use crate::openssl::library::{Libssl, ssl};
 use crate::openssl::subject::{Target, default_store, defaults, directory, file, uri};
 use crate::span::Span;
 
 macro_rules! loaders {
     ($($handler:ident = $name:ident($($arg:ident),*), |$target:pat_param| $sources:expr;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler(context: *mut SSL_CTX, $($arg: *const c_char,)* caller: Caller) -> c_int {
+        pub fn $handler(context: *mut SSL_CTX, $($arg: *const c_char,)* caller: Caller) -> c_int {
             let span = Span::begin(|| Target::context(context, caller));
-            let result = ssl!(None::<&'static Libssl>, caller, $name(context, $($arg),*), or 0);
+            let result: c_int = original!(LIBSSL, caller, $name(context, $($arg),*), or 0);
             span.end(stringify!($name), result.into(), |$target| $sources);
             result
         }

@@ -1,94 +1,57 @@
 //! The copies of libcrypto and libssl in this process, kept apart.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
 
-use windlass_interpose::hook::Caller;
-use windlass_interpose::image::Image;
-use windlass_interpose::object::Object;
+use windlass_interpose::definitions::Name;
+use windlass_interpose::elf::FILTER;
+use windlass_interpose::family::{Caller, Copy, Family, Libraries, Origin};
+use windlass_interpose::{linker, slots};
 
-use crate::interposers::{self, ANCHORS};
-use crate::openssl::api::{CryptoApi, CryptoOriginals, SslApi, SslOriginals};
-use crate::registry::{Foreign, Place, Registry, definitions};
+use crate::attach::WAY_IN;
+use crate::openssl::api::{CryptoApi, SslApi};
+use crate::openssl::{LIBCRYPTO, LIBSSL};
 
-static CRYPTO: Registry<Libcrypto> = Registry::new(ANCHORS[0]);
-static SSL: Registry<Libssl> = Registry::new(ANCHORS[1]);
+static CRYPTO: Libraries<Libcrypto> = Libraries::new(&LIBCRYPTO);
+static SSL: Libraries<Libssl> = Libraries::new(&LIBSSL);
 
-/// One loaded libcrypto.
+/// One loaded libcrypto. No reference is held: what a program unloads is unloaded, as without us.
 pub struct Libcrypto {
-    object: Place,
+    copy: &'static Copy,
+    /// As which it calls itself.
+    itself: Caller,
     /// What it can be asked.
     pub api: CryptoApi,
-    originals: CryptoOriginals,
     /// Name, version and path.
     pub description: String,
-    /// Its own additions to stores pass our hooks (Debian). With `-Bsymbolic` they don't.
-    pub shows_additions: bool,
     /// From 4.0 on the stack of objects is made when it is asked for.
     pub version: u64,
 }
 
 /// One loaded libssl.
 pub struct Libssl {
-    object: Place,
     /// What it can be asked.
     pub api: SslApi,
-    originals: SslOriginals,
-    crypto: Option<&'static Libcrypto>,
+    crypto: Option<Caller>,
 }
-
-// SAFETY: function addresses, and a link map that is only read while its object is loaded.
-unsafe impl Send for Libcrypto {}
-// SAFETY: as above.
-unsafe impl Sync for Libcrypto {}
-// SAFETY: as above.
-unsafe impl Send for Libssl {}
-// SAFETY: as above.
-unsafe impl Sync for Libssl {}
 
 impl Libcrypto {
-    /// The libcrypto that a call from this place means.
+    /// The libcrypto that a call is meant for.
     pub fn of_caller(caller: Caller) -> Option<&'static Libcrypto> {
-        CRYPTO.of(caller.address())
+        CRYPTO.of(caller, |copy| Libcrypto::open(copy, Caller::new(caller.copy(), Origin::Itself)))
     }
 
-    /// Whether the caller is this library.
-    pub fn contains(&self, caller: Caller) -> bool {
-        self.object.contains(caller.address())
-    }
-}
-
-impl Libssl {
-    /// The libssl that a call from this place means.
-    pub fn of_caller(caller: Caller) -> Option<&'static Libssl> {
-        SSL.of(caller.address())
+    /// Its own additions to stores can be counted: they pass our hook (Debian; not with `-Bsymbolic`), and nothing behind that (the preload
+    /// library) has others to make.
+    pub fn shows_additions(&self) -> bool {
+        const ADD_CERT: Name = Name::new(c"X509_STORE_add_cert");
+        LIBCRYPTO.sees_own_call(self.copy, ADD_CERT)
+            && LIBCRYPTO.original(self.itself, ADD_CERT) == self.copy.find(ADD_CERT)
     }
 
-    /// Whether the caller is a libssl that is known.
-    pub fn contains(caller: Caller) -> bool {
-        SSL.contains(caller.address())
-    }
-
-    /// The libcrypto that it works with.
-    pub fn crypto(&self) -> Option<&'static Libcrypto> {
-        self.crypto.filter(|library| library.object.is_there())
-    }
-}
-
-impl Foreign for Libcrypto {
-    type Originals = CryptoOriginals;
-
-    fn registry() -> &'static Registry<Libcrypto> {
-        &CRYPTO
-    }
-
-    fn open(object: Object) -> Option<Libcrypto> {
-        let find = definitions(&object)?;
+    fn open(copy: &'static Copy, itself: Caller) -> Option<Libcrypto> {
         // SAFETY: the names are OpenSSL's, and the declarations in `api` are those of its headers.
-        let (api, originals) = unsafe { (CryptoApi::load(&find)?, CryptoOriginals::load(&find)?) };
-        // SAFETY: an object whose caller is running.
-        let image = unsafe { Image::of_object(&object) };
-        let shows_additions = !interposers::hide_additions()
-            && image.is_some_and(|image| image.calls_through_plt(c"X509_STORE_add_cert"));
+        let api = unsafe { CryptoApi::load(definitions(copy)) }?;
         let version = api.OpenSSL_version_num.map_or(0, |function| {
             // SAFETY: no arguments, no state.
             unsafe { function() }
@@ -97,73 +60,64 @@ impl Foreign for Libcrypto {
             // SAFETY: 0 is OPENSSL_VERSION; the result is a constant string.
             unsafe { function(0) }
         });
-        let description = described("OpenSSL", text, &object);
-        Some(Libcrypto { object: Place::new(object), api, originals, description, shows_additions, version })
-    }
-
-    fn object(&self) -> &Place {
-        &self.object
-    }
-
-    fn originals(&self) -> &CryptoOriginals {
-        &self.originals
+        let description = described("OpenSSL", text, copy);
+        Some(Libcrypto { copy, itself, api, description, version })
     }
 }
 
-impl Foreign for Libssl {
-    type Originals = SslOriginals;
-
-    fn registry() -> &'static Registry<Libssl> {
-        &SSL
+impl Libssl {
+    /// The libssl that a call is meant for.
+    pub fn of_caller(caller: Caller) -> Option<&'static Libssl> {
+        SSL.of(caller, |copy| {
+            // SAFETY: as in `Libcrypto::open`.
+            Some(Libssl { api: unsafe { SslApi::load(definitions(copy)) }?, crypto: used_by(copy) })
+        })
     }
 
-    fn open(object: Object) -> Option<Libssl> {
-        let find = definitions(&object)?;
-        // SAFETY: the names are OpenSSL's, and the declarations in `api` are those of its headers.
-        let (api, originals) = unsafe { (SslApi::load(&find)?, SslOriginals::load(&find)?) };
-        // An address in libssl itself: it calls the libcrypto that a hooked function of its own would reach.
-        let inside = find(c"SSL_CTX_new") as usize;
-        Some(Libssl { object: Place::new(object), api, originals, crypto: CRYPTO.of(inside) })
+    /// The libcrypto that it works with.
+    pub fn crypto(&self) -> Option<&'static Libcrypto> {
+        let is_there = |caller: &Caller| LIBCRYPTO.copy(caller.copy()).object().is_some();
+        self.crypto.filter(is_there).and_then(Libcrypto::of_caller)
     }
+}
 
-    fn object(&self) -> &Place {
-        &self.object
-    }
+/// The libcrypto to which the slots of a libssl lead.
+fn used_by(libssl: &Copy) -> Option<Caller> {
+    let object = libssl.object()?;
+    let outside = |(number, _): (usize, &Copy)| Caller::new(number, Origin::Companion);
+    let is_same = |(_, copy): &(usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
+    let mut found = LIBCRYPTO.copies().find(is_same).map(outside);
+    object.slots(&[true; FILTER], |slot, _| {
+        // SAFETY: a slot of an object that somebody is calling.
+        let value = unsafe { *slot };
+        found = found.or_else(|| {
+            if !linker::own_range().contains(&value) {
+                return LIBCRYPTO.copies().find(|(_, copy)| copy.contains(value)).map(outside);
+            }
+            let (family, caller, _) = slots::hook_of(&WAY_IN, value)?;
+            ptr::eq::<Family>(family, &LIBCRYPTO).then_some(caller)
+        });
+        found.is_none()
+    });
+    found
+}
 
-    fn originals(&self) -> &SslOriginals {
-        &self.originals
-    }
+/// Looks names up in what a copy itself defines.
+pub fn definitions(copy: &Copy) -> impl Fn(&CStr) -> *mut c_void {
+    |name: &CStr| copy.find(Name::new(name)).map_or(ptr::null_mut(), |address| address as *mut c_void)
 }
 
 /// "OpenSSL 3.0.17 (/lib/libcrypto.so.3)", from a text as "OpenSSL 3.0.17 1 Jul 2025" or "3.7.9".
-pub fn described(name: &str, version: *const c_char, object: &Object) -> String {
-    // SAFETY: null, or a constant string of the library.
-    let version = if version.is_null() { c"" } else { unsafe { CStr::from_ptr(version) } };
-    let version = version.to_string_lossy();
+pub fn described(name: &str, version: *const c_char, copy: &Copy) -> String {
+    let text = |from: *const c_char| {
+        // SAFETY: a constant string of the library, or its path, which lives as long as it is loaded.
+        if from.is_null() { c"" } else { unsafe { CStr::from_ptr(from) } }.to_string_lossy()
+    };
+    let (version, path) = (text(version), text(copy.path()));
     let mut words = version.split(' ').filter(|word| !word.is_empty());
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let own_name = first.starts_with(|letter: char| letter.is_ascii_alphabetic());
     let (name, number) = if own_name { (first, second) } else { (name, first) };
-    // SAFETY: the link map of a loaded object, and its name, which lives as long.
-    let path = unsafe { CStr::from_ptr((*object.link_map).l_name) }.to_string_lossy();
     let gap = if number.is_empty() { "" } else { " " };
     format!("{name}{gap}{number} ({path})")
 }
-
-/// Calls the original of a function of libcrypto.
-macro_rules! crypto {
-    ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
-        call_original!(
-            $crate::registry::forward::<$crate::openssl::library::Libcrypto, _>, $library, $caller, $name($($arg),*), or $failure)
-    };
-}
-
-/// Calls the original of a function of libssl.
-macro_rules! ssl {
-    ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
-        call_original!(
-            $crate::registry::forward::<$crate::openssl::library::Libssl, _>, $library, $caller, $name($($arg),*), or $failure)
-    };
-}
-pub(crate) use crypto;
-pub(crate) use ssl;

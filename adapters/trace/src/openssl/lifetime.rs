@@ -2,36 +2,36 @@
 
 use std::ffi::c_int;
 
-use windlass_interpose::hook::{self, Caller};
+use windlass_interpose::family::Caller;
+use windlass_interpose::hook;
 
 use crate::clock::Overhead;
 use crate::gathered::{self, Addition};
+use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{X509, X509_STORE};
-use crate::openssl::library::{Libcrypto, crypto};
+use crate::openssl::library::Libcrypto;
 use crate::openssl::subject::Target;
 use crate::{settings, span, stores, verification};
 
-const UNKNOWN: Option<&'static Libcrypto> = None;
-
 /// `X509_STORE_add_cert`
-pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) -> c_int {
+pub fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) -> c_int {
     let recorded = settings::enabled() && !hook::is_inside() && !store.is_null();
     if !recorded || span::note_addition() {
-        return crypto!(UNKNOWN, caller, X509_STORE_add_cert(store, certificate), or 0);
+        return original!(LIBCRYPTO, caller, X509_STORE_add_cert(store, certificate), or 0);
     }
     let library = Libcrypto::of_caller(caller);
     // OpenSSL itself adds what it finds in an OSSL_STORE, when a verification asks for it.
-    let by_library = verification::is_verifying() && library.is_some_and(|library| library.contains(caller));
+    let by_library = verification::is_verifying() && caller.is_own();
     let kind = if by_library { "uri" } else { "memory" };
     let addition = Addition::begin(store as usize, kind, || Target::store(store, caller));
-    let result = crypto!(library, caller, X509_STORE_add_cert(store, certificate), or 0);
+    let result: c_int = original!(LIBCRYPTO, caller, X509_STORE_add_cert(store, certificate), or 0);
     addition.end(result.into(), || Target::objects(library?, store));
     result
 }
 
 /// `X509_STORE_up_ref`
-pub extern "C-unwind" fn up_ref(store: *mut X509_STORE, caller: Caller) -> c_int {
-    let result = crypto!(UNKNOWN, caller, X509_STORE_up_ref(store), or 0);
+pub fn up_ref(store: *mut X509_STORE, caller: Caller) -> c_int {
+    let result: c_int = original!(LIBCRYPTO, caller, X509_STORE_up_ref(store), or 0);
     if result == 1 {
         stores::referenced(store as usize);
     }
@@ -39,7 +39,7 @@ pub extern "C-unwind" fn up_ref(store: *mut X509_STORE, caller: Caller) -> c_int
 }
 
 /// `X509_STORE_free`
-pub extern "C-unwind" fn free(store: *mut X509_STORE, caller: Caller) {
+pub fn free(store: *mut X509_STORE, caller: Caller) {
     if settings::enabled() && !hook::is_inside() && !store.is_null() {
         let overhead = Overhead::begin();
         hook::shielded(|| {
@@ -51,5 +51,5 @@ pub extern "C-unwind" fn free(store: *mut X509_STORE, caller: Caller) {
         });
         drop(overhead);
     }
-    crypto!(UNKNOWN, caller, X509_STORE_free(store), or())
+    original!(LIBCRYPTO, caller, X509_STORE_free(store), or())
 }

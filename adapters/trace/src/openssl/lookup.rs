@@ -2,21 +2,19 @@
 
 use std::ffi::{c_char, c_int, c_long};
 
-use windlass_interpose::hook::Caller;
+use windlass_interpose::family::Caller;
 
+use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{
     OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_L_ADD_STORE, X509_L_FILE_LOAD, X509_L_LOAD_STORE,
     X509_LOOKUP,
 };
-use crate::openssl::library::{Libcrypto, crypto};
 use crate::openssl::methods;
 use crate::openssl::subject::{Target, default_store, defaults, directory, file, uri};
 use crate::span::{Source, Span};
 
-const UNKNOWN: Option<&'static Libcrypto> = None;
-
 /// `X509_LOOKUP_ctrl`
-pub extern "C-unwind" fn ctrl(
+pub fn ctrl(
     lookup: *mut X509_LOOKUP,
     command: c_int,
     argument: *const c_char,
@@ -25,17 +23,18 @@ pub extern "C-unwind" fn ctrl(
     caller: Caller,
 ) -> c_int {
     if !is_load(command, lookup, caller) {
-        return crypto!(UNKNOWN, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
+        return original!(LIBCRYPTO, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
     }
     let span = Span::begin(|| Target::lookup(lookup, caller));
-    let result = crypto!(UNKNOWN, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
+    let result: c_int =
+        original!(LIBCRYPTO, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
     span.end("X509_LOOKUP_ctrl", result.into(), |target| sources(target, command, argument, number));
     result
 }
 
 /// `X509_LOOKUP_ctrl_ex`
 #[allow(clippy::too_many_arguments)] // the foreign function's
-pub extern "C-unwind" fn ctrl_ex(
+pub fn ctrl_ex(
     lookup: *mut X509_LOOKUP,
     command: c_int,
     argument: *const c_char,
@@ -46,16 +45,16 @@ pub extern "C-unwind" fn ctrl_ex(
     caller: Caller,
 ) -> c_int {
     if !is_load(command, lookup, caller) {
-        return crypto!(
-            UNKNOWN,
+        return original!(
+            LIBCRYPTO,
             caller,
             X509_LOOKUP_ctrl_ex(lookup, command, argument, number, answer, context, properties),
             or - 1
         );
     }
     let span = Span::begin(|| Target::lookup(lookup, caller));
-    let result = crypto!(
-        UNKNOWN,
+    let result: c_int = original!(
+        LIBCRYPTO,
         caller,
         X509_LOOKUP_ctrl_ex(lookup, command, argument, number, answer, context, properties),
         or - 1
@@ -67,11 +66,11 @@ pub extern "C-unwind" fn ctrl_ex(
 macro_rules! loaders {
     ($($handler:ident = $name:ident($($arg:ident: $type:ty),*);)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler(
+        pub fn $handler(
             lookup: *mut X509_LOOKUP, path: *const c_char, kind: c_int, $($arg: $type,)* caller: Caller,
         ) -> c_int {
             let span = Span::begin(|| Target::lookup(lookup, caller));
-            let result = crypto!(UNKNOWN, caller, $name(lookup, path, kind, $($arg),*), or 0);
+            let result: c_int = original!(LIBCRYPTO, caller, $name(lookup, path, kind, $($arg),*), or 0);
             span.end(stringify!($name), result.into(), |target| match file(path) {
                 Some(file) => vec![file],
                 None => defaults(target, c_long::from(kind) == X509_FILETYPE_DEFAULT, false),

@@ -2,33 +2,29 @@
 
 use std::ptr;
 
-use windlass_interpose::hook::{self, Caller};
+use windlass_interpose::family::Caller;
+use windlass_interpose::hook;
 use windlass_interpose::ptr_table::PtrTable;
 
+use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
-use crate::openssl::library::{Libcrypto, Libssl, crypto};
+use crate::openssl::library::Libcrypto;
 use crate::settings;
-
-const UNKNOWN: Option<&'static Libcrypto> = None;
 
 /// Lookups that a program was given, and whether their method is OpenSSL's. One that ends stays here; whatever comes to its
 /// address later is given to the program by the same functions.
 static LOOKUPS: PtrTable<bool> = PtrTable::new();
 
 /// `X509_STORE_add_lookup`
-pub extern "C-unwind" fn add_lookup(
-    store: *mut X509_STORE,
-    method: *mut X509_LOOKUP_METHOD,
-    caller: Caller,
-) -> *mut X509_LOOKUP {
-    let lookup = crypto!(UNKNOWN, caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
+pub fn add_lookup(store: *mut X509_STORE, method: *mut X509_LOOKUP_METHOD, caller: Caller) -> *mut X509_LOOKUP {
+    let lookup = original!(LIBCRYPTO, caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
     note(lookup, method, caller);
     lookup
 }
 
 /// `X509_LOOKUP_new`
-pub extern "C-unwind" fn new_lookup(method: *mut X509_LOOKUP_METHOD, caller: Caller) -> *mut X509_LOOKUP {
-    let lookup = crypto!(UNKNOWN, caller, X509_LOOKUP_new(method), or ptr::null_mut());
+pub fn new_lookup(method: *mut X509_LOOKUP_METHOD, caller: Caller) -> *mut X509_LOOKUP {
+    let lookup = original!(LIBCRYPTO, caller, X509_LOOKUP_new(method), or ptr::null_mut());
     note(lookup, method, caller);
     lookup
 }
@@ -36,7 +32,7 @@ pub extern "C-unwind" fn new_lookup(method: *mut X509_LOOKUP_METHOD, caller: Cal
 /// Whether the caller passes a lookup of OpenSSL's own methods, for all that is known.
 pub fn is_own(lookup: *mut X509_LOOKUP, caller: Caller) -> bool {
     // Others than OpenSSL's are never made but by the functions above.
-    settings::enabled() && LOOKUPS.get(lookup as usize).unwrap_or_else(|| is_openssl(caller))
+    settings::enabled() && LOOKUPS.get(lookup as usize).unwrap_or_else(|| caller.is_own())
 }
 
 fn note(lookup: *mut X509_LOOKUP, method: *mut X509_LOOKUP_METHOD, caller: Caller) {
@@ -46,7 +42,7 @@ fn note(lookup: *mut X509_LOOKUP, method: *mut X509_LOOKUP_METHOD, caller: Calle
     hook::shielded(|| {
         let known = LOOKUPS.get(lookup as usize);
         // Those that OpenSSL makes for itself need not be known.
-        if known.is_none() && is_openssl(caller) {
+        if known.is_none() && caller.is_own() {
             return None;
         }
         let api = &Libcrypto::of_caller(caller)?.api;
@@ -58,8 +54,4 @@ fn note(lookup: *mut X509_LOOKUP, method: *mut X509_LOOKUP_METHOD, caller: Calle
         }
         Some(())
     });
-}
-
-fn is_openssl(caller: Caller) -> bool {
-    Libcrypto::of_caller(caller).is_some_and(|library| library.contains(caller)) || Libssl::contains(caller)
 }

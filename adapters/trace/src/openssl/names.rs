@@ -3,21 +3,19 @@
 use std::ffi::{c_char, c_int};
 use std::ptr;
 
-use windlass_interpose::hook::Caller;
+use windlass_interpose::family::Caller;
 
+use crate::openssl::LIBSSL;
 use crate::openssl::api::{OPENSSL_STACK, OSSL_LIB_CTX};
-use crate::openssl::library::{Libssl, ssl};
 use crate::openssl::subject::{Target, directory, file, uri};
 use crate::span::Span;
-
-const UNKNOWN: Option<&'static Libssl> = None;
 
 macro_rules! makers {
     ($($handler:ident = $name:ident($($arg:ident: $type:ty),*);)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler(path: *const c_char, $($arg: $type,)* caller: Caller) -> *mut OPENSSL_STACK {
+        pub fn $handler(path: *const c_char, $($arg: $type,)* caller: Caller) -> *mut OPENSSL_STACK {
             let mut span = Span::begin(|| Target::new_names(caller));
-            let stack = ssl!(UNKNOWN, caller, $name(path, $($arg),*), or ptr::null_mut());
+            let stack = original!(LIBSSL, caller, $name(path, $($arg),*), or ptr::null_mut());
             if let Some(target) = span.subject_mut() {
                 target.made(stack);
             }
@@ -35,9 +33,9 @@ makers! {
 macro_rules! adders {
     ($($handler:ident = $name:ident, $source:ident;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler(stack: *mut OPENSSL_STACK, path: *const c_char, caller: Caller) -> c_int {
+        pub fn $handler(stack: *mut OPENSSL_STACK, path: *const c_char, caller: Caller) -> c_int {
             let span = Span::begin(|| Target::names(stack, caller));
-            let result = ssl!(UNKNOWN, caller, $name(stack, path), or 0);
+            let result: c_int = original!(LIBSSL, caller, $name(stack, path), or 0);
             span.end(stringify!($name), result.into(), |_| $source(path).into_iter().collect());
             result
         }

@@ -3,24 +3,25 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use windlass_interpose::hook::Caller;
+use windlass_interpose::family::Caller;
 
 use crate::gathered;
 use crate::handshake::{self, Step};
 use crate::openssl::api::{SSL, X509_STORE, X509_STORE_CTX, X509_V_OK};
-use crate::openssl::library::{Libcrypto, Libssl, crypto, ssl};
+use crate::openssl::library::{Libcrypto, Libssl};
 use crate::openssl::subject::Target;
+use crate::openssl::{LIBCRYPTO, LIBSSL};
 use crate::verification::{Outcome, Verification};
 
 /// `X509_verify_cert`
-pub extern "C-unwind" fn verify_cert(context: *mut X509_STORE_CTX, caller: Caller) -> c_int {
+pub fn verify_cert(context: *mut X509_STORE_CTX, caller: Caller) -> c_int {
     let store = || store_of(Libcrypto::of_caller(caller)?, context);
     let verification = Verification::begin(|| {
         if let (Some(store), Some(library)) = (store(), Libcrypto::of_caller(caller)) {
             gathered::flush(store as usize, || Target::objects(library, store));
         }
     });
-    let result = crypto!(None::<&'static Libcrypto>, caller, X509_verify_cert(context), or - 1);
+    let result: c_int = original!(LIBCRYPTO, caller, X509_verify_cert(context), or - 1);
     verification.end(|| {
         let anchor =
             if result == 1 { Libcrypto::of_caller(caller).and_then(|library| anchor(library, context)) } else { None };
@@ -61,12 +62,12 @@ fn anchor(library: &Libcrypto, context: *mut X509_STORE_CTX) -> Option<Vec<u8>> 
 macro_rules! handshakes {
     ($($handler:ident = $name:ident;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler(session: *mut SSL, caller: Caller) -> c_int {
+        pub fn $handler(session: *mut SSL, caller: Caller) -> c_int {
             let step = Step::begin(session as usize, || {
                 // SAFETY: the program's session.
                 Some(unsafe { Libssl::of_caller(caller)?.api.SSL_is_init_finished?(session) } != 0)
             });
-            let result = ssl!(None::<&'static Libssl>, caller, $name(session), or -1);
+            let result: c_int = original!(LIBSSL, caller, $name(session), or -1);
             step.end(result == 1);
             result
         }
@@ -80,7 +81,7 @@ handshakes! {
 }
 
 /// `SSL_free`
-pub extern "C-unwind" fn free(session: *mut SSL, caller: Caller) {
+pub fn free(session: *mut SSL, caller: Caller) {
     handshake::forget(session as usize);
-    ssl!(None::<&'static Libssl>, caller, SSL_free(session), or())
+    original!(LIBSSL, caller, SSL_free(session), or())
 }

@@ -2,19 +2,19 @@
 
 use std::ffi::{c_char, c_int};
 
-use windlass_interpose::hook::Caller;
+use windlass_interpose::family::Caller;
 
+use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_STORE};
-use crate::openssl::library::{Libcrypto, crypto};
 use crate::openssl::subject::{Target, defaults, directory, file, uri};
 use crate::span::Span;
 
 macro_rules! loaders {
     ($($handler:ident = $name:ident($($arg:ident: $type:ty),*), |$target:pat_param| $sources:expr;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
-        pub extern "C-unwind" fn $handler(store: *mut X509_STORE, $($arg: $type,)* caller: Caller) -> c_int {
+        pub fn $handler(store: *mut X509_STORE, $($arg: $type,)* caller: Caller) -> c_int {
             let span = Span::begin(|| Target::store(store, caller));
-            let result = crypto!(None::<&'static Libcrypto>, caller, $name(store, $($arg),*), or 0);
+            let result: c_int = original!(LIBCRYPTO, caller, $name(store, $($arg),*), or 0);
             span.end(stringify!($name), result.into(), |$target| $sources);
             result
         }

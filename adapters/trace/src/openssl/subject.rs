@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use windlass_interpose::hook::Caller;
+use windlass_interpose::family::Caller;
 
 use crate::openssl::api::{OPENSSL_STACK, SSL_CTX, X509_LOOKUP, X509_STORE};
 use crate::openssl::library::{Libcrypto, Libssl};
@@ -121,7 +121,7 @@ impl Subject for Target {
 
     fn parsed(&self, seen: i64, _result: i64) -> Option<i64> {
         let is_store = matches!(self.what, What::Store(_));
-        (is_store && self.library.shows_additions).then_some(seen)
+        (is_store && self.library.shows_additions()).then_some(seen)
     }
 }
 

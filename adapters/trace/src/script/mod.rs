@@ -3,14 +3,10 @@
 mod python;
 mod ruby;
 
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use windlass_interpose::family::Family;
 
-use windlass_interpose::definitions::Name;
-use windlass_interpose::object::Object;
-
-use crate::registry::Place;
-use crate::{json, loaded};
+use crate::find_object::Object;
+use crate::json;
 
 const MOST: usize = 64;
 
@@ -32,10 +28,11 @@ pub struct Script {
 /// The frames of Python or Ruby code on this thread.
 pub fn frames() -> Script {
     type Frames = fn(&[usize]) -> Option<Vec<Frame>>;
-    let kinds = [(&PYTHON, python::frames as Frames), (&RUBY, ruby::frames)];
-    let found = kinds.into_iter().find_map(|(kind, frames)| {
-        let interpreter = kind.get()?;
-        Some((frames(&interpreter.functions)?, interpreter.place.object()))
+    let kinds = [(&PYTHON, &python::FUNCTIONS[..], python::frames as Frames), (&RUBY, &ruby::FUNCTIONS, ruby::frames)];
+    let found = kinds.into_iter().find_map(|(interpreters, names, frames)| {
+        let (_, interpreter) = interpreters.copies().next()?;
+        let functions = names.iter().map(|name| interpreter.find(*name)).collect::<Option<Vec<usize>>>()?;
+        Some((frames(&functions)?, Object::of(*functions.first()?)?))
     });
     let found = found.filter(|(frames, _)| !frames.is_empty());
     let Some((frames, interpreter)) = found else { return Script { list: "null".to_owned(), interpreter: None } };
@@ -54,54 +51,7 @@ pub fn frames() -> Script {
     Script { list, interpreter: Some(interpreter) }
 }
 
-static PYTHON: Kind = Kind::new(&python::FUNCTIONS);
-static RUBY: Kind = Kind::new(&ruby::FUNCTIONS);
-
-/// Interpreters of one language.
-struct Kind {
-    names: &'static [Name<'static>],
-    found: AtomicPtr<Interpreter>,
-}
-
-/// One that is loaded.
-struct Interpreter {
-    place: Place,
-    /// Addresses of the functions, as they are named.
-    functions: Vec<usize>,
-}
-
-impl Kind {
-    const fn new(names: &'static [Name<'static>]) -> Kind {
-        Kind { names, found: AtomicPtr::new(ptr::null_mut()) }
-    }
-
-    /// The interpreter that was found, if it is still there.
-    fn get(&self) -> Option<&'static Interpreter> {
-        // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
-        let found = unsafe { self.found.load(Ordering::Acquire).as_ref() };
-        found.filter(|found| found.place.is_there())
-    }
-
-    fn look(&self) {
-        if self.get().is_some() {
-            return;
-        }
-        let mut found = None;
-        loaded::each(&mut |info| {
-            if let Some(definitions) = loaded::definitions(info) {
-                found = self.names.iter().map(|name| definitions.find(*name)).collect::<Option<Vec<usize>>>();
-            }
-            found.is_none()
-        });
-        let Some(functions) = found else { return };
-        let Some(object) = functions.first().and_then(|address| Object::of(*address)) else { return };
-        let interpreter = Interpreter { place: Place::new(object), functions };
-        self.found.store(Box::into_raw(Box::new(interpreter)), Ordering::Release);
-    }
-}
-
-/// Looks for interpreters: at the first call of each object, which one of them may have loaded.
-pub fn look() {
-    PYTHON.look();
-    RUBY.look();
-}
+/// Interpreters of Python. Nothing of theirs is stood in front of, but they are known as soon as they are loaded.
+pub static PYTHON: Family = Family::new(python::FUNCTIONS[0], &[]);
+/// Interpreters of Ruby.
+pub static RUBY: Family = Family::new(ruby::FUNCTIONS[1], &[]);

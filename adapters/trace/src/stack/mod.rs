@@ -24,8 +24,9 @@ pub use tables::Reader;
 
 use std::fmt::Write;
 
-use windlass_interpose::object::{self, Object};
+use windlass_interpose::linker;
 
+use crate::find_object::Object;
 use crate::process;
 
 const MOST: usize = 128;
@@ -43,10 +44,10 @@ pub fn native(last: Option<Object>) -> String {
     let mut count = 0;
     let mut met: Vec<(Object, Located)> = Vec::new();
     walk::from(registers::here(), |address, object| {
-        if object::is_ours(address) {
+        if linker::own_range().contains(&address) {
             return true;
         }
-        let located = met.iter().find(|(known, _)| known.link_map == object.link_map).map(|(_, located)| *located);
+        let located = met.iter().find(|(known, _)| known.is(object)).map(|(_, located)| *located);
         let located = located.unwrap_or_else(|| {
             let located = process.modules.locate(process, object);
             met.push((*object, located));

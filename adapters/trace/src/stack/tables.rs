@@ -1,8 +1,7 @@
 //! Which entry of an object's `.eh_frame` describes an address, by the sorted table of `.eh_frame_hdr` (Linux Standard Base, "Exception Frames").
 
-use windlass_interpose::object::Object;
-
 use super::memory::Memory;
+use crate::find_object::Object;
 use crate::segments::Segments;
 
 /// Bytes of this process's memory that are read one after the other. Each read fails at the end, and where nothing can be read.

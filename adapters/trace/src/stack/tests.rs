@@ -2,14 +2,13 @@
 
 use std::ptr;
 
-use windlass_interpose::object::{LinkMap, Object};
-
 use super::memory::Memory;
 use super::registers::{COUNT, Registers, STACK};
 use super::rules::{self, Frame, Rule};
 use super::tables::Table;
 use super::walk::caller;
 use super::{Reader, expression};
+use crate::find_object::Object;
 
 const PAGE: usize = 4096;
 /// Where the code is that the table is about, from the beginning of the image.
@@ -21,7 +20,6 @@ const RETURN: u8 = if cfg!(target_arch = "aarch64") { 30 } else { 16 };
 struct Image {
     memory: *mut u8,
     size: usize,
-    link_map: LinkMap,
 }
 
 impl Image {
@@ -35,20 +33,19 @@ impl Image {
             assert_eq!(libc::mprotect(memory, size, libc::PROT_READ | libc::PROT_WRITE), 0);
             let memory = memory.cast::<u8>();
             ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len());
-            let link_map = LinkMap { l_addr: memory as usize, l_name: c"".as_ptr(), l_ld: ptr::null() };
-            Image { memory, size, link_map }
+            Image { memory, size }
         }
     }
 
     fn object(&self) -> Object {
         let start = self.memory as usize;
-        Object { link_map: &raw const self.link_map, start, end: start + 2 * CODE }
+        Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + 2 * CODE }
     }
 
     fn rules<R>(&self, address: usize, look: impl FnOnce(&rules::Rules) -> R) -> Option<R> {
         let memory = Memory::new();
         let address = self.memory as usize + address;
-        // SAFETY: the image is there, and its link map.
+        // SAFETY: the image is there.
         let entry = unsafe { Table::of(&self.object(), &memory)? }.entry(address)?;
         rules::at(&entry, address).map(|rules| look(&rules))
     }
@@ -147,7 +144,7 @@ fn callers_are_further_up_the_stack() {
     for (distance, expected) in [(8, Some(12)), (16, Some(13)), (0, None)] {
         let image = Image::of(&usual(&[0x0e, distance]));
         let memory = Memory::new();
-        // SAFETY: the image is there, and its link map.
+        // SAFETY: the image is there.
         let table = unsafe { Table::of(&image.object(), &memory) }.unwrap();
         let found = caller(&registers, image.memory as usize + CODE, false, &table, &memory);
         assert_eq!(found.as_ref().map(|(caller, _)| caller.at), expected, "{distance}");
@@ -196,10 +193,9 @@ fn what_can_not_be_read_is_not_there() {
         bytes.splice(0..0, vec![0; count.next_multiple_of(PAGE) - count]);
         let image = Image::of(&bytes);
         let start = image.memory as usize + bytes.len() - count;
-        let link_map = LinkMap { l_addr: start, l_name: c"".as_ptr(), l_ld: ptr::null() };
-        let object = Object { link_map: &raw const link_map, start, end: start + 2 * CODE };
+        let object = Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + 2 * CODE };
         let memory = Memory::new();
-        // SAFETY: the image is there, and its link map.
+        // SAFETY: the image is there.
         if let Some(entry) = unsafe { Table::of(&object, &memory) }.and_then(|table| table.entry(start + CODE + 4)) {
             assert!(rules::at(&entry, start + CODE + 4).is_none(), "{length}");
         }

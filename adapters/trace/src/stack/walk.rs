@@ -1,12 +1,11 @@
 //! From frame to frame. The walk ends where anything is not as it must be.
 
-use windlass_interpose::object::{LinkMap, Object};
-
 use super::expression;
 use super::memory::Memory;
 use super::registers::{COUNT, Registers, STACK};
 use super::rules::{self, Frame, Rule};
 use super::tables::Table;
+use crate::find_object::Object;
 
 /// More than a program needs whose frames are of this library and of interpreters.
 const MOST: usize = 256;
@@ -15,7 +14,7 @@ const MOST: usize = 256;
 pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> bool) {
     let memory = Box::new(Memory::new());
     let mut is_exact = false;
-    let mut last: Option<(*const LinkMap, Table)> = None;
+    let mut last: Option<(Object, Table)> = None;
     for _ in 0..MOST {
         // A return address is that of the next instruction, which may belong to another line or another function.
         let address = if is_exact { registers.at } else { registers.at.wrapping_sub(1) };
@@ -24,11 +23,11 @@ pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> b
             return;
         }
         // Many callers are of the same object.
-        let known = last.filter(|(link_map, _)| *link_map == object.link_map).map(|(_, table)| table);
+        let known = last.filter(|(last, _)| last.is(&object)).map(|(_, table)| table);
         // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see `mod.rs`): a loaded object
         // that could only be unloaded at this very moment.
         let Some(table) = known.or_else(|| unsafe { Table::of(&object, &memory) }) else { return };
-        last = Some((object.link_map, table));
+        last = Some((object, table));
         let Some((caller, from_signal)) = caller(&registers, address, is_exact, &table, &memory) else { return };
         (registers, is_exact) = (caller, from_signal);
     }

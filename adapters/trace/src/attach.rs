@@ -1,0 +1,60 @@
+//! When this library comes between a program and its TLS libraries: as soon as it is loaded, if anything is to be recorded.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use windlass_interpose::sibling::{Onward, Sibling};
+use windlass_interpose::way_in::{self, WayIn};
+use windlass_interpose::{address_space, hook, linker, resolver};
+
+use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
+use crate::openssl::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
+use crate::script::{PYTHON, RUBY};
+use crate::{process, settings};
+
+resolver!(windlass_trace_resolver);
+
+/// What is stood in front of.
+pub static WAY_IN: WayIn = WayIn::new(
+    &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS, &PYTHON, &RUBY],
+    &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
+    &[],
+    c"windlass_trace_resolver",
+    Sibling::behind(c"windlass_preload_bound_to"),
+    || (),
+    || (),
+);
+
+static ONWARD: [Onward; 3] = [const { Onward::new() }; 3];
+
+/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z initfirst`), where the C library
+/// has not looked at the environment yet. glibc passes it on (elf/dl-init.c). A process that loads no trust anchors is to be known of, too.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
+
+extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
+    if !settings::decide(environment) {
+        return;
+    }
+    hook::shielded(|| {
+        address_space::prepare();
+        linker::watch_forks();
+        for (family, onward) in WAY_IN.families.iter().zip(&ONWARD) {
+            family.stand_in_front(onward);
+        }
+        WAY_IN.attach(true);
+        process::begin();
+        Some(())
+    });
+}
+
+/// Runs at `exit`.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ENDING: extern "C" fn() = process::end;
+
+/// For the preload library, which stands behind and finds a trampoline in a slot: the variable by which its calls go on, or null.
+#[unsafe(no_mangle)]
+pub extern "C" fn windlass_trace_next(trampoline: *const c_void) -> *const c_void {
+    way_in::next_of(trampoline)
+}
