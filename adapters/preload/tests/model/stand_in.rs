@@ -242,7 +242,7 @@ impl Store {
             Operation::Load(source) => {
                 if model.register(source).is_err() {
                     model.leave_to_original();
-                    source.iter().for_each(|&one| drop(memory.add(one)));
+                    source.iter().for_each(|&one| _ = memory.add(one));
                 }
                 Vec::new()
             }
