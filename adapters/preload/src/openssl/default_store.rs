@@ -5,6 +5,7 @@
 //! goes into the program's store.
 
 use std::ffi::{CStr, CString, c_int};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -145,14 +146,22 @@ enum Uri {
 impl Uri {
     fn of(uri: &CStr) -> Uri {
         let path = uri.to_bytes();
-        // A directory that can be listed and entered, and nothing else, can be opened by the name `.` in it, as stock's opendir(3) opens
-        // it by its own.
+        // What is in a directory that can be entered, and nothing else, can be reached by the name `.` in it. Stock asks stat and then
+        // opendir(3); where everybody may list it, only the first is needed to know what comes of the second.
         let mut inside = [0_u8; LONGEST + b"/.\0".len()];
         if !path.starts_with(b"/") || path.contains(&b':') || path.len() > LONGEST {
             return Uri::Other;
         }
         inside[..path.len()].copy_from_slice(path);
         inside[path.len()..][..2].copy_from_slice(b"/.");
+        let mut status = MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: the bytes behind the path are still NUL; the status is read if it was written.
+        let mode = unsafe {
+            (libc::stat(inside.as_ptr().cast(), status.as_mut_ptr()) == 0).then(|| status.assume_init().st_mode)
+        };
+        if mode.is_some_and(|mode| mode & 0o444 == 0o444) {
+            return Uri::Directory;
+        }
         let flags = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_DIRECTORY;
         // SAFETY: the bytes behind the path are still NUL; what was opened is closed again, and nobody else has it.
         unsafe {
