@@ -390,7 +390,10 @@ mod tests {
             for origin in [Origin::Program, Origin::Itself, Origin::Companion] {
                 let caller = Caller::new(copy, origin);
                 assert_eq!(caller.copy(), copy);
-                assert_eq!((caller.is_own(), caller.is_companion()), (origin == Origin::Itself, origin == Origin::Companion));
+                assert_eq!(
+                    (caller.is_own(), caller.is_companion()),
+                    (origin == Origin::Itself, origin == Origin::Companion)
+                );
                 assert_eq!(Caller::of_trampoline(caller.number()), caller);
                 assert!(caller.number() < TRAMPOLINES);
             }

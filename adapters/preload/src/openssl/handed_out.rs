@@ -14,9 +14,9 @@ use crate::openssl::api::{
 };
 use crate::openssl::ca_names::in_libssl;
 use crate::openssl::library::{Libcrypto, Served, defined, libssl_of, transparent};
+use crate::openssl::own;
 use crate::openssl::store::{StoreState, tracked};
 use crate::openssl::taking_part::store_of;
-use crate::openssl::own;
 
 /// What `X509_STORE_CTX_get1_issuer` returns without a libcrypto.
 const NOT_FOUND: c_int = -1;

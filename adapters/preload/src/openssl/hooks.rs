@@ -7,8 +7,8 @@ use crate::openssl::api::{
     X509_STORE, X509_STORE_CTX,
 };
 use crate::openssl::{
-    ca_names, default_paths, directory_search, enumerate, handed_out, lifecycle, load_file, load_path, lookup_ctrl, providers,
-    taking_part, verification,
+    ca_names, default_paths, directory_search, enumerate, handed_out, lifecycle, load_file, load_path, lookup_ctrl,
+    providers, taking_part, verification,
 };
 
 family! {
