@@ -55,7 +55,8 @@ impl<V: Copy> PtrTable<V> {
     /// An empty table.
     pub const fn new() -> Self {
         PtrTable {
-            buckets: [const { Bucket { lock: ForkLock::new(), head: AtomicPtr::new(ptr::null_mut()), values: PhantomData } }; BUCKETS],
+            buckets: [const { Bucket { lock: ForkLock::new(), head: AtomicPtr::new(ptr::null_mut()), values: PhantomData } };
+                BUCKETS],
         }
     }
 

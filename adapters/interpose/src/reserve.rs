@@ -312,7 +312,9 @@ fn owner(memory: *mut u8) -> Option<&'static Chunk> {
     if EXTRA.load(Ordering::Relaxed).is_null() {
         return None;
     }
-    known().skip(CHUNKS).find(|&chunk| (memory as usize).wrapping_sub(ptr::from_ref(chunk) as usize) < size_of::<Chunk>())
+    known()
+        .skip(CHUNKS)
+        .find(|&chunk| (memory as usize).wrapping_sub(ptr::from_ref(chunk) as usize) < size_of::<Chunk>())
 }
 
 /// One more chunk, claimed.
@@ -534,7 +536,8 @@ mod tests {
         distinct.dedup();
         assert_eq!(distinct.len(), all.len());
         // Memory of one that came later finds its way back.
-        let extra = known().skip(CHUNKS).find(|chunk| chunk.hold(address_space::id())).expect("more than the first ones");
+        let extra =
+            known().skip(CHUNKS).find(|chunk| chunk.hold(address_space::id())).expect("more than the first ones");
         let memory = extra.take(100).expect("a whole chunk");
         assert!(ptr::eq(owner(memory).expect("its chunk"), extra));
         // SAFETY: taken just now.

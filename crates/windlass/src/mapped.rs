@@ -3,8 +3,8 @@
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicU64;
 
-use rustix::io::Errno;
 use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 
 /// Maps the first `len` counters of a memory file for the rest of the process. Fails if that can't be done safely.

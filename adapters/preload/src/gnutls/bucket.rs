@@ -51,7 +51,8 @@ impl Buckets {
         let place = |subject: &[u8]| Place { bucket: bucket_of(subject, size), parsed: AtomicBool::new(false) };
         let places = roots.anchors().map(|anchor| place(anchor.raw_subject().as_bytes()));
         let fresh = Box::into_raw(Box::new(memory::collected(places, roots.len())?.into_boxed_slice()));
-        let known: &[Place] = match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+        let known: &[Place] = match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire)
+        {
             // SAFETY: just published, and freed by `drop` alone.
             Ok(_) => unsafe { &*fresh },
             Err(winner) => {

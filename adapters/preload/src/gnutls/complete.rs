@@ -2,7 +2,9 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::gnutls::api::{Certificate, Credentials, Crl, Datum, GetIssuer, INTERNAL_ERROR, Iterator, List, MEMORY_ERROR};
+use crate::gnutls::api::{
+    Certificate, Credentials, Crl, Datum, GetIssuer, INTERNAL_ERROR, Iterator, List, MEMORY_ERROR,
+};
 use crate::gnutls::fill;
 use crate::gnutls::library::original;
 use crate::gnutls::lifecycle::list_of;

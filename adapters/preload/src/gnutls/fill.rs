@@ -198,7 +198,10 @@ impl Parsed {
             }
             parsed.certificates.push(certificate);
             let der = source.roots.anchor(index).der();
-            let datum = Datum { data: der.as_ptr().cast_mut(), size: c_uint::try_from(der.len()).map_err(|_| Unparsed::Refused)? };
+            let datum = Datum {
+                data: der.as_ptr().cast_mut(),
+                size: c_uint::try_from(der.len()).map_err(|_| Unparsed::Refused)?,
+            };
             // SAFETY: a fresh certificate; the bytes are only read, and not kept.
             let result = unsafe { (served.api.gnutls_x509_crt_import)(certificate, &datum, FORMAT_DER) };
             if result == MEMORY_ERROR {

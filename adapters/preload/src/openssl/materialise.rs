@@ -218,9 +218,10 @@ pub unsafe fn is_in_memory(state: &StoreState, api: &Required, certificate: *mut
     }
     // SAFETY: as the caller states.
     let Some(name) = canonical(api, unsafe { (api.X509_get_subject_name)(certificate) }) else { return false };
-    state.registrations.iter().all(|known| {
-        is_complete(known) || known.snapshot.roots.by_subject(&name).all(|index| known.has_added(index))
-    })
+    state
+        .registrations
+        .iter()
+        .all(|known| is_complete(known) || known.snapshot.roots.by_subject(&name).all(|index| known.has_added(index)))
 }
 
 /// Whether several anchors of this subject are registered.

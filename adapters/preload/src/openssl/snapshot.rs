@@ -122,9 +122,8 @@ impl Snapshot {
         let _context = self.library.originals.global_context();
         let _marked = Marked::new(served);
         // SAFETY: a certificate that this snapshot holds, or has just parsed.
-        let (flags, key) = unsafe {
-            ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate))
-        };
+        let (flags, key) =
+            unsafe { ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate)) };
         flags & (EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT) == 0
             && flags & (EXFLAG_SI | EXFLAG_SS) != EXFLAG_SI
             && !key.is_null()

@@ -54,8 +54,8 @@ impl Builder {
         reserved.map_err(|_| Unsupported::OutOfMemory)?;
         let canonical = self.canonical.len();
         let der = self.der.get(start..).unwrap_or(&[]);
-        let fields = certificate::walk(der, &mut self.canonicaliser, &mut self.canonical)
-            .map_err(|fault| match fault {
+        let fields =
+            certificate::walk(der, &mut self.canonicaliser, &mut self.canonical).map_err(|fault| match fault {
                 DerFault::Name(NameFault::OutOfMemory) => Unsupported::OutOfMemory,
                 fault => Unsupported::Certificate { certificate: self.records.len() as u32 + 1, fault },
             })?;
