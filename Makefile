@@ -10,7 +10,7 @@ SABOTAGED = $(CARGO_TARGET_DIR)/sabotage/release/libwindlass_preload.so
 PYTHON = env -u LD_PRELOAD -u SSL_CERT_FILE -u SSL_CERT_DIR /usr/bin/python3 -B
 DIFFERENTIAL = $(PYTHON) tests/differential/run.py --library $(LIBRARY)
 PROCESS = $(PYTHON) tests/differential/process.py --library $(LIBRARY) --sabotaged $(SABOTAGED)
-ALLOCATIONS = $(PYTHON) tests/field/allocations/allocations.py --library $(LIBRARY)
+ALLOCATIONS = $(PYTHON) tests/field/allocations/allocations.py --library $(LIBRARY) --sabotaged $(SABOTAGED)
 MEMORY = $(PYTHON) tests/differential/memory.py
 BROKEN = $(PYTHON) tests/differential/run.py --library $(SABOTAGED) --suites verdicts
 COMPILED = --compiled --windlass $(CARGO_TARGET_DIR)/release/windlass
@@ -80,7 +80,7 @@ test-process: build build-sabotage openssl gnutls ## threads, fork, several libc
 	$(PROCESS)
 	$(ALLOCATIONS) --children 160
 
-allocations: build openssl gnutls ## two thousand children on each OpenSSL and GnuTLS, in which allocations fail
+allocations: build build-sabotage openssl gnutls ## two thousand children on each OpenSSL and GnuTLS, in which allocations fail
 	$(ALLOCATIONS) --children 2000
 
 test-memory: build openssl ## a subset of the scripts under valgrind and AddressSanitizer
