@@ -145,19 +145,27 @@ pub struct Claim {
 }
 
 /// Makes sure that this thread has a chunk of its own. None if there is none, and no memory for another: what follows must not run.
-#[inline]
 pub fn claim() -> Option<Claim> {
-    if !CLAIMED.get().is_null() {
-        return Some(Claim { chunk: ptr::null() });
-    }
-    let me = address_space::id();
-    let chunk = known().find(|chunk| chunk.is_whole() && chunk.hold(me)).or_else(|| another(me))?;
-    CLAIMED.set(chunk);
-    Some(Claim { chunk })
+    CLAIMED.with(|claimed| {
+        if !claimed.get().is_null() {
+            return Some(Claim { chunk: ptr::null() });
+        }
+        let (first, me) = (&CHUNK[0], address_space::id());
+        // Nearly always.
+        let is_first = first.is_whole() && first.hold(me);
+        let chunk = if is_first { first } else { one_more(me)? };
+        claimed.set(chunk);
+        Some(Claim { chunk })
+    })
+}
+
+/// Any chunk.
+#[cold]
+fn one_more(me: u32) -> Option<&'static Chunk> {
+    known().find(|chunk| chunk.is_whole() && chunk.hold(me)).or_else(|| another(me))
 }
 
 impl Drop for Claim {
-    #[inline]
     fn drop(&mut self) {
         // SAFETY: chunks are never freed.
         if let Some(chunk) = unsafe { self.chunk.as_ref() } {
