@@ -10,6 +10,7 @@ SABOTAGED = $(CARGO_TARGET_DIR)/sabotage/release/libwindlass_preload.so
 PYTHON = env -u LD_PRELOAD -u SSL_CERT_FILE -u SSL_CERT_DIR /usr/bin/python3 -B
 DIFFERENTIAL = $(PYTHON) tests/differential/run.py --library $(LIBRARY)
 PROCESS = $(PYTHON) tests/differential/process.py --library $(LIBRARY) --sabotaged $(SABOTAGED)
+ALLOCATIONS = $(PYTHON) tests/field/allocations/allocations.py --library $(LIBRARY) --sabotaged $(SABOTAGED)
 MEMORY = $(PYTHON) tests/differential/memory.py
 BROKEN = $(PYTHON) tests/differential/run.py --library $(SABOTAGED) --suites verdicts
 COMPILED = --compiled --windlass $(CARGO_TARGET_DIR)/release/windlass
@@ -18,7 +19,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test bench lint setup build build-sabotage openssl test-unit test-differential \
-	test-broken test-compiled test-process test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
+	test-broken test-compiled test-process allocations test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -76,9 +77,13 @@ test-compiled: build build-sabotage openssl ## a sample of the scripts with comp
 	done
 	$(STORE_FAULTS)
 
-test-process: build build-sabotage openssl ## threads, fork, several libcryptos, secure execution, programs that edit certificates
+test-process: build build-sabotage openssl gnutls ## threads, fork, several libcryptos, secure execution, programs that edit certificates, failing allocations
 	$(PROCESS)
 	$(PYTHON) tests/openssl/handed_out.py
+	$(ALLOCATIONS) --children 160
+
+allocations: build build-sabotage openssl gnutls ## two thousand children on each OpenSSL and GnuTLS, in which allocations fail
+	$(ALLOCATIONS) --children 2000
 
 test-memory: build openssl ## a subset of the scripts under valgrind and AddressSanitizer
 	$(MEMORY) valgrind --library $(LIBRARY) --builds system --cases '[lv]*'

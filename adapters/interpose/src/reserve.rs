@@ -6,7 +6,7 @@
 //!
 //! The reserve is a number of chunks in memory that costs nothing before it is touched. Each part of a hooked call begins by claiming
 //! one for its thread ([`claim`]), and does not run if it gets none. What is taken may outlive the call. So a chunk counts what of it
-//! is taken, and may be claimed as long as half of it is free: more than twice of what any call was ever seen to need
+//! is taken, and may be claimed as long as half of it is free: more than any call had when all its memory came from there
 //! (`tests/field/allocations`). Larger requests, which are those that can fail, never touch that half.
 //!
 //! If all chunks are claimed at once, or are kept by what outlived, another is asked for: memory is not short yet. Nothing here
@@ -145,19 +145,27 @@ pub struct Claim {
 }
 
 /// Makes sure that this thread has a chunk of its own. None if there is none, and no memory for another: what follows must not run.
-#[inline]
 pub fn claim() -> Option<Claim> {
-    if !CLAIMED.get().is_null() {
-        return Some(Claim { chunk: ptr::null() });
-    }
-    let me = address_space::id();
-    let chunk = known().find(|chunk| chunk.is_whole() && chunk.hold(me)).or_else(|| another(me))?;
-    CLAIMED.set(chunk);
-    Some(Claim { chunk })
+    CLAIMED.with(|claimed| {
+        if !claimed.get().is_null() {
+            return Some(Claim { chunk: ptr::null() });
+        }
+        let (first, me) = (&CHUNK[0], address_space::id());
+        // Nearly always.
+        let is_first = first.is_whole() && first.hold(me);
+        let chunk = if is_first { first } else { one_more(me)? };
+        claimed.set(chunk);
+        Some(Claim { chunk })
+    })
+}
+
+/// Any chunk.
+#[cold]
+fn one_more(me: u32) -> Option<&'static Chunk> {
+    known().find(|chunk| chunk.is_whole() && chunk.hold(me)).or_else(|| another(me))
 }
 
 impl Drop for Claim {
-    #[inline]
     fn drop(&mut self) {
         // SAFETY: chunks are never freed.
         if let Some(chunk) = unsafe { self.chunk.as_ref() } {

@@ -302,6 +302,15 @@ unsafe extern "C" {
     fn secure_getenv(name: *const c_char) -> *mut c_char;
 }
 
+/// For the tests, in builds that are never released: from now on all memory within hooked calls comes from the reserve; the result is
+/// the most that one of them has had of it so far, in bytes.
+#[cfg(feature = "sabotage")]
+#[unsafe(no_mangle)]
+pub extern "C" fn windlass_measure_reserve() -> u64 {
+    windlass_interpose::reserve::measured::refuse();
+    windlass_interpose::reserve::measured::most()
+}
+
 fn stats() -> &'static Stats {
     static STATS: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
     let seen = STATS.load(Ordering::Acquire);

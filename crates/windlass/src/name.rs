@@ -110,6 +110,7 @@ pub fn subject_hash_old(name: RawName<'_>) -> SubjectHash {
 }
 
 /// Computes canonical encodings; keeps its buffers from one name to the next.
+#[derive(Default)]
 pub(crate) struct Canonicaliser {
     /// The encoded entries of one RDN.
     rdn: Vec<u8>,
@@ -121,18 +122,6 @@ pub(crate) struct Canonicaliser {
     utf8: String,
     /// Output that nobody wants.
     waste: Vec<u8>,
-}
-
-impl Default for Canonicaliser {
-    fn default() -> Canonicaliser {
-        Canonicaliser {
-            rdn: Vec::new(),
-            entries: Vec::new(),
-            value: Vec::new(),
-            utf8: String::new(),
-            waste: Vec::new(),
-        }
-    }
 }
 
 impl Canonicaliser {

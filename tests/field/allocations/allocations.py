@@ -32,7 +32,7 @@ from programs import CLEAN, execute, write_files  # noqa: E402
 COMMON = [HERE / "children.c", HERE / "failing.c"]
 MACHINES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 WORKERS = 2
-ENDED = re.compile(r"of (\d+) children: (\d+) good,")
+HALF = 512 * 64  # reserve.rs
 
 
 def files(pki):
@@ -76,6 +76,17 @@ def children(label, program, content, options):
         shown = lines if status != 0 or options.verbose else [line for line in lines if line.startswith("of ")]
         print("\n".join(f"     {line}" for line in shown), flush=True)
     return bad
+
+
+def bounded(label, program, content, options):
+    """With all memory of the library's calls from the reserve: no call has had more than half of a chunk, which is what a claim promises."""
+    status, out = run(program, content, options.sabotaged, options.first, 60)
+    most = re.search(r"up to (\d+) bytes of the reserve", out)
+    good = status == 0 and most is not None and 0 < int(most[1]) <= HALF
+    print(f"{'ok  ' if good else 'FAIL'} {label}: {most[1] if most else 'no'} of {HALF} bytes", flush=True)
+    if not good:
+        print(out)
+    return not good
 
 
 def many_names(pki):
@@ -125,6 +136,7 @@ def opened(library, build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", type=pathlib.Path)
+    parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage: measures the reserve")
     parser.add_argument("--stock", action="store_true")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     parser.add_argument("--gnutls", default="system,3.8")
@@ -132,6 +144,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
+    options.sabotaged = options.sabotaged and options.sabotaged.resolve()
     options.library = None if options.stock else options.library.resolve()
     (builds.WORK / "bin").mkdir(parents=True, exist_ok=True)
     (libraries.WORK / "bin").mkdir(parents=True, exist_ok=True)
@@ -142,6 +155,8 @@ def main():
     for build in filter(None, options.builds.split(",")):
         program = builds.compile_c([HERE / "openssl.c", *COMMON], builds.WORK / "bin" / f"allocations-{build}", build, ("-rdynamic",))
         bad |= children(f"allocations fail on OpenSSL {build}", program, content, options)
+        if options.sabotaged:
+            bad |= bounded(f"the reserve is enough on OpenSSL {build}", program, content, options)
         bad |= lists_names(pki, options.library, build)
         if options.library:
             bad |= opened(options.library, build)
@@ -149,6 +164,8 @@ def main():
     for build in filter(None, options.gnutls.split(",")):
         program = libraries.compile_c([HERE / "gnutls.c", *COMMON], "allocations", build, ("-rdynamic",))
         bad |= children(f"allocations fail on GnuTLS {build}", program, content, options)
+        if options.sabotaged:
+            bad |= bounded(f"the reserve is enough on GnuTLS {build}", program, content, options)
     return 1 if bad else 0
 
 

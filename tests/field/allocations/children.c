@@ -9,6 +9,7 @@
 #include "children.h"
 #include "failing.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -30,6 +31,8 @@ static const char *const names[] = { "good", "trusts more", "other verdicts afte
 enum { ACTS = 12, TEXT = 8192, LABELS = 1022, PAGE = 65536 };
 
 static struct plan wanted;
+/* In a library that measures its reserve: nothing fails, but all that its calls need comes from there. */
+static uint64_t (*measure)(void);
 static rlim_t before_limit;
 static const uint64_t *page;
 
@@ -37,7 +40,7 @@ static const uint64_t *page;
 static struct shared {
     char reference[TEXT];
     int has_reference, asked, refused;
-    uint64_t most_calls, most_of_library, acts_total;
+    uint64_t most_calls, most_of_library, acts_total, most_of_reserve;
     char trace[TEXT];
 } *shared;
 
@@ -243,7 +246,9 @@ static int one(uint64_t child, int control)
     int number, bad = 0, refused, asked;
 
     watch_for_death();
-    if (!control)
+    if (measure != NULL)
+        measure();
+    else if (!control)
         wanted = plan_of(child);
     if (child % 8 >= 4 && !control && !judge(text, TEXT))
         return DIFFERS;
@@ -261,10 +266,14 @@ static int one(uint64_t child, int control)
             shared->most_of_library = calls_so_far();
         if (bad)
             return TRUSTS;
+        if (measure != NULL && measure() > shared->most_of_reserve)
+            shared->most_of_reserve = measure();
         refused = look_back(&asked);
         shared->refused += refused;
         shared->asked += asked;
     }
+    if (measure != NULL)
+        return GOOD;
     note(noted);
     if (!judge(text, TEXT)) {
         fprintf(stderr, "no answer\n");
@@ -327,6 +336,7 @@ int main(int argc, char **argv)
         return 2;
     backtrace(frames, 64);
     find_all(argv[3]);
+    measure = (uint64_t(*)(void))dlsym(RTLD_DEFAULT, "windlass_measure_reserve");
     if (library_end == 0 && argv[3][0] != 0)
         return 2;
     warm();
@@ -379,5 +389,7 @@ int main(int argc, char **argv)
     }
     printf(" up to %llu allocations, and %llu of the library's; %d stores looked at afterwards, %d refuse what is good\n", (unsigned long long)shared->most_calls,
            (unsigned long long)shared->most_of_library, shared->asked, shared->refused);
+    if (measure != NULL)
+        printf("a call had up to %llu bytes of the reserve\n", (unsigned long long)shared->most_of_reserve);
     return bad;
 }

@@ -19,6 +19,7 @@ extern uintptr_t reliant_start[RELIANT], reliant_end[RELIANT];
 void set_plan(struct plan wanted);
 void arm_failing(int on);
 uint64_t calls_so_far(void);
+void spare_this_thread(int on);
 uint64_t mixed(uint64_t seed);
 
 #endif

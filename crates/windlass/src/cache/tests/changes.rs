@@ -65,7 +65,7 @@ fn a_young_file_is_read_again_until_it_is_older() {
     assert!(Arc::ptr_eq(&store, &bench.expect(&path, &[0])));
     assert_eq!(bench.counts(), [1, 0, 1, 0]);
     // A change that no timestamp shows, as within one tick of the kernel's clock.
-    let seen = bench.cache.slot(SourceRef::Cafile(&path)).try_entry().unwrap();
+    let seen = bench.cache.slot(SourceRef::Cafile(&path)).unwrap().try_entry().unwrap();
     fs::write(&path, &second).unwrap();
     bench.cache.slots.write().unwrap().cafiles.slots.insert(
         path.clone().into_os_string(),
@@ -81,7 +81,7 @@ fn a_young_file_is_read_again_until_it_is_older() {
     bench.expect(&path, &[1]);
     assert_eq!(bench.counts(), [2, 1, 2, 0]);
     // Nothing is kept for comparing then.
-    assert!(bench.cache.slot(SourceRef::Cafile(&path)).try_entry().unwrap().files.is_none());
+    assert!(bench.cache.slot(SourceRef::Cafile(&path)).unwrap().try_entry().unwrap().files.is_none());
 }
 
 #[test]

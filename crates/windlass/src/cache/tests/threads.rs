@@ -73,7 +73,7 @@ fn a_panic_wakes_all_who_waited() {
 fn those_who_waited_look_themselves() {
     let bench = Bench::new(MaxAge::Forever);
     let path = bench.write("ca.pem", &certificate(0));
-    let slot = bench.cache.slot(SourceRef::Cafile(&path));
+    let slot = bench.cache.slot(SourceRef::Cafile(&path)).unwrap();
     let Turn::Load(loader) = slot.turn(|_| false) else { panic!("nobody else loads") };
     let entry = bench.cache.read_now(SourceRef::Cafile(&path), None, None).unwrap();
     thread::scope(|scope| {
@@ -113,7 +113,7 @@ fn a_child_takes_over_what_is_finished() {
     bench.expect(&busy, &[1]);
     write_in_place(&busy, &certificate(2));
 
-    let slot = bench.cache.slot(SourceRef::Cafile(&busy));
+    let slot = bench.cache.slot(SourceRef::Cafile(&busy)).unwrap();
     let Turn::Load(loader) = slot.turn(|_| false) else { panic!("nobody else loads") };
     let lock = slot.hold();
     let child = TrustCache::adopt(&bench.cache);
@@ -130,7 +130,7 @@ fn a_child_takes_over_the_last_load_of_a_source_that_is_being_loaded() {
     let bench = Bench::new(MaxAge::Forever);
     let path = bench.write("ca.pem", &certificate(0));
     let store = bench.expect(&path, &[0]);
-    let slot = bench.cache.slot(SourceRef::Cafile(&path));
+    let slot = bench.cache.slot(SourceRef::Cafile(&path)).unwrap();
     let Turn::Load(loader) = slot.turn(|_| false) else { panic!("nobody else loads") };
     let child = TrustCache::adopt(&bench.cache);
     assert!(Arc::ptr_eq(&child.load_cafile(&path).unwrap(), &store));
