@@ -43,3 +43,13 @@ def unseen(results, options, pki):
                 with filled(files) as folder:
                     same_in_both(results, f"an addition that nobody sees on OpenSSL {build}, the issuer {how}",
                                  [compiled("unseen", build), "."], folder, options.library)
+
+
+def removed(results, options, pki):
+    """A root that the program has taken out of the live stack is trusted no more, until it is loaded again."""
+    bundle = b"".join(pki.pem(f"r{n}") for n in range(5))
+    with filled({"bundle.pem": bundle, "gone.pem": pki.pem("r0"), "again.pem": pki.pem("r0", "r5"),
+                 "leaf-0.pem": pki.pem("leaf0"), "leaf-1.pem": pki.pem("leaf1")}) as folder:
+        for build in options.builds:
+            same_in_both(results, f"a root taken out on OpenSSL {build}", [compiled("removed", build), "."], folder,
+                         options.library)

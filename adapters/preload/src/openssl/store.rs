@@ -98,6 +98,7 @@ pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState,
 
 /// Calls `f` with the state of each store that is alive, or whose last `X509_STORE_free` has begun at this moment. Such a store waits
 /// for what is done under the model's lock, and what comes to the lock later finds the phase `Ended`: it must not touch the store then.
+#[allow(dead_code)] // for loads of providers and detaching, which are hooked elsewhere
 pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
     let mut live = Vec::new();
     STORES.for_each(|Tracked(state)| {
@@ -115,6 +116,7 @@ pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
 
 /// Puts all that is registered into every store of a libcrypto, now, and as soon as it is loaded from now on. A store that this thread
 /// has locked itself is only filled when something else asks for it.
+#[allow(dead_code)] // as above
 pub fn complete_all(library: &Libcrypto) {
     for_each_live(|state| {
         if std::ptr::eq(state.library, library) {

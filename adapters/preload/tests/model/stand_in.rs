@@ -240,7 +240,9 @@ impl Store {
             Operation::Load(source) => {
                 if model.register(source).is_err() {
                     model.leave_to_original();
-                    source.iter().for_each(|&one| _ = memory.add(one));
+                    for &one in source {
+                        memory.add(one);
+                    }
                 }
                 Vec::new()
             }
