@@ -31,6 +31,9 @@ static X509 *leaves[LEAVES], *other, *first_root, *extra;
 static X509_STORE *store;
 static pthread_barrier_t begin, end;
 static int stores, same, all, number;
+/* How many objects come of adding one certificate twice with no search in between: 3.5 looks at the first of a subject in an unsorted stack
+ * only (X509_OBJECT_retrieve_match, x509_lu.c), and two threads may come one right after the other. */
+static int twice;
 static atomic_int wrong;
 
 static void fail(const char *what, int seen)
@@ -55,7 +58,29 @@ static X509 *read_certificate(const char *path)
 /* In some turns one more is added meanwhile. */
 static int is_full(int count)
 {
-    return count == same || (number % TURNS == ADDS && count == same + 1);
+    return count == same || (number % TURNS == ADDS && count > same && count <= same + twice);
+}
+
+/* In a store that holds nothing but what is added one by one. */
+static int added_twice(void)
+{
+    X509_STORE *own = X509_STORE_new();
+    FILE *in = fopen("bundle.pem", "re");
+    int before, after;
+    X509 *x;
+
+    while ((x = PEM_read_X509(in, NULL, NULL, NULL)) != NULL) {
+        X509_STORE_add_cert(own, x);
+        X509_free(x);
+    }
+    ERR_clear_error();
+    fclose(in);
+    before = sk_X509_OBJECT_num(X509_STORE_get0_objects(own));
+    X509_STORE_add_cert(own, extra);
+    X509_STORE_add_cert(own, extra);
+    after = sk_X509_OBJECT_num(X509_STORE_get0_objects(own));
+    X509_STORE_free(own);
+    return after - before;
 }
 
 static void list_subject(X509_STORE_CTX *ctx, X509 *leaf)
@@ -172,6 +197,7 @@ int main(int argc, char **argv)
     other = read_certificate("other.pem");
     first_root = read_certificate("first.pem");
     extra = read_certificate("extra.pem");
+    twice = added_twice();
     alarm(600);
     pthread_barrier_init(&begin, NULL, THREADS);
     pthread_barrier_init(&end, NULL, THREADS + 1);
@@ -188,7 +214,7 @@ int main(int argc, char **argv)
         pthread_barrier_wait(&end); /* all have verified */
         pthread_barrier_wait(&end);
         held = sk_X509_OBJECT_num(X509_STORE_get0_objects(store));
-        if (held != all + (number % TURNS == ADDS))
+        if (number % TURNS == ADDS ? held <= all || held > all + twice : held != all)
             fail("X509_STORE_get0_objects", held);
         X509_STORE_free(store);
     }
