@@ -208,7 +208,9 @@ impl Family {
 
     /// All that are loaded, with their numbers.
     pub fn copies(&self) -> impl Iterator<Item = (usize, &Copy)> {
-        self.copies.iter().enumerate().filter(|(_, copy)| copy.object().is_some())
+        // Places are taken from the first on.
+        let taken = self.copies.iter().take_while(|copy| copy.state.load(Ordering::Relaxed) != FREE);
+        taken.enumerate().filter(|(_, copy)| copy.object().is_some())
     }
 
     /// Whether no copy is loaded.

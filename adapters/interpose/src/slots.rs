@@ -35,10 +35,11 @@ pub fn write(way: &WayIn, object: &Loaded, page: usize) -> Outcome {
     if !imports.fits {
         return Outcome::Refused;
     }
+    let outside = if is_copy(way, object) { Origin::Companion } else { Origin::Program };
     let (mut outcome, mut locked, mut writes) = (Outcome::Done, Pages::NONE, Writes::new());
     object.slots(&imports.filter, |slot, symbol| {
         let Some(wanted) = imports.find(symbol) else { return true };
-        match decide(way, object, slot, symbol, wanted) {
+        match decide(way, object, outside, slot, symbol, wanted) {
             Decision::Leave => {}
             Decision::Write(slot, address) => {
                 if object.is_read_only(slot as usize, page) {
@@ -157,7 +158,7 @@ pub fn hook_of(way: &WayIn, trampoline: usize) -> Option<(&'static Family, Calle
     None
 }
 
-fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted: Wanted) -> Decision {
+fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: *mut usize, symbol: usize, wanted: Wanted) -> Decision {
     let (place, mut value) = (slot as usize, cell(slot).load(Ordering::Relaxed));
     let variable = way.sibling.variable(value);
     let slot = variable.unwrap_or(slot);
@@ -191,13 +192,7 @@ fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted:
             let behind = way.sibling.definition(value);
             match bound::copy_of(family, hook, object, symbol, behind.unwrap_or(value)) {
                 bound::Bound::To(number, copy, function) => {
-                    let origin = if copy.contains(place) {
-                        Origin::Itself
-                    } else if is_copy(way, object) {
-                        Origin::Companion
-                    } else {
-                        Origin::Program
-                    };
+                    let origin = if copy.contains(place) { Origin::Itself } else { outside };
                     let caller = Caller::new(number, origin);
                     let target = behind.map_or(function, |_| value);
                     if !family.claim(&way.sibling, caller, hook, target) {
@@ -212,7 +207,7 @@ fn decide(way: &WayIn, object: &Loaded, slot: *mut usize, symbol: usize, wanted:
     }
 }
 
-/// Whether an object is a copy of some family.
+/// Whether an object is a copy of some family: it calls others as their companion.
 fn is_copy(way: &WayIn, object: &Loaded) -> bool {
     let mut copies = way.families.iter().flat_map(|family| family.copies());
     copies.any(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == object.dynamic))
