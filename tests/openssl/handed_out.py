@@ -143,9 +143,9 @@ def main():
         return 0
     if options.builds == ",".join(VERSIONS):
         wrong += [f"{name}: no version has it" for name in known if name not in exported]
-    hooks = set(re.findall(r"^    \d (\w+) =>", (PRELOAD / "mod.rs").read_text(), re.M))
+    hooks = set(re.findall(r"^    fn (\w+)\(", (PRELOAD / "hooks.rs").read_text(), re.M))
     ending = set(re.findall(r'Name::new\(c"(\w+)"\)', (PRELOAD / "users.rs").read_text()))
-    handed_out = set(re.findall(r"^    \d (\w+) => (?:handed_out|taking_part)::", (PRELOAD / "mod.rs").read_text(), re.M))
+    handed_out = set(re.findall(r"^    fn (\w+)\([^;]*=> (?:handed_out|taking_part)::", (PRELOAD / "hooks.rs").read_text(), re.M))
     wrong += [f"{name}: is said to be hooked, and is not" for name, verdict in known.items() if verdict == "hooked" and name not in hooks]
     wrong += [f"{name}: is hooked in handed_out.rs or taking_part.rs, and not in the list" for name in handed_out if known.get(name) != "hooked"]
     said = {name for name, verdict in known.items() if verdict == "ends-sharing"}

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::definitions::Name;
-use crate::elf::{FILTER, Loaded};
+use crate::elf::{Dyn, FILTER, Loaded};
 use crate::family::{Copy, Family};
 use crate::{dlsym, linker};
 
@@ -103,6 +103,8 @@ fn by_scope(
     match (global, own) {
         (Some(one), None) | (None, Some(one)) => to(name, one),
         (Some(one), Some((other, _))) if one.0 == other => to(name, one),
+        // What the program was started with was not opened with that flag.
+        (Some(one), Some(_)) if is_of_program(object) => to(name, one),
         (Some(one), Some(other)) => {
             let mut known = None;
             object.slots(&[true; FILTER], |slot, _| {
@@ -137,19 +139,37 @@ fn in_dependencies(
     object: &Loaded,
     fits: &impl Fn(&Copy) -> bool,
 ) -> Option<(usize, &'static Copy)> {
+    among_dependencies(object.dynamic, |one| {
+        let is_it = |(_, copy): &(usize, &'static Copy)| {
+            copy.object().is_some_and(|known| known.dynamic == one.dynamic) && fits(copy)
+        };
+        family.copies().find(is_it)
+    })
+}
+
+/// Whether the program was started with an object.
+fn is_of_program(object: &Loaded) -> bool {
+    let mut program = ptr::null();
+    linker::each_object(0, |first| {
+        program = first.dynamic;
+        false
+    });
+    among_dependencies(program, |one| (one.dynamic == object.dynamic).then_some(())).is_some()
+}
+
+/// What `visit` finds in an object and what it was linked against, breadth first.
+fn among_dependencies<R>(object: *const Dyn, visit: impl Fn(&Loaded) -> Option<R>) -> Option<R> {
     const MOST: usize = 64;
     let mut queue = [ptr::null(); MOST];
     let (mut at, mut end) = (0, 1);
-    queue[0] = object.dynamic;
+    queue[0] = object;
     while at < end {
         let mut found = None;
         linker::each_object(0, |one| {
             if one.dynamic != queue[at] {
                 return true;
             }
-            found = family
-                .copies()
-                .find(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == one.dynamic) && fits(copy));
+            found = visit(one);
             for needed in one.needed() {
                 linker::each_object(0, |other| {
                     let is_it = is_named(other, needed);

@@ -141,6 +141,8 @@ macro_rules! trampoline {
                 ".cfi_adjust_cfa_offset 8",
                 "push rdx",
                 ".cfi_adjust_cfa_offset 8",
+                // The return address: who calls.
+                "mov rdx, [rsp + 24]",
                 "call {by_scope}",
                 "pop rdx",
                 ".cfi_adjust_cfa_offset -8",
@@ -169,6 +171,7 @@ macro_rules! trampoline {
                 ".cfi_rel_offset x30, 8",
                 "stp x0, x1, [sp, #16]",
                 "str x2, [sp, #32]",
+                "mov x2, x30",
                 "bl {by_scope}",
                 "mov x9, x0",
                 "ldp x0, x1, [sp, #16]",
@@ -212,8 +215,8 @@ unsafe extern "C" fn dlvsym_by_handle(handle: *mut c_void, name: *const c_char, 
 }
 
 /// The trampoline for a hooked function in the scope of whoever calls, or null. It is only known where there is just one function of that name in
-/// the process, and the global scope has it.
-unsafe extern "C" fn by_scope(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+/// the process, and the global scope has it: for `RTLD_NEXT` the executable comes first in that scope, and all else comes after it.
+unsafe extern "C" fn by_scope(handle: *mut c_void, name: *const c_char, caller: usize) -> *mut c_void {
     before();
     if name.is_null() {
         return ptr::null_mut();
@@ -222,15 +225,21 @@ unsafe extern "C" fn by_scope(handle: *mut c_void, name: *const c_char) -> *mut 
     let name = unsafe { CStr::from_ptr(name) };
     let found = quietly(|| {
         let way = way_in::active()?;
-        let (family, hook) = hook_of(way, name)?;
-        let mut copies = family.copies().filter(|(_, copy)| copy.find(family.hooks[hook].name).is_some());
-        copies.next().filter(|_| copies.next().is_none())?;
-        if handle != libc::RTLD_DEFAULT || family.has_other_definition(hook) {
+        if handle != libc::RTLD_DEFAULT && !linker::is_of_executable(caller) {
             return None;
         }
         // SAFETY: a search by a NUL-terminated name.
-        let found = unsafe { call_dlsym(&NEXT_DLSYM, libc::RTLD_DEFAULT, name.as_ptr()) };
-        exchange(way, family, hook, found as usize)
+        let found = || unsafe { call_dlsym(&NEXT_DLSYM, libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        if let Some(trampoline) = own_trampoline(way, name, found) {
+            return Some(trampoline);
+        }
+        let (family, hook) = hook_of(way, name)?;
+        let mut copies = family.copies().filter(|(_, copy)| copy.find(family.hooks[hook].name).is_some());
+        copies.next().filter(|_| copies.next().is_none())?;
+        if family.has_other_definition(hook) {
+            return None;
+        }
+        exchange(way, family, hook, found())
     });
     found.unwrap_or(0) as *mut c_void
 }
@@ -253,10 +262,24 @@ unsafe fn after(name: *const c_char, found: *mut c_void) -> *mut c_void {
     let name = unsafe { CStr::from_ptr(name) };
     let exchanged = quietly(|| {
         let way = way_in::active()?;
+        if let Some(trampoline) = own_trampoline(way, name, || found as usize) {
+            return Some(trampoline);
+        }
         let (family, hook) = hook_of(way, name)?;
         exchange(way, family, hook, found as usize)
     });
     exchanged.map_or(found, |trampoline| trampoline as *mut c_void)
+}
+
+/// The trampoline of `dlsym` and `dlvsym` for who asks for them by themselves (SBCL).
+fn own_trampoline(way: &WayIn, name: &CStr, found: impl FnOnce() -> usize) -> Option<usize> {
+    let at = match way.names.find_text(name)? {
+        Wanted::Dlsym => 0,
+        Wanted::Dlvsym => 1,
+        _ => return None,
+    };
+    let (trampoline, original, _) = both()[at];
+    (found() == original.load(Ordering::Acquire)).then_some(trampoline)
 }
 
 /// The hook of this name. Names that are only noticed are.

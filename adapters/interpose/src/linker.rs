@@ -67,6 +67,16 @@ pub fn object_at(address: usize) -> Option<Loaded> {
     search.1
 }
 
+/// Whether an address lies in the executable, which comes first among the objects.
+pub fn is_of_executable(address: usize) -> bool {
+    let mut found = false;
+    each_object(0, |object| {
+        found = object.is_executable() && object.contains(address);
+        false
+    });
+    found
+}
+
 /// How often objects were added, and removed.
 pub fn counters() -> (u64, u64) {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, size: usize, data: *mut c_void) -> c_int {
@@ -129,7 +139,7 @@ pub extern "C" fn run_job() -> *const c_void {
     run_job as *const c_void
 }
 
-/// Exports a function of type `STT_GNU_IFUNC`, for [`locked`](crate::linker::locked).
+/// Exports a function of type `STT_GNU_IFUNC`, for [`locked`].
 #[macro_export]
 macro_rules! resolver {
     ($name:ident) => {

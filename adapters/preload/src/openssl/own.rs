@@ -110,7 +110,10 @@ pub fn mine(objects: &Objects, certificate: *mut X509) -> *mut X509 {
 
 fn in_exchange(objects: &Objects, certificate: *mut X509) -> *mut X509 {
     let Some((roots, index)) = snapshot::shared(certificate) else { return certificate };
-    copy(objects, &roots, index).unwrap_or(certificate)
+    // A certificate whose key could not be read when it was parsed stays one (see `providers`).
+    // SAFETY: both are kept, by the shared snapshot and by the store's own.
+    let has_key = |certificate: *mut X509| unsafe { !(objects.served.api.X509_get0_pubkey)(certificate).is_null() };
+    copy(objects, &roots, index).filter(|&own| has_key(own) == has_key(certificate)).unwrap_or(certificate)
 }
 
 /// A store's own certificate in place of one that a verification has used: what libcrypto remembers in it of its extensions and of its key (1.1.1) is

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 
 from cases import Case
 from objects import GNUTLS, OPENSSL
@@ -117,6 +118,10 @@ Try({good}), Try({untrusted}), halt().
 """
 
 
+# Cases run at once, and share a store.
+FILLING = threading.Lock()
+
+
 def dotnet(world):
     """Real .NET: its shim finds all of libssl by dlsym. It reads stores by itself; of what is hooked it calls X509_STORE_new,
     X509_STORE_add_cert, X509_STORE_add_crl, X509_STORE_CTX_init and PEM_read_bio_X509."""
@@ -127,9 +132,10 @@ def dotnet(world):
             env = {**world.env(), "HOME": home, "COMPlus_EnableDiagnostics": "0", "SSL_CERT_DIR": "/nonexistent",
                    "LD_LIBRARY_PATH": world.builder.library("openssl", "1.1.1w").files[0].parent}
             program = assembly(world, version, runtime)
-            if not home.exists():
-                home.mkdir()
-                dotnet_run(runtime, program, ["fill", "/etc/ssl/certs/ca-certificates.crt"], env)
+            with FILLING:
+                if not home.exists():
+                    home.mkdir()
+                    dotnet_run(runtime, program, ["fill", "/etc/ssl/certs/ca-certificates.crt"], env)
             return side.run(command(runtime, program, arguments), env)
 
         pki, ports = world.pki, world.hosts.ports

@@ -1,7 +1,9 @@
 """Programs of which one part is seen and another is not: linked functions beside found ones, plugins that come late, libraries that
 are closed again, providers, and other people's preloaded libraries."""
 
+import dataclasses
 import itertools
+import re
 
 import functions
 from cases import Case
@@ -28,6 +30,11 @@ def cases(world):
     yield from interposers(world)
 
 
+def without(result, pattern):
+    """The lines of a known difference are there, whatever they say."""
+    return dataclasses.replace(result, stdout=re.sub(pattern, "(a list)", result.stdout, flags=re.MULTILINE))
+
+
 def single_functions(world, library):
     """One function is found, the rest linked, and the other way round. `raw` is never seen by anybody: there it counts that nothing
     that was added is hidden, and nothing hides what was loaded."""
@@ -44,9 +51,13 @@ def single_functions(world, library):
         yield Case(f"{name}: only {function} from the symbol table", lambda side, function=function: side.run(
             [make.host(library, "lazy", "DIRECT"), "mixed", top, "raw", function], env), shows=SHOWS[library.kind], served=None), \
             library.build == "system"
-    yield Case(f"{name}: everything from the symbol table", lambda side: side.run(
-        [make.host(library, "lazy", "DIRECT"), "mixed", top, "raw", *(function.name for function in functions.functions(library.kind))], env),
-        shows=SHOWS[library.kind], served=None), library.build == "system"
+    def everything(side):
+        functions_of_kind = (function.name for function in functions.functions(library.kind))
+        result = side.run([make.host(library, "lazy", "DIRECT"), "mixed", top, "raw", *functions_of_kind], env)
+        # Such calls are not seen. What libcrypto loads for itself is, so that it lists what is in memory (Known differences).
+        return without(result, r"^ *(objects|certificates|copies): .*$")
+
+    yield Case(f"{name}: everything from the symbol table", everything, shows=SHOWS[library.kind], served=None), library.build == "system"
 
 
 def late_plugins(world, library):
@@ -58,7 +69,9 @@ def late_plugins(world, library):
                 def run(side, act=act, moment=moment, ask=ask):
                     host, plugin = (make.linked("late.c", library, ["-rdynamic"]),
                                     make.linked("late_plugin.c", library, ["-shared", "-fPIC"]))
-                    return side.run([host, plugin, act, moment, ask], world.env())
+                    result = side.run([host, plugin, act, moment, ask], world.env())
+                    # Before anybody calls dlsym its calls are not seen, and it sees only what is in memory (Known differences).
+                    return without(result, r"^plugin: \d+ objects$") if ask == "silent" and moment != "first" else result
                 telling = library.build == "system" and ask == "silent" and moment != "first"
                 yield Case(f"{name}: a late plugin, {act}, {moment}, {ask}", run, shows=GOOD, counts=COUNTED["openssl"]), telling
 
