@@ -48,7 +48,7 @@ fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usiz
     }
     // What has no versions at all is taken for any version (elf/dl-lookup.c), but not by dlvsym.
     let found = value.unwrap_or_else(|| in_global_scope(name.text(), None) as usize);
-    let version = object.version_needed(symbol).filter(|_| value.is_none());
+    let version = object.version_of(symbol).filter(|_| value.is_none());
     let mut is_interposer = false;
     linker::each_object(0, |one| {
         let is_it = one.contains(found);
@@ -71,7 +71,7 @@ fn unbound(family: &'static Family, hook: usize, object: &Loaded, symbol: usize)
         return Bound::Elsewhere;
     }
     let name = family.hooks[hook].name;
-    let version = object.version_needed(symbol);
+    let version = object.version_of(symbol);
     let fits = |copy: &Copy| {
         copy.find(name).is_some()
             && version.is_none_or(|version| copy.object().is_some_and(|object| object.may_define_version(version)))

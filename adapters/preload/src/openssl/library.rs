@@ -177,17 +177,18 @@ impl Served {
     }
 }
 
-/// The function that a call would have reached without us: that of the store's libcrypto, else of the one that the call was meant for.
+/// The function that a call would have reached without us: that of the libcrypto that it was meant for, also where the store is another's (a program
+/// that mixes two).
 pub fn forward<F: core::marker::Copy>(
-    library: Option<&'static Libcrypto>,
+    _store: Option<&'static Libcrypto>,
     caller: Caller,
     name: &CStr,
     pick: impl Fn(&Originals) -> Option<F>,
 ) -> Option<F> {
-    if let Some(library) = library.or_else(|| Libcrypto::of_caller(caller)) {
-        return pick(&library.originals);
+    match Libcrypto::of_caller(caller) {
+        Some(library) => pick(&library.originals),
+        None => defined(LIBCRYPTO.copy(caller.copy()), name),
     }
-    defined(LIBCRYPTO.copy(caller.copy()), name)
 }
 
 /// A function that a copy defines.
