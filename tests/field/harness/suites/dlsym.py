@@ -123,16 +123,16 @@ FILLING = threading.Lock()
 
 
 def dotnet(world):
-    """Real .NET: its shim finds all of libssl by dlsym. It reads stores by itself; of what is hooked it calls X509_STORE_new,
-    X509_STORE_add_cert, X509_STORE_add_crl, X509_STORE_CTX_init and PEM_read_bio_X509."""
+    """Real .NET: its shim finds all of libssl by dlsym, in its constructor, where nobody has looked at it yet. So its own stores are not
+    seen, but what libssl does for it is. It reads certificate files by itself."""
     for version in ("3.1", "2.1"):
         def run(side, *arguments, version=version):
             home = world.folder / f"dotnet-{version}"
             runtime = world.target / f"field/packages/dotnet-{version}/dotnetcore2/bin"
             env = {**world.env(), "HOME": home, "COMPlus_EnableDiagnostics": "0", "SSL_CERT_DIR": "/nonexistent",
                    "LD_LIBRARY_PATH": world.builder.library("openssl", "1.1.1w").files[0].parent}
-            program = assembly(world, version, runtime)
             with FILLING:
+                program = assembly(world, version, runtime)
                 if not home.exists():
                     home.mkdir()
                     dotnet_run(runtime, program, ["fill", "/etc/ssl/certs/ca-certificates.crt"], env)
@@ -142,8 +142,7 @@ def dotnet(world):
         for name, leaf, shows in (("good", "good.crt", r"True: ;.* < CN=Windlass Test Root"),
                                   ("untrusted", "untrusted.crt", r"False: PartialChain")):
             yield Case(f"dlsym: .NET {version}, X509Chain.Build over a directory store, {name}", lambda side, leaf=leaf, run=run: run(
-                side, "build", pki.path(leaf), pki.path("intermediate.crt"), "-"), shows=(shows,), served=None,
-                counts=("openssl/stores",)), version == "3.1"
+                side, "build", pki.path(leaf), pki.path("intermediate.crt"), "-"), shows=(shows,), served=None), version == "3.1"
         yield Case(f"dlsym: .NET {version}, SslStream", lambda side, run=run: run(
             side, "tls", "localhost", ports["good"], ports["untrusted"]), shows=(r"(?m)^seen: None, 3 elements\ngood", r"(?m)^refused: "),
             served=None, counts=("openssl/stores",)), version == "3.1"
@@ -165,6 +164,9 @@ def assembly(world, version, runtime):
              "System.Security.Cryptography.Primitives", "System.Collections", "System.IO.FileSystem", "System.Collections.NonGeneric",
              "System.Security.Principal")
     out = world.builder.managed(f"chain-{version}.dll", "chain.cs", [f"-r:{libraries}/{name}.dll" for name in names])
-    out.with_suffix(".runtimeconfig.json").write_text(
-        (world.programs / "runtimeconfig.json").read_text().replace("VERSION", f"{version}.0"))
+    settings = out.with_suffix(".runtimeconfig.json")
+    text = (world.programs / "runtimeconfig.json").read_text().replace("VERSION", f"{version}.0")
+    # Another case may be reading it.
+    if not settings.exists() or settings.read_text() != text:
+        settings.write_text(text)
     return out
