@@ -249,7 +249,9 @@ impl Family {
 
     /// Notes an object that defines the anchor. Whether it was not known.
     pub(crate) fn meet(&self, object: &Loaded) -> bool {
-        if self.copies().any(|(_, copy)| copy.was(object)) {
+        if let Some((_, copy)) = self.copies().find(|(_, copy)| copy.was(object)) {
+            // It may have been closed and opened again since, and its path is another string then.
+            copy.path.store(object.path.cast_mut(), Ordering::Release);
             return false;
         }
         // The same file that was there before, at the same place, is what its trampolines are for.
