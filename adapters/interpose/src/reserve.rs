@@ -105,7 +105,7 @@ fn stay_in_static_tls() {
 thread_local! {
     /// The chunk that this thread has claimed.
     static CLAIMED: Cell<*const Chunk> = const { Cell::new(ptr::null()) };
-    /// What this thread asks for now may fail.
+    /// What this thread asks for may fail.
     static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 

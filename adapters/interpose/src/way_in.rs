@@ -3,7 +3,7 @@
 //! Nothing is exported under a foreign name, and nothing is asked at a call. What a slot is bound to says once and for all which copy
 //! of a library is meant, and the slot gets the address of a trampoline of that copy.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
@@ -118,13 +118,15 @@ impl WayIn {
             return false;
         }
         let (added, _) = linker::counters();
-        if self.asked.swap(added, Ordering::AcqRel) != added {
+        if self.asked.load(Ordering::Acquire) != added {
             let mut strangers = false;
             linker::each_object(self.seen.load(Ordering::Relaxed), |object| {
                 strangers = slots::imports_hooks(self, object);
                 !strangers
             });
+            // In this order: who sees that it was asked sees the answer.
             self.strangers.store(strangers, Ordering::Release);
+            self.asked.store(added, Ordering::Release);
         }
         self.strangers.load(Ordering::Acquire)
     }
@@ -296,9 +298,4 @@ pub fn next_of(trampoline: *const c_void) -> *const c_void {
     let found = known().and_then(|way| slots::hook_of(way, trampoline as usize));
     let variable = found.and_then(|(family, caller, hook)| Some(family.onward()?.variable(caller, hook)));
     variable.map_or(ptr::null(), |variable| ptr::from_ref(variable).cast())
-}
-
-/// For the C interface: how many copies of foreign libraries calls are seen of.
-pub fn copies(way: &WayIn) -> c_int {
-    way.families.iter().map(|family| family.copies().count() as c_int).sum()
 }

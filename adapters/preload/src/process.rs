@@ -105,7 +105,7 @@ pub fn prepare(environment: Environment) {
     unwinding::prepare();
     PREPARED.set(|| {
         let mut file_systems = FileSystems::none();
-        let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR", b"HOME"].into_iter();
+        let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR"].into_iter();
         for path in named.filter_map(|name| environment.variable(name)).chain(PLACES) {
             file_systems.look(path);
         }
@@ -144,8 +144,9 @@ impl Environment {
     }
 }
 
-/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load.
-const PLACES: [&CStr; 5] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp", c"."];
+/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not the home or the working directory:
+/// they can be on a server that does not answer, and every program would wait for it before it starts.
+const PLACES: [&CStr; 4] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp"];
 
 /// The effective user when the library was loaded.
 pub fn first_user() -> libc::uid_t {
