@@ -9,7 +9,7 @@
 mod link;
 mod stand_in;
 
-pub use link::cdylib;
+pub use link::{cdylib, resident_cdylib};
 
 /// The newest version that a library may need. It is also the first that AArch64 has.
 pub const NEWEST: (u32, u32) = (2, 17);

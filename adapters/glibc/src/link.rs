@@ -7,6 +7,8 @@ use std::{env, fs};
 /// The functions in `shim.c`: each reference to one goes there.
 const SHIMMED: &[&str] = &[
     "_dl_find_object",
+    "abort",
+    "bcmp",
     "dladdr",
     "dladdr1",
     "dlclose",
@@ -14,32 +16,65 @@ const SHIMMED: &[&str] = &[
     "dlopen",
     "dlsym",
     "dlvsym",
+    "free",
     "fstat",
     "fstat64",
     "fstatat",
     "fstatat64",
     "lstat",
     "lstat64",
+    "malloc",
     "memfd_create",
+    "mmap64",
+    "open64",
     "pthread_key_create",
     "pthread_key_delete",
     "pthread_setspecific",
     "pthread_sigmask",
     "stat",
     "stat64",
+    "strlen",
+];
+
+/// The same in `resident.c`.
+const SHIMMED_RESIDENT: &[&str] = &[
+    "__xpg_strerror_r",
+    "dlsym",
+    "getcwd",
+    "getenv",
+    "gettid",
+    "lseek64",
+    "pthread_mutex_lock",
+    "pthread_mutex_unlock",
+    "pthread_once",
+    "readlink",
+    "realpath",
+    "statx",
+    "write",
 ];
 
 /// To be called by the build script of a package that is a cdylib. Does nothing for targets without glibc, and for those whose first
 /// glibc is newer than 2.17.
 pub fn cdylib() {
-    let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/shim.c");
-    println!("cargo::rerun-if-changed={}", shim.display());
+    link();
+}
+
+/// The same for a library that every program loads and none unloads, and that prints nothing: it takes less from other libraries.
+pub fn resident_cdylib() {
+    let Some(cc) = link() else { return };
+    println!("cargo::rustc-cdylib-link-arg=-nostartfiles");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym=__pthread_key_create=0");
+    shim(&cc, "resident", SHIMMED_RESIDENT);
+}
+
+/// The compiler that was used.
+fn link() -> Option<String> {
     println!("cargo::rerun-if-env-changed=CC");
     let of_target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let loader = match (of_target("ENV").as_str(), of_target("ARCH").as_str()) {
         ("gnu", "x86_64") => "ld-linux-x86-64.so.2",
         ("gnu", "aarch64") => "ld-linux-aarch64.so.1",
-        _ => return,
+        _ => return None,
     };
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
     let cc = compiler();
@@ -55,21 +90,30 @@ pub fn cdylib() {
     fs::write(path("libc.map"), source.versions).expect("OUT_DIR can be written to");
     let versions = format!("-Wl,--version-script={}", path("libc.map"));
     run(&cc, &["-shared", "-nostdlib", "-Wl,-soname,libc.so.6", &versions, "-o", &path("libc.so.6"), &path("libc.s")]);
-    // Functions that nothing refers to are left out, and with them their references. Without -fno-plt each of these would be looked up
-    // twice at every program's start: for its address, and for its call.
-    let mut shim_arguments =
-        vec!["-c", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-plt", "-Wall"];
-    let (shim, object) = (shim.display().to_string(), path("shim.o"));
-    shim_arguments.extend(["-o", &object, &shim]);
-    run(&cc, &shim_arguments);
     // Found by -lc before the machine's own, which is a script of this kind as well.
     let script =
         format!("GROUP ( {} {} AS_NEEDED ( {} ) )\n", path("libc.so.6"), real("libc_nonshared.a"), real(loader),);
     fs::write(path("libc.so"), script).expect("OUT_DIR can be written to");
-    println!("cargo::rustc-cdylib-link-arg={}", path("shim.o"));
     println!("cargo::rustc-cdylib-link-arg=-L{}", out.display());
-    for name in SHIMMED {
-        println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap={name}");
+    shim(&cc, "shim", SHIMMED);
+    Some(cc)
+}
+
+/// Has one of our C files linked, with what refers to its functions.
+fn shim(cc: &str, name: &str, functions: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/{name}.c")).display().to_string();
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
+    let object = out.join(format!("{name}.o")).display().to_string();
+    println!("cargo::rerun-if-changed={source}");
+    // Functions that nothing refers to are left out, and with them their references. Without -fno-plt each of these would be looked up
+    // twice at every program's start: for its address, and for its call.
+    let mut arguments = vec!["-c", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-plt", "-Wall"];
+    // Or a function that calls one of the same purpose by another name becomes that, and calls itself.
+    arguments.extend(["-fno-builtin", "-o", &object, &source]);
+    run(cc, &arguments);
+    println!("cargo::rustc-cdylib-link-arg={object}");
+    for function in functions {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap={function}");
     }
 }
 
@@ -96,12 +140,16 @@ mod tests {
 
     #[test]
     fn each_name_has_its_function() {
-        let shim = include_str!("shim.c");
-        let has = |name: &&&str| shim.contains(&format!("__wrap_{name}(")) || shim.contains(&format!("STAT({name}, "));
-        assert_eq!(SHIMMED.iter().find(|name| !has(name)), None);
-        assert_eq!(
-            shim.matches("\nint __wrap_").count() + shim.matches("*__wrap_").count() + shim.matches("\nSTAT(").count(),
-            SHIMMED.len()
-        );
+        for (shim, functions) in [(include_str!("shim.c"), SHIMMED), (include_str!("resident.c"), SHIMMED_RESIDENT)] {
+            let has =
+                |name: &&&str| shim.contains(&format!("__wrap_{name}(")) || shim.contains(&format!("STAT({name}, "));
+            assert_eq!(functions.iter().find(|name| !has(name)), None);
+            let defines = |line: &&str| {
+                let mut words = line.split("__wrap_");
+                let is_first_column = line.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+                is_first_column && (words.next().is_some() && words.next().is_some() || line.starts_with("STAT("))
+            };
+            assert_eq!(shim.lines().filter(defines).count(), functions.len());
+        }
     }
 }

@@ -6,9 +6,12 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,7 +31,8 @@ REAL(int, dladdr1, const void *, void *, void **, int);
 void *__wrap_dlopen(const char *file, int mode) { return __real_dlopen ? __real_dlopen(file, mode) : NULL; }
 int __wrap_dlclose(void *handle) { return __real_dlclose ? __real_dlclose(handle) : -1; }
 char *__wrap_dlerror(void) { return __real_dlerror ? __real_dlerror() : NULL; }
-void *__wrap_dlsym(void *handle, const char *name) { return __real_dlsym ? __real_dlsym(handle, name) : NULL; }
+/* resident.c has another. */
+__attribute__((weak)) void *__wrap_dlsym(void *handle, const char *name) { return __real_dlsym ? __real_dlsym(handle, name) : NULL; }
 void *__wrap_dlvsym(void *handle, const char *name, const char *version)
 {
     return __real_dlvsym ? __real_dlvsym(handle, name, version) : NULL;
@@ -87,7 +91,6 @@ extern __attribute__((weak, visibility("default"))) int __xstat(int, const char 
 extern __attribute__((weak, visibility("default"))) int __lxstat(int, const char *, struct stat *);
 extern __attribute__((weak, visibility("default"))) int __fxstat(int, int, struct stat *);
 extern __attribute__((weak, visibility("default"))) int __fxstatat(int, int, const char *, struct stat *, int);
-/* struct stat64 is struct stat where pointers have 64 bits. */
 #define STAT(name, old, parameters, ...)                                                                                                \
     REAL(int, name, parameters);                                                                                                        \
     int __wrap_##name(parameters)                                                                                                       \
@@ -100,13 +103,34 @@ extern __attribute__((weak, visibility("default"))) int __fxstatat(int, int, con
 #define BY_DESCRIPTOR int descriptor, struct stat *buffer
 #define BY_DIRECTORY int directory, const char *path, struct stat *buffer, int flags
 STAT(stat, __xstat, BY_PATH, path, buffer)
-STAT(stat64, __xstat, BY_PATH, path, buffer)
 STAT(lstat, __lxstat, BY_PATH, path, buffer)
-STAT(lstat64, __lxstat, BY_PATH, path, buffer)
 STAT(fstat, __fxstat, BY_DESCRIPTOR, descriptor, buffer)
-STAT(fstat64, __fxstat, BY_DESCRIPTOR, descriptor, buffer)
 STAT(fstatat, __fxstatat, BY_DIRECTORY, directory, path, buffer, flags)
-STAT(fstatat64, __fxstatat, BY_DIRECTORY, directory, path, buffer, flags)
+
+/* Where pointers have 64 bits, these are the functions of the same name without the number. Each name that is looked up costs every program at
+ * its start. */
+int __wrap_stat64(BY_PATH) { return __wrap_stat(path, buffer); }
+int __wrap_lstat64(BY_PATH) { return __wrap_lstat(path, buffer); }
+int __wrap_fstat64(BY_DESCRIPTOR) { return __wrap_fstat(descriptor, buffer); }
+int __wrap_fstatat64(BY_DIRECTORY) { return __wrap_fstatat(directory, path, buffer, flags); }
+int __wrap_open64(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+void *__wrap_mmap64(void *address, size_t size, int access, int flags, int descriptor, off_t offset)
+{
+    return mmap(address, size, access, flags, descriptor, offset);
+}
+/* glibc has one function under both names. */
+int __wrap_bcmp(const void *one, const void *other, size_t size) { return memcmp(one, other, size); }
+
+/* The unwinder comes compiled in a way by which each of these would be looked up a second time. */
+extern void *__real_malloc(size_t);
+extern void __real_free(void *);
+extern size_t __real_strlen(const char *);
+extern _Noreturn void __real_abort(void);
+
+void *__wrap_malloc(size_t size) { return __real_malloc(size); }
+void __wrap_free(void *memory) { __real_free(memory); }
+size_t __wrap_strlen(const char *string) { return __real_strlen(string); }
+_Noreturn void __wrap_abort(void) { __real_abort(); }
 
 /* The unwinder (libgcc_eh, since GCC 12) finds an object's unwind tables by a function of 2.35, and by nothing else if it was built where
  * that is. It reads one field of the answer (unwind-dw2-fde-dip.c, _Unwind_Find_FDE). */

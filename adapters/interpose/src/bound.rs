@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::definitions::Name;
 use crate::elf::{Dyn, FILTER, Loaded};
 use crate::family::{Copy, Family};
+use crate::way_in::WayIn;
 use crate::{dlsym, linker};
 
 /// Where a slot leads.
@@ -20,7 +21,14 @@ pub enum Bound {
 }
 
 /// Where the slot with this value leads.
-pub fn copy_of(family: &'static Family, hook: usize, object: &Loaded, symbol: usize, value: usize) -> Bound {
+pub fn copy_of(
+    way: &WayIn,
+    family: &'static Family,
+    hook: usize,
+    object: &Loaded,
+    symbol: usize,
+    value: usize,
+) -> Bound {
     let name = family.hooks[hook].name;
     for (number, copy) in family.copies() {
         if copy.contains(value) && copy.find(name) == Some(value) {
@@ -33,7 +41,7 @@ pub fn copy_of(family: &'static Family, hook: usize, object: &Loaded, symbol: us
         if own == Some(value) {
             return Bound::Elsewhere;
         }
-        return match unbound(family, hook, object, symbol) {
+        return match unbound(way, family, hook, object, symbol) {
             Bound::Elsewhere => interposed(family, name, object, symbol, None),
             bound => bound,
         };
@@ -66,8 +74,8 @@ fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usiz
 }
 
 /// A slot that is not bound yet leads to its own PLT entry. What the linker is going to find: elf/dl-lookup.c.
-fn unbound(family: &'static Family, hook: usize, object: &Loaded, symbol: usize) -> Bound {
-    if family.has_other_definition(hook) {
+fn unbound(way: &WayIn, family: &'static Family, hook: usize, object: &Loaded, symbol: usize) -> Bound {
+    if way.has_other_definition(family, hook) {
         return Bound::Elsewhere;
     }
     let name = family.hooks[hook].name;
@@ -107,7 +115,7 @@ fn by_scope(
         (Some(one), Some(_)) if is_of_program(object) => to(name, one),
         (Some(one), Some(other)) => {
             let mut known = None;
-            object.slots(&[true; FILTER], |slot, _| {
+            object.slots(&[1; FILTER], |slot, _| {
                 // SAFETY: a slot of a relocated object.
                 known = of_address(unsafe { *slot }).filter(|(number, _)| [one.0, other.0].contains(number));
                 known.is_none()
@@ -127,8 +135,7 @@ fn in_global_scope(name: &CStr, version: Option<&CStr>) -> *mut c_void {
         }
     };
     if found.is_null() {
-        // SAFETY: forgets the error of our own search.
-        unsafe { libc::dlerror() };
+        dlsym::forget_error();
     }
     found
 }

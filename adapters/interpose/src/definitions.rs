@@ -72,21 +72,6 @@ impl Definitions {
         }
     }
 
-    /// Whether a name of this hash can be among them: a quick no for nearly all that are not.
-    #[inline]
-    pub(crate) fn filter(&self) -> impl Fn(u32) -> bool + use<> {
-        // SAFETY: as in `symbol`. The number of words is a power of two (elf/dl-setup_hash.c).
-        let (bloom, mask, shift) = unsafe {
-            let [_, _, words, shift] = *self.table.cast::<[u32; 4]>();
-            (self.table.add(4).cast::<u64>(), words.wrapping_sub(1), shift % 32)
-        };
-        move |hash| {
-            // SAFETY: as above.
-            let word = unsafe { bloom.add(((hash / 64) & mask) as usize).read_unaligned() };
-            word >> (hash % 64) & word >> ((hash >> shift) % 64) & 1 == 1
-        }
-    }
-
     /// Where a function or variable of this name is. Not what only the linker can tell (`STT_GNU_IFUNC`, thread-local storage), nor a version
     /// that is kept for old programs.
     pub fn find(&self, name: Name) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! `dlsym` and `dlvsym`, as the objects of a program call them: an answer that is a hooked function of a known copy is exchanged for its
 //! trampoline.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,13 +10,15 @@ use crate::definitions::{Definitions, Name};
 use crate::elf::Loaded;
 use crate::family::{Caller, Family, Origin};
 use crate::hook::{KeptErrno, uncancelled};
-use crate::linker;
 use crate::wanted::Wanted;
 use crate::way_in::{self, WayIn};
+use crate::{definers, linker};
 
 const DLSYM: Name = Name::new(c"dlsym");
 
 const DLVSYM: Name = Name::new(c"dlvsym");
+const DLOPEN: Name = Name::new(c"dlopen");
+const DLERROR: Name = Name::new(c"dlerror");
 
 /// The C library's: where it lies, and where the two functions are. Their names can lead elsewhere, also from here: to an executable's PLT entry, or to a
 /// function of our own that stands in for them where there is no libdl.so.2.
@@ -24,6 +26,9 @@ static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 static ORIGINAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
 static ORIGINAL_DLVSYM: AtomicUsize = AtomicUsize::new(0);
+/// Others of the same library, which we use ourselves.
+static DLOPEN_FOUND: AtomicUsize = AtomicUsize::new(0);
+static DLERROR_FOUND: AtomicUsize = AtomicUsize::new(0);
 /// What the trampolines go on to: these, or the trampolines of a library behind us.
 static NEXT_DLSYM: AtomicUsize = AtomicUsize::new(0);
 static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
@@ -42,6 +47,8 @@ pub fn meet(object: &Loaded, definitions: &Definitions) {
             original.store(found, Ordering::Release);
             let _ = next.compare_exchange(0, found, Ordering::AcqRel, Ordering::Relaxed);
         }
+        DLOPEN_FOUND.store(definitions.find(DLOPEN).unwrap_or(0), Ordering::Release);
+        DLERROR_FOUND.store(definitions.find(DLERROR).unwrap_or(0), Ordering::Release);
         linker::meet_libc(definitions);
     } else {
         IS_CONTESTED.store(true, Ordering::Release);
@@ -98,6 +105,29 @@ pub unsafe fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
 pub unsafe fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void {
     // SAFETY: as the caller states.
     unsafe { call_dlvsym(&ORIGINAL_DLVSYM, handle, name, version) }
+}
+
+/// The C library's `dlopen`, for libraries that are loaded already. Null if there is none, and so no library that was opened by it either.
+///
+/// # Safety
+/// As for `dlopen`.
+pub unsafe fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
+    type Function = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+    match DLOPEN_FOUND.load(Ordering::Acquire) {
+        0 => ptr::null_mut(),
+        // SAFETY: the C library's function of this type.
+        address => unsafe { std::mem::transmute::<usize, Function>(address)(path, flags) },
+    }
+}
+
+/// Has the C library forget the error that a search of ours has left for this thread.
+pub fn forget_error() {
+    type Function = unsafe extern "C" fn() -> *mut c_char;
+    match DLERROR_FOUND.load(Ordering::Acquire) {
+        0 => {}
+        // SAFETY: the C library's function of this type.
+        address => drop(unsafe { std::mem::transmute::<usize, Function>(address)() }),
+    }
 }
 
 unsafe fn call_dlsym(function: &AtomicUsize, handle: *mut c_void, name: *const c_char) -> *mut c_void {
@@ -236,7 +266,7 @@ unsafe extern "C" fn by_scope(handle: *mut c_void, name: *const c_char, caller: 
         let (family, hook) = hook_of(way, name)?;
         let mut copies = family.copies().filter(|(_, copy)| copy.find(family.hooks[hook].name).is_some());
         copies.next().filter(|_| copies.next().is_none())?;
-        if family.has_other_definition(hook) {
+        if definers::are_loaded(family, family.hooks[hook].name) {
             return None;
         }
         exchange(way, family, hook, found())
@@ -286,7 +316,7 @@ fn own_trampoline(way: &WayIn, name: &CStr, found: impl FnOnce() -> usize) -> Op
 fn hook_of(way: &WayIn, name: &CStr) -> Option<(&'static Family, usize)> {
     match way.names.find_text(name)? {
         Wanted::Hook(family, hook) => Some((way.families[usize::from(family)], usize::from(hook))),
-        Wanted::Noticed => {
+        Wanted::Noticed(_) => {
             way.notice();
             way.tell();
             None

@@ -184,13 +184,13 @@ impl Loaded {
     }
 
     /// Calls `visit` with each slot into which the linker writes the address of a symbol, and the number of that symbol, until it says that it has
-    /// seen enough. Only symbols whose place in `filter`, by the lowest bits of their number, is true.
-    pub fn slots(&self, filter: &[bool; FILTER], mut visit: impl FnMut(*mut usize, usize) -> bool) {
+    /// seen enough. Only symbols whose place in `filter`, by the lowest bits of their number, is not 0.
+    pub fn slots(&self, filter: &[u8; FILTER], mut visit: impl FnMut(*mut usize, usize) -> bool) {
         for (table, count) in self.relocations {
             for at in 0..count {
                 // SAFETY: the table has this many entries.
                 let relocation = unsafe { &*table.add(at) };
-                if !filter[relocation.symbol as usize % FILTER] {
+                if filter[relocation.symbol as usize % FILTER] == 0 {
                     continue;
                 }
                 if !is_slot(relocation.kind) || relocation.addend != 0 || relocation.symbol == 0 {

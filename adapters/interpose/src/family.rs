@@ -23,8 +23,6 @@ pub struct Family {
     /// What is stood in front of.
     pub hooks: &'static [Hook],
     copies: [Copy; COPIES],
-    /// Hooks that something else defines as well, which is no copy.
-    other_definitions: [AtomicU64; 2],
     hidden: AtomicBool,
     onward: AtomicPtr<Onward>,
 }
@@ -168,7 +166,6 @@ impl Family {
             anchor,
             hooks,
             copies: [const { Copy::new() }; COPIES],
-            other_definitions: [const { AtomicU64::new(0) }; 2],
             hidden: AtomicBool::new(false),
             onward: AtomicPtr::new(ptr::null_mut()),
         }
@@ -231,15 +228,6 @@ impl Family {
     /// Whether somebody may call copies of this family where it is not seen: an object whose slots could not be written.
     pub fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn note_other_definition(&self, hook: usize) {
-        self.other_definitions[hook / 64 % 2].fetch_or(1 << (hook % 64), Ordering::Relaxed);
-    }
-
-    /// Whether an object that is no copy defines a hooked function, too: another interposer.
-    pub(crate) fn has_other_definition(&self, hook: usize) -> bool {
-        self.other_definitions[hook / 64 % 2].load(Ordering::Relaxed) >> (hook % 64) & 1 == 1
     }
 
     /// From now on calls may not be seen. Whether that is news.
@@ -362,24 +350,28 @@ impl<L: Send + Sync> Libraries<L> {
 
     /// What is known of the copy that a call is meant for. `open` finds it out, once; it may call the library and the linker.
     pub fn of(&self, caller: Caller, open: impl FnOnce(&'static Copy) -> Option<L>) -> Option<&'static L> {
-        let place = &self.known[caller.copy() % COPIES];
-        // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
-        if let Some(known) = unsafe { place.load(Ordering::Acquire).as_ref() } {
+        if let Some(known) = self.known_of(caller) {
             return Some(known);
         }
         // Made before the lock is taken: it may need the dynamic linker's lock, whose holder may be waiting for ours.
         let fresh = Box::new(open(self.family.copy(caller.copy()))?);
         let _guard = self.opening.lock();
+        let place = &self.known[caller.copy() % COPIES];
         if place.load(Ordering::Acquire).is_null() {
             place.store(Box::into_raw(fresh), Ordering::Release);
         }
-        // SAFETY: as above.
-        unsafe { place.load(Ordering::Acquire).as_ref() }
+        self.known_of(caller)
+    }
+
+    /// The same, if it was found out before.
+    pub fn known_of(&self, caller: Caller) -> Option<&'static L> {
+        // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
+        unsafe { self.known[caller.copy() % COPIES].load(Ordering::Acquire).as_ref() }
     }
 
     /// All that calls were meant for.
     pub fn known(&self) -> impl Iterator<Item = &'static L> {
-        // SAFETY: as in `of`.
+        // SAFETY: as in `known_of`.
         self.known.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })
     }
 }

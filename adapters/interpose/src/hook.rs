@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::reserve;
 
-/// Calls the function that a call would have reached without us. `$forward` finds it; the adapters wrap this.
+/// Calls the function that a call would have reached without us. `$forward`, with these arguments before its own, finds it; the adapters wrap
+/// this.
 #[macro_export]
 macro_rules! call_original {
-    ($forward:path, $library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
+    ($forward:path, ($($of:expr),*), $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
         match $forward(
-            $library,
-            $caller,
+            $($of,)*
             $crate::name!($name),
             |originals| originals.$name,
         ) {

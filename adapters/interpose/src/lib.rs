@@ -2,7 +2,7 @@
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | `way_in`, `slots`, `bound` | the import slots of all objects: which matter, where each leads, writing them |
+//! | `way_in`, `slots`, `bound`, `definers` | the import slots of all objects: which matter, where each leads, writing them |
 //! | `wanted`, `elf`, `definitions`, `linker` | names, loaded objects, the dynamic linker and its lock |
 //! | `family` | kinds of libraries, their copies, and a trampoline for each function of each copy |
 //! | `dlsym` | functions that a program finds by name |
@@ -23,6 +23,7 @@ pub mod hook;
 pub mod address_space;
 pub mod append_list;
 pub mod bound;
+pub mod definers;
 pub mod definitions;
 pub mod dlsym;
 pub mod elf;

@@ -123,8 +123,7 @@ pub fn locked(resolver: &CStr, mut job: impl FnMut()) -> bool {
         let found = unsafe { dlsym::dlsym(libc::RTLD_DEFAULT, resolver.as_ptr()) };
         JOB.set(None);
         if found.is_null() {
-            // SAFETY: forgets the error of our own search.
-            unsafe { libc::dlerror() };
+            dlsym::forget_error();
         }
     }
     done

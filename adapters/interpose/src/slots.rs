@@ -76,7 +76,7 @@ struct Writes {
 
 impl Writes {
     fn new() -> Writes {
-        Writes { all: [(std::ptr::null_mut(), 0, Wanted::Noticed); MOST], count: 0 }
+        Writes { all: [(std::ptr::null_mut(), 0, Wanted::Dlsym); MOST], count: 0 }
     }
 
     /// False if there are too many.
@@ -122,7 +122,7 @@ pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
         Wanted::Hook(family, _) => families | 1 << family,
         // It can find any function.
         Wanted::Dlsym | Wanted::Dlvsym => u32::MAX,
-        Wanted::Noticed => families,
+        Wanted::Noticed(_) => families,
     })
 }
 
@@ -182,7 +182,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: *mut usize, symbo
         return Decision::Leave;
     }
     match wanted {
-        Wanted::Noticed => Decision::Leave,
+        Wanted::Noticed(_) => Decision::Leave,
         Wanted::Dlsym | Wanted::Dlvsym => match dlsym::trampoline_for(way, object, value, wanted) {
             Some(trampoline) => Decision::Write(slot, trampoline),
             None => Decision::Refuse,
@@ -190,7 +190,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: *mut usize, symbo
         Wanted::Hook(family, hook) => {
             let (family, hook) = (way.families[usize::from(family)], usize::from(hook));
             let behind = way.sibling.definition(value);
-            match bound::copy_of(family, hook, object, symbol, behind.unwrap_or(value)) {
+            match bound::copy_of(way, family, hook, object, symbol, behind.unwrap_or(value)) {
                 bound::Bound::To(number, copy, function) => {
                     let origin = if copy.contains(place) { Origin::Itself } else { outside };
                     let caller = Caller::new(number, origin);
@@ -252,22 +252,21 @@ struct Imports {
     found: [(u32, Wanted); MOST],
     count: usize,
     fits: bool,
-    /// For [`Loaded::slots`].
-    filter: [bool; FILTER],
+    /// For [`Loaded::slots`]: by the lowest bits of a symbol's number, where among `found` the last one with these is, counted from 1.
+    filter: [u8; FILTER],
 }
 
-/// More than there are names.
+/// More than there are names, and less than a byte can count.
 const MOST: usize = 192;
 
 impl Imports {
-    const NONE: Imports =
-        Imports { found: [(0, Wanted::Noticed); MOST], count: 0, fits: true, filter: [false; FILTER] };
+    const NONE: Imports = Imports { found: [(0, Wanted::Dlsym); MOST], count: 0, fits: true, filter: [0; FILTER] };
 
     /// `None` if there are none.
     fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
         let mut imports = None;
         let mut note = |symbol: usize, wanted: Wanted| {
-            if wanted == Wanted::Noticed {
+            if matches!(wanted, Wanted::Noticed(_)) {
                 way.notice();
             } else {
                 imports.get_or_insert(Imports::NONE).add(symbol, wanted);
@@ -286,7 +285,7 @@ impl Imports {
             // Its hash table lists nothing, and so does not tell where the imported symbols end.
             None => {
                 let mut last = 0;
-                object.slots(&[true; FILTER], |_, symbol| {
+                object.slots(&[1; FILTER], |_, symbol| {
                     last = last.max(symbol);
                     true
                 });
@@ -311,7 +310,7 @@ impl Imports {
             Some(place) => {
                 *place = (symbol as u32, wanted);
                 self.count += 1;
-                self.filter[symbol % FILTER] = true;
+                self.filter[symbol % FILTER] = self.count as u8;
             }
             None => self.fits = false,
         }
@@ -322,7 +321,8 @@ impl Imports {
     }
 
     fn find(&self, symbol: usize) -> Option<Wanted> {
-        self.all().iter().find(|(known, _)| *known as usize == symbol).map(|(_, wanted)| *wanted)
+        let last = usize::from(self.filter[symbol % FILTER]);
+        self.found[..last].iter().rev().find(|(known, _)| *known as usize == symbol).map(|(_, wanted)| *wanted)
     }
 }
 

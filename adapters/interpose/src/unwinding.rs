@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes our copy of the compiler's unwinder ready. Cancelling a thread unwinds with the copy in libgcc_s.so, which calls Rust's
 /// personality here; that sets registers by a table that our copy fills when it begins to unwind by itself, and aborts the
-/// process if it never has. Costs something once.
+/// process if it never has. Costs something once. It is first called with the linker's lock held: of two threads that fill the table at the same
+/// time, one could find it half filled.
 pub fn prepare() {
     static PREPARED: AtomicBool = AtomicBool::new(false);
     if PREPARED.load(Ordering::Relaxed) {

@@ -14,21 +14,25 @@ pub enum Wanted {
     Dlvsym,
     /// A hook: the numbers of its family and of itself.
     Hook(u8, u8),
-    /// A function whose users are only to be known of.
-    Noticed,
+    /// A function whose users are only to be known of: its number.
+    Noticed(u8),
 }
 
 /// The names that matter.
 pub struct Names {
     families: &'static [&'static Family],
     noticed: &'static [Name<'static>],
-    /// The first eight bytes of each name, as a set that can say yes too often.
+    /// The first four bytes of each name, as a set that can say yes too often.
     beginnings: [u64; WORDS],
-    /// The same of their hashes.
-    hashes: [u64; WORDS],
+    /// The first eight bytes.
+    longer: [u64; WORDS],
+    /// What each is, at the place that its hash gives, or behind that.
+    wanted: [Option<Wanted>; PLACES],
 }
 
 const WORDS: usize = 64;
+/// Several times as many as there are names.
+const PLACES: usize = 1024;
 const DLSYM: &CStr = c"dlsym";
 const DLVSYM: &CStr = c"dlvsym";
 
@@ -39,33 +43,45 @@ impl Names {
         hooks: &[&[crate::family::Hook]],
         noticed: &'static [Name<'static>],
     ) -> Names {
-        let mut names = Names { families, noticed, beginnings: [0; WORDS], hashes: [0; WORDS] };
+        assert!(noticed.len() <= 256, "they are counted in a byte");
+        let mut names = Names { families, noticed, beginnings: [0; WORDS], longer: [0; WORDS], wanted: [None; PLACES] };
+        names = names.begin(u32::from_le_bytes(*b"dlsy")).begin(u32::from_le_bytes(*b"dlvs"));
         let mut family = 0;
         while family < hooks.len() {
             let mut at = 0;
             while at < hooks[family].len() {
-                names = names.with(&hooks[family][at].name);
+                names = names.with(&hooks[family][at].name, Wanted::Hook(family as u8, at as u8));
                 at += 1;
             }
             family += 1;
         }
         let mut at = 0;
         while at < noticed.len() {
-            names = names.with(&noticed[at]);
+            names = names.with(&noticed[at], Wanted::Noticed(at as u8));
             at += 1;
         }
         names
     }
 
-    const fn with(mut self, name: &Name) -> Names {
+    const fn with(mut self, name: &Name, wanted: Wanted) -> Names {
         let bytes = name.text().to_bytes();
         assert!(bytes.len() >= 8, "shorter names are not told apart by their beginning");
         let beginning =
             u64::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]);
+        self = self.begin(beginning as u32);
+        let place = longer_place(beginning);
+        self.longer[place / 64] |= 1 << (place % 64);
+        let mut place = name.hash() as usize % PLACES;
+        while self.wanted[place].is_some() {
+            place = (place + 1) % PLACES;
+        }
+        self.wanted[place] = Some(wanted);
+        self
+    }
+
+    const fn begin(mut self, beginning: u32) -> Names {
         let place = place(beginning);
         self.beginnings[place / 64] |= 1 << (place % 64);
-        let place = name.hash() as usize % (WORDS * 64);
-        self.hashes[place / 64] |= 1 << (place % 64);
         self
     }
 
@@ -75,13 +91,27 @@ impl Names {
     /// `left` bytes can be read from `name` on, and a NUL is among them.
     #[inline(always)]
     pub unsafe fn find(&self, name: usize, left: usize) -> Option<Wanted> {
-        // All names that matter are in one of two forms: `dlsym`, `dlvsym`, or eight bytes and more.
+        if left >= 4 {
+            // SAFETY: as the caller states.
+            let beginning = u32::from_le(unsafe { (name as *const u32).read_unaligned() });
+            let place = place(beginning);
+            if self.beginnings[place / 64] >> (place % 64) & 1 == 0 {
+                return None;
+            }
+        }
+        // SAFETY: as the caller states.
+        unsafe { self.find_longer(name, left) }
+    }
+
+    /// The same, where the first bytes could be those of a name that matters. All of these have eight bytes or more, but for `dlsym` and `dlvsym`.
+    #[inline(never)]
+    unsafe fn find_longer(&self, name: usize, left: usize) -> Option<Wanted> {
         if left >= 8 {
             // SAFETY: as the caller states.
             let beginning = u64::from_le(unsafe { (name as *const u64).read_unaligned() });
-            let place = place(beginning);
+            let place = longer_place(beginning);
             let is_short = beginning & 0xffff == u64::from_le_bytes(*b"dl\0\0\0\0\0\0");
-            if self.beginnings[place / 64] >> (place % 64) & 1 == 0 && !is_short {
+            if self.longer[place / 64] >> (place % 64) & 1 == 0 && !is_short {
                 return None;
             }
         }
@@ -104,23 +134,31 @@ impl Names {
             return Some(Wanted::Dlvsym);
         }
         let name = Name::new(name);
-        let place = name.hash() as usize % (WORDS * 64);
-        if self.hashes[place / 64] >> (place % 64) & 1 == 0 {
-            return None;
-        }
-        for (number, family) in self.families.iter().enumerate() {
-            if let Some(hook) = family.hook(name) {
-                return Some(Wanted::Hook(number as u8, hook as u8));
+        let mut place = name.hash() as usize % PLACES;
+        while let Some(wanted) = self.wanted[place] {
+            let known = match wanted {
+                Wanted::Hook(family, hook) => self.families[usize::from(family)].hooks[usize::from(hook)].name,
+                Wanted::Noticed(number) => self.noticed[usize::from(number)],
+                Wanted::Dlsym | Wanted::Dlvsym => return None,
+            };
+            if known.hash() == name.hash() && known.text() == name.text() {
+                return Some(wanted);
             }
+            place = (place + 1) % PLACES;
         }
-        let is_it = |known: &Name| known.hash() == name.hash() && known.text() == name.text();
-        self.noticed.iter().any(is_it).then_some(Wanted::Noticed)
+        None
     }
 }
 
-/// Where a beginning is in the set.
-const fn place(beginning: u64) -> usize {
-    const BITS: u32 = (WORDS * 64).trailing_zeros();
+const BITS: u32 = (WORDS * 64).trailing_zeros();
+
+/// Where a beginning of four bytes is in its set.
+const fn place(beginning: u32) -> usize {
+    (beginning.wrapping_mul(0x9E37_79B9) >> (32 - BITS)) as usize
+}
+
+/// Where a beginning of eight bytes is in its set.
+const fn longer_place(beginning: u64) -> usize {
     (beginning.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
@@ -142,7 +180,7 @@ mod tests {
         let find = |name: &CStr| NAMES.find_text(name);
         assert_eq!(find(c"X509_STORE_new"), Some(Wanted::Hook(0, 0)));
         assert_eq!(find(c"X509_STORE_add_cert"), Some(Wanted::Hook(0, 1)));
-        assert_eq!(find(c"X509_set_pubkey"), Some(Wanted::Noticed));
+        assert_eq!(find(c"X509_set_pubkey"), Some(Wanted::Noticed(0)));
         assert_eq!((find(c"dlsym"), find(c"dlvsym")), (Some(Wanted::Dlsym), Some(Wanted::Dlvsym)));
         for other in [c"X509_STORE_news", c"X509_STORE_", c"X509_STORE_free", c"X", c"", c"dlsyms", c"dlsy", c"malloc"]
         {

@@ -7,12 +7,13 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
+use crate::definers::Definers;
 use crate::definitions::Name;
 use crate::elf::Loaded;
 use crate::family::{Copy, Family, Hook};
 use crate::sibling::Sibling;
 use crate::wanted::Names;
-use crate::{dlsym, linker, slots};
+use crate::{dlsym, linker, slots, unwinding};
 
 /// What a library stands in front of, and how far it has got with that.
 pub struct WayIn {
@@ -31,6 +32,7 @@ pub struct WayIn {
     attached: AtomicBool,
     /// How many objects, from the first on, were looked through.
     seen: AtomicUsize,
+    definers: Definers,
     /// The linker's counters at that time.
     added: AtomicU64,
     removed: AtomicU64,
@@ -66,6 +68,7 @@ impl WayIn {
             on_hidden,
             attached: AtomicBool::new(false),
             seen: AtomicUsize::new(0),
+            definers: Definers::new(),
             added: AtomicU64::new(0),
             removed: AtomicU64::new(0),
             unready: AtomicBool::new(false),
@@ -81,7 +84,7 @@ impl WayIn {
     /// `is_loading`: this library's own constructor calls. Then nobody else is running, or whoever loads it holds the linker's lock.
     pub fn attach(&'static self, is_loading: bool) -> bool {
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
-        self.seen.store(0, Ordering::Relaxed);
+        self.removed.store(u64::MAX, Ordering::Relaxed);
         self.attached.store(true, Ordering::Release);
         let done = if is_loading {
             self.go_through();
@@ -155,6 +158,8 @@ impl WayIn {
         let (added, removed) = linker::counters();
         if removed != self.removed.load(Ordering::Relaxed) || self.unready.load(Ordering::Relaxed) {
             self.seen.store(0, Ordering::Relaxed);
+            // SAFETY: as the caller states.
+            unsafe { self.definers.forget() };
             self.forget_unloaded();
         }
         self.unready.store(false, Ordering::Relaxed);
@@ -165,14 +170,11 @@ impl WayIn {
             news |= self.meet(object);
             true
         });
+        if news {
+            unwinding::prepare();
+        }
         // What was not bound before can lead to a library that has just come.
         let from = if news { 0 } else { seen };
-        if self.families.iter().any(|family| !family.is_absent()) {
-            linker::each_object(from, |object| {
-                self.meet_other_definitions(object);
-                true
-            });
-        }
         linker::each_object(from, |object| {
             self.write(object, page);
             true
@@ -196,6 +198,8 @@ impl WayIn {
     /// Notes what an object defines. Whether it is a library of a family that was not known.
     fn meet(&self, object: &Loaded) -> bool {
         let Some(definitions) = object.definitions() else { return false };
+        // SAFETY: `go_through` has the linker's lock, and forgets all when one was unloaded.
+        unsafe { self.definers.note(definitions) };
         dlsym::meet(object, &definitions);
         self.sibling.meet(object, &definitions);
         let mut news = false;
@@ -205,25 +209,6 @@ impl WayIn {
             }
         }
         news
-    }
-
-    /// Notes hooked functions that something else defines: an interposer.
-    fn meet_other_definitions(&self, object: &Loaded) {
-        let Some(definitions) = object.definitions() else { return };
-        let may_have = definitions.filter();
-        for family in self.families {
-            if family.is_absent() {
-                continue;
-            }
-            for (number, hook) in family.hooks.iter().enumerate() {
-                if may_have(hook.name.hash())
-                    && definitions.find(hook.name).is_some()
-                    && definitions.find(family.anchor).is_none()
-                {
-                    family.note_other_definition(number);
-                }
-            }
-        }
     }
 
     fn forget_unloaded(&self) {
@@ -247,6 +232,12 @@ impl WayIn {
                 self.hidden.store(true, Ordering::Release);
             }
         }
+    }
+
+    /// Whether something that is no copy defines a hooked function, too. The linker's lock is held.
+    pub(crate) fn has_other_definition(&self, family: &Family, hook: usize) -> bool {
+        // SAFETY: as the caller states.
+        unsafe { self.definers.define(family, family.hooks[hook].name) }
     }
 
     pub(crate) fn notice(&self) {

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use windlass::compiled::Directories;
 use windlass::stats::Stats;
-use windlass_interpose::unwinding;
 
 use windlass::{Config, FileSystems, MaxAge, RootStore, TrustCache};
 
@@ -102,7 +101,6 @@ pub fn prepare(environment: Environment) {
     // A panic message would go to the host's standard error. This hook belongs to our own copy of std.
     std::panic::set_hook(Box::new(|_| {}));
     address_space::prepare();
-    unwinding::prepare();
     PREPARED.set(|| {
         let mut file_systems = FileSystems::none();
         let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR"].into_iter();
@@ -132,10 +130,13 @@ impl Environment {
         let mut at = self.0;
         // SAFETY: as `new` demands.
         while let Some(entry) = unsafe { at.as_ref() }.filter(|entry| !entry.is_null()) {
-            // SAFETY: as above.
-            let entry = unsafe { CStr::from_ptr(*entry) }.to_bytes_with_nul();
-            if let Some(value) = entry.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"=")) {
-                return CStr::from_bytes_with_nul(value).ok();
+            // Byte by byte: the whole environment is gone through in each program.
+            // SAFETY: as above; the comparison ends with the string.
+            let is_it = (0..name.len()).all(|at| unsafe { *entry.add(at) } as u8 == name[at]);
+            // SAFETY: as above, and none of the bytes of `name` is the NUL.
+            if is_it && unsafe { *entry.add(name.len()) } as u8 == b'=' {
+                // SAFETY: as above.
+                return Some(unsafe { CStr::from_ptr(entry.add(name.len() + 1)) });
             }
             // SAFETY: this was not the null pointer at the end.
             at = unsafe { at.add(1) };

@@ -119,7 +119,7 @@ pub fn forward<F: core::marker::Copy>(
 /// Calls an original. What it does through libgnutls' PLT is seen: the hooks there make a list ready for what it is going to do.
 macro_rules! original {
     ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
-        call_original!($crate::gnutls::library::forward, $library, $caller, $name($($arg),*), or $failure)
+        call_original!($crate::gnutls::library::forward, ($library, $caller), $name($($arg),*), or $failure)
     };
 }
 pub(crate) use original;

@@ -80,10 +80,10 @@ impl Target<'_> {
         process::count(Event::AddedCa, 1);
         let (store, caller) = (self.store, self.caller);
         if self.within.is_default() {
-            original!(library, caller, X509_STORE_load_locations(store, file, ptr::null()), or 0);
+            original!(caller, X509_STORE_load_locations(store, file, ptr::null()), or 0);
         } else {
             let Within { context, properties } = self.within;
-            original!(library, caller, X509_STORE_load_file_ex(store, file, context, properties), or 0);
+            original!(caller, X509_STORE_load_file_ex(store, file, context, properties), or 0);
         }
     }
 

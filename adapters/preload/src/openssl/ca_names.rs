@@ -99,14 +99,14 @@ pub extern "C-unwind" fn pem_read_bio_x509(
 ) -> *mut X509 {
     let list = LIST.get();
     if list.is_null() {
-        return transparent!(None, caller, PEM_read_bio_X509(file, target, callback, data), or ptr::null_mut());
+        return transparent!(caller, PEM_read_bio_X509(file, target, callback, data), or ptr::null_mut());
     }
     // SAFETY: the list is a local of the `listing` that this thread is inside of.
     let list = unsafe { &mut *list };
     match guarded(|| list.next(Libcrypto::of_caller(caller)?, file, target)) {
         Some(certificate) => certificate,
         None => {
-            let read = original!(None, caller, PEM_read_bio_X509(file, target, callback, data), or ptr::null_mut());
+            let read = original!(caller, PEM_read_bio_X509(file, target, callback, data), or ptr::null_mut());
             if read.is_null() {
                 list.file = ptr::null_mut();
             }

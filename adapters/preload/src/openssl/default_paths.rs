@@ -7,19 +7,14 @@ use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Served as Entry};
 use crate::openssl::added::{Defaults, Target};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_STORE};
-use crate::openssl::library::{Libcrypto, original};
+use crate::openssl::library::original;
 use crate::openssl::serving::{Within, serve_file, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{capath, default_store};
 
 /// `X509_STORE_set_default_paths`.
 pub extern "C-unwind" fn plain(store: *mut X509_STORE, caller: Caller) -> c_int {
-    load(
-        store,
-        Within::DEFAULT,
-        caller,
-        |library| original!(library, caller, X509_STORE_set_default_paths(store), or 0),
-    )
+    load(store, Within::DEFAULT, caller, || original!(caller, X509_STORE_set_default_paths(store), or 0))
 }
 
 /// `X509_STORE_set_default_paths_ex`.
@@ -33,19 +28,14 @@ pub extern "C-unwind" fn extended(
         store,
         Within { context, properties },
         caller,
-        |library| original!(library, caller, X509_STORE_set_default_paths_ex(store, context, properties), or 0),
+        || original!(caller, X509_STORE_set_default_paths_ex(store, context, properties), or 0),
     )
 }
 
-fn load(
-    store: *mut X509_STORE,
-    within: Within,
-    caller: Caller,
-    original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
-) -> c_int {
+fn load(store: *mut X509_STORE, within: Within, caller: Caller, original: impl FnOnce() -> c_int) -> c_int {
     let state = tracked(store);
     let result = serve(state, within, caller).unwrap_or_else(|| {
-        let result = original(state.map(|state| state.library));
+        let result = original();
         track(state, result);
         result
     });

@@ -18,7 +18,7 @@ use crate::openssl::api::{
     OSSL_LIB_CTX, Originals, Required, X509_LOOKUP, X509_LU_NONE, X509_LU_X509, X509_NAME, X509_OBJECT,
 };
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Libcrypto, Served, transparent};
+use crate::openssl::library::{Served, transparent};
 use crate::openssl::model::{Event, Locked, Phase};
 use crate::openssl::names::canonical;
 use crate::openssl::objects::{Objects, answer};
@@ -37,11 +37,7 @@ pub extern "C-unwind" fn by_subject(
 ) -> c_int {
     let search = Search { lookup, kind, name, ret };
     let is_last = |state: &StoreState| state.served().is_before_3_0();
-    search.run(
-        is_last,
-        caller,
-        |library| transparent!(library, caller, X509_LOOKUP_by_subject(lookup, kind, name, ret), or 0),
-    )
+    search.run(is_last, caller, || transparent!(caller, X509_LOOKUP_by_subject(lookup, kind, name, ret), or 0))
 }
 
 /// `X509_LOOKUP_by_subject_ex` (3.0).
@@ -56,9 +52,11 @@ pub extern "C-unwind" fn by_subject_ex(
 ) -> c_int {
     let search = Search { lookup, kind, name, ret };
     let is_default = Within { context, properties }.is_default();
-    search.run(|_| is_default, caller, |library| {
-        transparent!(library, caller, X509_LOOKUP_by_subject_ex(lookup, kind, name, ret, context, properties), or 0)
-    })
+    search.run(
+        |_| is_default,
+        caller,
+        || transparent!(caller, X509_LOOKUP_by_subject_ex(lookup, kind, name, ret, context, properties), or 0),
+    )
 }
 
 /// The arguments of both.
@@ -74,7 +72,7 @@ impl Search {
         &self,
         may_serve: impl FnOnce(&StoreState) -> bool,
         caller: Caller,
-        original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+        original: impl FnOnce() -> c_int,
     ) -> c_int {
         let tracked = tracked_lookup(self.lookup);
         prepare(tracked, caller);
@@ -82,7 +80,7 @@ impl Search {
         if state.is_some_and(|state| self.serve(state, caller)) {
             return 1;
         }
-        original(tracked.map(|(state, _)| state.library))
+        original()
     }
 
     /// Whether the search was answered. If not, nothing was done.

@@ -13,7 +13,7 @@ use crate::process;
 
 /// `X509_STORE_get0_objects`.
 pub extern "C-unwind" fn get0_objects(store: *const X509_STORE, caller: Caller) -> *mut OPENSSL_STACK {
-    let library = fill(store, caller);
+    fill(store, caller);
     if let Some(state) = tracked(store).filter(|state| !state.library.contains(caller)) {
         guarded(|| {
             if state.is_locked_here() {
@@ -25,19 +25,19 @@ pub extern "C-unwind" fn get0_objects(store: *const X509_STORE, caller: Caller) 
             Some(())
         });
     }
-    original!(library, caller, X509_STORE_get0_objects(store), or ptr::null_mut())
+    original!(caller, X509_STORE_get0_objects(store), or ptr::null_mut())
 }
 
 /// `X509_STORE_get1_objects` (3.3).
 pub extern "C-unwind" fn get1_objects(store: *mut X509_STORE, caller: Caller) -> *mut OPENSSL_STACK {
-    let library = fill(store, caller);
-    original!(library, caller, X509_STORE_get1_objects(store), or ptr::null_mut())
+    fill(store, caller);
+    original!(caller, X509_STORE_get1_objects(store), or ptr::null_mut())
 }
 
 /// `X509_STORE_get1_all_certs` (3.0).
 pub extern "C-unwind" fn get1_all_certs(store: *mut X509_STORE, caller: Caller) -> *mut OPENSSL_STACK {
-    let library = fill(store, caller);
-    original!(library, caller, X509_STORE_get1_all_certs(store), or ptr::null_mut())
+    fill(store, caller);
+    original!(caller, X509_STORE_get1_all_certs(store), or ptr::null_mut())
 }
 
 /// `X509_STORE_CTX_print_verify_cb` (3.0): prints the trust store when a verification has failed (t_x509.c).
@@ -50,23 +50,23 @@ pub extern "C-unwind" fn print_verify_cb(ok: c_int, context: *mut X509_STORE_CTX
             state.complete();
         }
     }
-    original!(library, caller, X509_STORE_CTX_print_verify_cb(ok, context), or ok)
+    original!(caller, X509_STORE_CTX_print_verify_cb(ok, context), or ok)
 }
 
 /// `OSSL_CMP_CTX_set0_trustedStore` (3.0): CMP lists the store's certificates where no hook sees it (cmp_vfy.c).
 pub extern "C-unwind" fn cmp_set0_trusted_store(context: *mut c_void, store: *mut X509_STORE, caller: Caller) -> c_int {
-    let library = fill(store, caller);
+    fill(store, caller);
     if let Some(state) = tracked(store).filter(|_| process::enabled()) {
         state.make_eager();
     }
-    original!(library, caller, OSSL_CMP_CTX_set0_trustedStore(context, store), or 0)
+    original!(caller, OSSL_CMP_CTX_set0_trustedStore(context, store), or 0)
 }
 
 /// `X509_STORE_lock`: whoever locks a store himself is about to read its objects, and while he holds the lock nothing can
 /// be added (CPython copies them so).
 pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
     let library = Libcrypto::of_caller(caller);
-    let lock_original = || original!(library, caller, X509_STORE_lock(store), or 0);
+    let lock_original = || original!(caller, X509_STORE_lock(store), or 0);
     if is_internal(library, caller) {
         return lock_original();
     }
@@ -78,7 +78,7 @@ pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
         || state.complete(),
         || (lock_original() == 1).then_some(()),
         |()| {
-            original!(library, caller, X509_STORE_unlock(store), or 0);
+            original!(caller, X509_STORE_unlock(store), or 0);
         },
     );
     if locked.is_none() {
@@ -94,7 +94,7 @@ pub extern "C-unwind" fn unlock(store: *mut X509_STORE, caller: Caller) -> c_int
     if !is_internal(library, caller) && tracked(store).is_some() {
         locks::leave(store);
     }
-    original!(library, caller, X509_STORE_unlock(store), or 0)
+    original!(caller, X509_STORE_unlock(store), or 0)
 }
 
 /// libcrypto's own calls, and those that it makes on our behalf.
@@ -103,10 +103,8 @@ fn is_internal(library: Option<&Libcrypto>, caller: Caller) -> bool {
 }
 
 /// Fills a watched store, unless libcrypto itself is asking (by_store.c, t_x509.c and get1_all_certs call get0_objects).
-fn fill(store: *const X509_STORE, caller: Caller) -> Option<&'static Libcrypto> {
-    let state = tracked(store)?;
-    if !state.library.contains(caller) {
+fn fill(store: *const X509_STORE, caller: Caller) {
+    if let Some(state) = tracked(store).filter(|state| !state.library.contains(caller)) {
         state.complete();
     }
-    Some(state.library)
 }

@@ -24,7 +24,7 @@ const NOT_FOUND: c_int = -1;
 /// `X509_STORE_CTX_get0_chain`: the context's own stack.
 pub extern "C-unwind" fn get0_chain(context: *const X509_STORE_CTX, caller: Caller) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
-    let chain = transparent!(library, caller, X509_STORE_CTX_get0_chain(context), or ptr::null_mut());
+    let chain = transparent!(caller, X509_STORE_CTX_get0_chain(context), or ptr::null_mut());
     exchange_all(library, || !is_openssl(caller), chain, |api| of_context(api, context));
     chain
 }
@@ -33,7 +33,7 @@ pub extern "C-unwind" fn get0_chain(context: *const X509_STORE_CTX, caller: Call
 /// (`SSL_CTX_build_cert_chain`), which `SSL_CTX_get0_chain_certs` hands out by `SSL_CTX_ctrl`.
 pub extern "C-unwind" fn get1_chain(context: *const X509_STORE_CTX, caller: Caller) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
-    let chain = transparent!(library, caller, X509_STORE_CTX_get1_chain(context), or ptr::null_mut());
+    let chain = transparent!(caller, X509_STORE_CTX_get1_chain(context), or ptr::null_mut());
     let to_program = || !is_openssl(caller) || library.is_some_and(|library| builds_chain(library, context, caller));
     exchange_all(library, to_program, chain, |api| of_context(api, context));
     chain
@@ -46,7 +46,7 @@ pub extern "C-unwind" fn get1_certs(
     caller: Caller,
 ) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
-    let found = transparent!(library, caller, X509_STORE_CTX_get1_certs(context, name), or ptr::null_mut());
+    let found = transparent!(caller, X509_STORE_CTX_get1_certs(context, name), or ptr::null_mut());
     exchange_all(library, || !is_openssl(caller), found, |api| of_context(api, context));
     found
 }
@@ -54,21 +54,21 @@ pub extern "C-unwind" fn get1_certs(
 /// `X509_STORE_CTX_get_current_cert`: what a verify callback asks for first.
 pub extern "C-unwind" fn get_current_cert(context: *const X509_STORE_CTX, caller: Caller) -> *mut X509 {
     let library = Libcrypto::of_caller(caller);
-    let found = transparent!(library, caller, X509_STORE_CTX_get_current_cert(context), or ptr::null_mut());
+    let found = transparent!(caller, X509_STORE_CTX_get_current_cert(context), or ptr::null_mut());
     exchange_borrowed(library, caller, found, context)
 }
 
 /// `X509_STORE_CTX_get0_current_issuer`.
 pub extern "C-unwind" fn get0_current_issuer(context: *const X509_STORE_CTX, caller: Caller) -> *mut X509 {
     let library = Libcrypto::of_caller(caller);
-    let found = transparent!(library, caller, X509_STORE_CTX_get0_current_issuer(context), or ptr::null_mut());
+    let found = transparent!(caller, X509_STORE_CTX_get0_current_issuer(context), or ptr::null_mut());
     exchange_borrowed(library, caller, found, context)
 }
 
 /// `X509_STORE_CTX_get0_cert`: what is verified, but a directly trusted certificate may be a store's.
 pub extern "C-unwind" fn get0_cert(context: *const X509_STORE_CTX, caller: Caller) -> *mut X509 {
     let library = Libcrypto::of_caller(caller);
-    let found = transparent!(library, caller, X509_STORE_CTX_get0_cert(context), or ptr::null_mut());
+    let found = transparent!(caller, X509_STORE_CTX_get0_cert(context), or ptr::null_mut());
     exchange_borrowed(library, caller, found, context)
 }
 
@@ -80,7 +80,7 @@ pub extern "C-unwind" fn get1_issuer(
     caller: Caller,
 ) -> c_int {
     let library = Libcrypto::of_caller(caller);
-    let found = transparent!(library, caller, X509_STORE_CTX_get1_issuer(issuer, context, certificate), or NOT_FOUND);
+    let found = transparent!(caller, X509_STORE_CTX_get1_issuer(issuer, context, certificate), or NOT_FOUND);
     if found == 1 && !issuer.is_null() {
         // SAFETY: libcrypto has stored a certificate there, with a reference for the program.
         unsafe { exchange_owned(library, caller, issuer, context) };
@@ -97,7 +97,7 @@ pub extern "C-unwind" fn get_by_subject(
     caller: Caller,
 ) -> c_int {
     let library = Libcrypto::of_caller(caller);
-    let found = transparent!(library, caller, X509_STORE_CTX_get_by_subject(context, kind, name, object), or 0);
+    let found = transparent!(caller, X509_STORE_CTX_get_by_subject(context, kind, name, object), or 0);
     if found == 1 {
         exchange_in_object(library, caller, object, context);
     }
@@ -112,8 +112,7 @@ pub extern "C-unwind" fn get_obj_by_subject(
     caller: Caller,
 ) -> *mut X509_OBJECT {
     let library = Libcrypto::of_caller(caller);
-    let found =
-        transparent!(library, caller, X509_STORE_CTX_get_obj_by_subject(context, kind, name), or ptr::null_mut());
+    let found = transparent!(caller, X509_STORE_CTX_get_obj_by_subject(context, kind, name), or ptr::null_mut());
     exchange_in_object(library, caller, found, context);
     found
 }

@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use windlass_interpose::definitions::Name;
+use windlass_interpose::dlsym;
 use windlass_interpose::family::{COPIES, Copy, Libraries, Origin};
 
 use crate::attach;
@@ -117,10 +118,9 @@ pub fn pin(copy: &Copy) -> bool {
         return false;
     }
     // SAFETY: the path of a loaded object, whose code is about to be called. RTLD_NOLOAD opens nothing new.
-    let handle = unsafe { libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    let handle = unsafe { dlsym::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     if handle.is_null() {
-        // SAFETY: clears the message that our own failure left for this thread.
-        unsafe { libc::dlerror() };
+        dlsym::forget_error();
     }
     !handle.is_null()
 }
@@ -178,14 +178,13 @@ impl Served {
 }
 
 /// The function that a call would have reached without us: that of the libcrypto that it was meant for, also where the store is another's (a program
-/// that mixes two).
+/// that mixes two). Nothing is found out about that libcrypto for this alone: most processes never load trust.
 pub fn forward<F: core::marker::Copy>(
-    _store: Option<&'static Libcrypto>,
     caller: Caller,
     name: &CStr,
     pick: impl Fn(&Originals) -> Option<F>,
 ) -> Option<F> {
-    match Libcrypto::of_caller(caller) {
+    match KNOWN.known_of(caller) {
         Some(library) => pick(&library.originals),
         None => defined(LIBCRYPTO.copy(caller.copy()), name),
     }
@@ -201,17 +200,17 @@ pub fn defined<F: core::marker::Copy>(copy: &Copy, name: &CStr) -> Option<F> {
 
 /// Calls an original. The calls that it makes through libcrypto's PLT are its own business: they pass our hooks by.
 macro_rules! original {
-    ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {{
+    ($caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {{
         let _inside = $crate::hook::inside();
-        $crate::openssl::library::transparent!($library, $caller, $name($($arg),*), or $failure)
+        $crate::openssl::library::transparent!($caller, $name($($arg),*), or $failure)
     }};
 }
 
 /// Calls an original for libcrypto itself, which is at work for the program and not for us: what it does through its PLT is to
 /// be seen.
 macro_rules! transparent {
-    ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
-        call_original!($crate::openssl::library::forward, $library, $caller, $name($($arg),*), or $failure)
+    ($caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
+        call_original!($crate::openssl::library::forward, ($caller), $name($($arg),*), or $failure)
     };
 }
 pub(crate) use original;

@@ -14,7 +14,7 @@ use crate::openssl::{self, LIBCRYPTO, lookup};
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
 /// a file holds comes before what any other source has.
 pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
-    let store = original!(None, caller, X509_STORE_new(), or ptr::null_mut());
+    let store = original!(caller, X509_STORE_new(), or ptr::null_mut());
     if !store.is_null() {
         openssl::complete_what_is_due();
         guarded(|| {
@@ -37,8 +37,7 @@ pub extern "C-unwind" fn add_lookup(
     caller: Caller,
 ) -> *mut X509_LOOKUP {
     let state = tracked(store);
-    let library = state.map(|state| state.library);
-    let lookup = transparent!(library, caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
+    let lookup = transparent!(caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
     if let (Some(state), false) = (state, lookup.is_null()) {
         guarded(|| {
             if let Some(kind) = kind_of(state, method) {
@@ -53,7 +52,6 @@ pub extern "C-unwind" fn add_lookup(
 /// `X509_STORE_add_cert`: a certificate in memory would hide all registered ones of its subject, so those go first.
 pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) -> c_int {
     let state = tracked(store);
-    let library = state.map(|state| state.library);
     let added = state.and_then(|state| {
         guarded(|| {
             if certificate.is_null() || state.is_locked_here() {
@@ -63,7 +61,7 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
             Some(unsafe { state.add(certificate) })
         })
     });
-    added.unwrap_or_else(|| original!(library, caller, X509_STORE_add_cert(store, certificate), or 0))
+    added.unwrap_or_else(|| original!(caller, X509_STORE_add_cert(store, certificate), or 0))
 }
 
 /// `X509_STORE_add_crl`: where a CRL comes to lie among the certificates decides what later searches see first, so the
@@ -78,7 +76,7 @@ pub extern "C-unwind" fn add_crl(store: *mut X509_STORE, crl: *mut X509_CRL, cal
             Some(())
         });
     }
-    original!(state.map(|state| state.library), caller, X509_STORE_add_crl(store, crl), or 0)
+    original!(caller, X509_STORE_add_crl(store, crl), or 0)
 }
 
 /// `X509_load_crl_file`: as `X509_STORE_add_crl`, which libcrypto calls where no hook may see it.
@@ -91,7 +89,7 @@ pub extern "C-unwind" fn load_crl_file(
     let state = owner(lookup, caller);
     let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
     if library.is_some_and(|library| library.contains(caller)) {
-        return transparent!(library, caller, X509_load_crl_file(lookup, file, kind), or 0);
+        return transparent!(caller, X509_load_crl_file(lookup, file, kind), or 0);
     }
     if let Some(state) = state {
         guarded(|| {
@@ -101,7 +99,7 @@ pub extern "C-unwind" fn load_crl_file(
             Some(())
         });
     }
-    original!(library, caller, X509_load_crl_file(lookup, file, kind), or 0)
+    original!(caller, X509_load_crl_file(lookup, file, kind), or 0)
 }
 
 fn kind_of(state: &StoreState, method: *mut X509_LOOKUP_METHOD) -> Option<LookupKind> {

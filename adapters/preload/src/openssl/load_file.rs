@@ -14,13 +14,7 @@ use crate::openssl::store::{StoreState, tracked, tracked_lookup};
 
 /// `X509_STORE_load_file`.
 pub extern "C-unwind" fn store_load_file(store: *mut X509_STORE, file: *const c_char, caller: Caller) -> c_int {
-    into_store(
-        store,
-        file,
-        Within::DEFAULT,
-        caller,
-        |library| original!(library, caller, X509_STORE_load_file(store, file), or 0),
-    )
+    into_store(store, file, Within::DEFAULT, caller, || original!(caller, X509_STORE_load_file(store, file), or 0))
 }
 
 /// `X509_STORE_load_file_ex`.
@@ -36,7 +30,7 @@ pub extern "C-unwind" fn store_load_file_ex(
         file,
         Within { context, properties },
         caller,
-        |library| original!(library, caller, X509_STORE_load_file_ex(store, file, context, properties), or 0),
+        || original!(caller, X509_STORE_load_file_ex(store, file, context, properties), or 0),
     )
 }
 
@@ -45,12 +39,12 @@ fn into_store(
     file: *const c_char,
     within: Within,
     caller: Caller,
-    original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+    original: impl FnOnce() -> c_int,
 ) -> c_int {
     let state = tracked(store);
     let result = match load(state, caller, file, within, Entry::LoadFile) {
         Some(_) => 1,
-        None => original(state.map(|state| state.library)),
+        None => original(),
     };
     Target { store, state, caller, within }.after_sources([file, ptr::null()], result);
     result
@@ -65,8 +59,8 @@ pub extern "C-unwind" fn load_cert_file(
 ) -> c_int {
     let through = Through { lookup, file, kind, within: Within::DEFAULT, caller };
     through.load_certificates(
-        |library| original!(library, caller, X509_load_cert_file(lookup, file, kind), or 0),
-        |library| transparent!(library, caller, X509_load_cert_file(lookup, file, kind), or 0),
+        || original!(caller, X509_load_cert_file(lookup, file, kind), or 0),
+        || transparent!(caller, X509_load_cert_file(lookup, file, kind), or 0),
     )
 }
 
@@ -81,8 +75,8 @@ pub extern "C-unwind" fn load_cert_file_ex(
 ) -> c_int {
     let through = Through { lookup, file, kind, within: Within { context, properties }, caller };
     through.load_certificates(
-        |library| original!(library, caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0),
-        |library| transparent!(library, caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0),
+        || original!(caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0),
+        || transparent!(caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0),
     )
 }
 
@@ -95,8 +89,8 @@ pub extern "C-unwind" fn load_cert_crl_file(
 ) -> c_int {
     let through = Through { lookup, file, kind, within: Within::DEFAULT, caller };
     through.load_all(
-        |library| original!(library, caller, X509_load_cert_crl_file(lookup, file, kind), or 0),
-        |library| transparent!(library, caller, X509_load_cert_crl_file(lookup, file, kind), or 0),
+        || original!(caller, X509_load_cert_crl_file(lookup, file, kind), or 0),
+        || transparent!(caller, X509_load_cert_crl_file(lookup, file, kind), or 0),
     )
 }
 
@@ -111,14 +105,10 @@ pub extern "C-unwind" fn load_cert_crl_file_ex(
 ) -> c_int {
     let through = Through { lookup, file, kind, within: Within { context, properties }, caller };
     through.load_all(
-        |library| original!(library, caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0),
-        |library| {
-            transparent!(library, caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0)
-        },
+        || original!(caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0),
+        || transparent!(caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0),
     )
 }
-
-type Library = Option<&'static Libcrypto>;
 
 /// A load through a lookup.
 struct Through {
@@ -130,36 +120,32 @@ struct Through {
 }
 
 impl Through {
-    fn load_certificates(
-        &self,
-        original: impl FnOnce(Library) -> c_int,
-        transparent: impl FnOnce(Library) -> c_int,
-    ) -> c_int {
+    fn load_certificates(&self, original: impl FnOnce() -> c_int, transparent: impl FnOnce() -> c_int) -> c_int {
         let state = owner(self.lookup, self.caller);
         if let Some(library) = self.internal(state) {
             let served = directory_file::serve(library, self.lookup, self.file, self.kind, self.within);
-            return served.unwrap_or_else(|| transparent(Some(library)));
+            return served.unwrap_or_else(transparent);
         }
         self.load(state, Entry::LoadCertFile, original)
     }
 
-    fn load_all(&self, original: impl FnOnce(Library) -> c_int, transparent: impl FnOnce(Library) -> c_int) -> c_int {
+    fn load_all(&self, original: impl FnOnce() -> c_int, transparent: impl FnOnce() -> c_int) -> c_int {
         let state = owner(self.lookup, self.caller);
         match self.internal(state) {
-            Some(library) => transparent(Some(library)),
+            Some(_) => transparent(),
             None => self.load(state, Entry::LoadCertCrlFile, original),
         }
     }
 
     /// by_dir.c and by_store.c call these functions, too, for the files that they find.
-    fn internal(&self, state: Option<&StoreState>) -> Library {
+    fn internal(&self, state: Option<&StoreState>) -> Option<&'static Libcrypto> {
         let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(self.caller));
         library.filter(|library| library.contains(self.caller))
     }
 
-    fn load(&self, state: Option<&StoreState>, entry: Entry, original: impl FnOnce(Library) -> c_int) -> c_int {
+    fn load(&self, state: Option<&StoreState>, entry: Entry, original: impl FnOnce() -> c_int) -> c_int {
         let served = self.serve(state, entry);
-        let result = served.unwrap_or_else(|| original(state.map(|state| state.library)));
+        let result = served.unwrap_or_else(original);
         if let Some(known) = state {
             let target = Target { store: known.store, state, caller: self.caller, within: self.within };
             target.after_sources([self.file, ptr::null()], result);

@@ -9,14 +9,14 @@ use crate::openssl::added::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_L_ADD_STORE, X509_STORE};
 use crate::openssl::capath;
 use crate::openssl::default_store::prepare_for_uri;
-use crate::openssl::library::{Libcrypto, original};
+use crate::openssl::library::original;
 use crate::openssl::serving::{Within, load};
 use crate::openssl::store::{StoreState, tracked};
 
 /// `X509_STORE_load_path`: the directory stays libcrypto's; we only remember it.
 pub extern "C-unwind" fn load_path(store: *mut X509_STORE, path: *const c_char, caller: Caller) -> c_int {
     let state = tracked(store);
-    let result = original!(state.map(|state| state.library), caller, X509_STORE_load_path(store, path), or 0);
+    let result = original!(caller, X509_STORE_load_path(store, path), or 0);
     track(state, path, result);
     Target { store, state, caller, within: Within::DEFAULT }.after_sources([path, ptr::null()], result);
     result
@@ -35,7 +35,7 @@ pub extern "C-unwind" fn load_locations(
         path,
         Within::DEFAULT,
         caller,
-        |library| original!(library, caller, X509_STORE_load_locations(store, file, path), or 0),
+        || original!(caller, X509_STORE_load_locations(store, file, path), or 0),
     )
 }
 
@@ -54,7 +54,7 @@ pub extern "C-unwind" fn load_locations_ex(
         path,
         Within { context, properties },
         caller,
-        |library| original!(library, caller, X509_STORE_load_locations_ex(store, file, path, context, properties), or 0),
+        || original!(caller, X509_STORE_load_locations_ex(store, file, path, context, properties), or 0),
     )
 }
 
@@ -62,7 +62,7 @@ pub extern "C-unwind" fn load_locations_ex(
 pub extern "C-unwind" fn load_store(store: *mut X509_STORE, uri: *const c_char, caller: Caller) -> c_int {
     let state = tracked(store);
     prepare_for_uri(state, X509_L_ADD_STORE, caller);
-    original!(state.map(|state| state.library), caller, X509_STORE_load_store(store, uri), or 0)
+    original!(caller, X509_STORE_load_store(store, uri), or 0)
 }
 
 /// `X509_STORE_load_store_ex`.
@@ -75,8 +75,7 @@ pub extern "C-unwind" fn load_store_ex(
 ) -> c_int {
     let state = tracked(store);
     prepare_for_uri(state, X509_L_ADD_STORE, caller);
-    let library = state.map(|state| state.library);
-    original!(library, caller, X509_STORE_load_store_ex(store, uri, context, properties), or 0)
+    original!(caller, X509_STORE_load_store_ex(store, uri, context, properties), or 0)
 }
 
 fn locations(
@@ -85,11 +84,11 @@ fn locations(
     path: *const c_char,
     within: Within,
     caller: Caller,
-    original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
+    original: impl FnOnce() -> c_int,
 ) -> c_int {
     let state = tracked(store);
     let result = serve_locations(state, caller, file, path, within).unwrap_or_else(|| {
-        let result = original(state.map(|state| state.library));
+        let result = original();
         track(state, path, result);
         result
     });

@@ -11,7 +11,7 @@ use crate::openssl::api::{
 };
 use crate::openssl::capath;
 use crate::openssl::default_store::prepare_for_uri;
-use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::library::{original, transparent};
 use crate::openssl::serving::{Within, load, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
 
@@ -26,8 +26,8 @@ pub extern "C-unwind" fn plain(
 ) -> c_int {
     let call = Call { lookup, command, argument, number, within: Within::DEFAULT, caller };
     call.run(
-        |library| original!(library, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1),
-        |library| transparent!(library, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1),
+        || original!(caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1),
+        || transparent!(caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1),
     )
 }
 
@@ -46,8 +46,8 @@ pub extern "C-unwind" fn extended(
     let call = Call { lookup, command, argument, number, within: Within { context, properties }, caller };
     let (l, c, a, n, r, x, p) = (lookup, command, argument, number, ret, context, properties);
     call.run(
-        |library| original!(library, caller, X509_LOOKUP_ctrl_ex(l, c, a, n, r, x, p), or - 1),
-        |library| transparent!(library, caller, X509_LOOKUP_ctrl_ex(l, c, a, n, r, x, p), or - 1),
+        || original!(caller, X509_LOOKUP_ctrl_ex(l, c, a, n, r, x, p), or - 1),
+        || transparent!(caller, X509_LOOKUP_ctrl_ex(l, c, a, n, r, x, p), or - 1),
     )
 }
 
@@ -62,17 +62,13 @@ struct Call {
 }
 
 impl Call {
-    fn run(
-        &self,
-        original: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
-        transparent: impl FnOnce(Option<&'static Libcrypto>) -> c_int,
-    ) -> c_int {
+    fn run(&self, original: impl FnOnce() -> c_int, transparent: impl FnOnce() -> c_int) -> c_int {
         let Some((state, kind)) = tracked_lookup(self.lookup) else {
             // A method of the program's own does as it likes with the store, and is to be seen.
-            return transparent(None);
+            return transparent();
         };
         let result = self.serve(state, kind).unwrap_or_else(|| {
-            let result = original(Some(state.library));
+            let result = original();
             self.track(state, kind, result);
             result
         });

@@ -21,8 +21,7 @@ pub extern "C-unwind" fn build_chain(
     caller: Caller,
 ) -> *mut OPENSSL_STACK {
     keep_apart(tracked(store));
-    let library = Libcrypto::of_caller(caller);
-    transparent!(library, caller, X509_build_chain(certificate, others, store, with_root, context, properties), or ptr::null_mut())
+    transparent!(caller, X509_build_chain(certificate, others, store, with_root, context, properties), or ptr::null_mut())
 }
 
 /// `OSSL_CMP_CTX_build_cert_chain` (3.0).
@@ -33,8 +32,7 @@ pub extern "C-unwind" fn cmp_build_cert_chain(
     caller: Caller,
 ) -> c_int {
     keep_apart(tracked(store));
-    let library = Libcrypto::of_caller(caller);
-    transparent!(library, caller, OSSL_CMP_CTX_build_cert_chain(context, store, others), or 0)
+    transparent!(caller, OSSL_CMP_CTX_build_cert_chain(context, store, others), or 0)
 }
 
 /// The program takes part in searches and verifications with a store: the functions that it sets are called with its certificates, or can ask
@@ -49,7 +47,7 @@ macro_rules! takes_part {
                 let of_store: fn(&Required, $first) -> *mut X509_STORE = $store;
                 let served = library.and_then(|library| library.served.as_ref());
                 keep_apart(served.and_then(|served| tracked(of_store(&served.api, first))));
-                transparent!(library, caller, $name(first, $($argument)?), or ptr::null_mut())
+                transparent!(caller, $name(first, $($argument)?), or ptr::null_mut())
             }
         )*
     };

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Libcrypto, transparent};
+use crate::openssl::library::transparent;
 use crate::openssl::own;
 use crate::openssl::store::tracked;
 
@@ -37,6 +37,5 @@ pub extern "C-unwind" fn begin(
             Some(())
         });
     }
-    let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
-    transparent!(library, caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
+    transparent!(caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
 }

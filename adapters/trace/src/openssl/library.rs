@@ -87,7 +87,7 @@ fn used_by(libssl: &Copy) -> Option<Caller> {
     let outside = |(number, _): (usize, &Copy)| Caller::new(number, Origin::Companion);
     let is_same = |(_, copy): &(usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
     let mut found = LIBCRYPTO.copies().find(is_same).map(outside);
-    object.slots(&[true; FILTER], |slot, _| {
+    object.slots(&[1; FILTER], |slot, _| {
         // SAFETY: a slot of an object that somebody is calling.
         let value = unsafe { *slot };
         found = found.or_else(|| {
