@@ -7,7 +7,6 @@ use std::{env, fs};
 /// The functions in `shim.c`: each reference to one goes there.
 const SHIMMED: &[&str] = &[
     "_dl_find_object",
-    "abort",
     "bcmp",
     "dladdr",
     "dladdr1",
@@ -16,14 +15,12 @@ const SHIMMED: &[&str] = &[
     "dlopen",
     "dlsym",
     "dlvsym",
-    "free",
     "fstat",
     "fstat64",
     "fstatat",
     "fstatat64",
     "lstat",
     "lstat64",
-    "malloc",
     "memfd_create",
     "mmap64",
     "open64",
@@ -33,23 +30,26 @@ const SHIMMED: &[&str] = &[
     "pthread_sigmask",
     "stat",
     "stat64",
-    "strlen",
 ];
 
 /// The same in `resident.c`.
 const SHIMMED_RESIDENT: &[&str] = &[
     "__xpg_strerror_r",
+    "abort",
     "dlsym",
+    "free",
     "getcwd",
     "getenv",
     "gettid",
     "lseek64",
+    "malloc",
     "pthread_mutex_lock",
     "pthread_mutex_unlock",
     "pthread_once",
     "readlink",
     "realpath",
     "statx",
+    "strlen",
     "write",
 ];
 

@@ -63,6 +63,17 @@ int __wrap_statx(int directory, const char *path, int flags, unsigned mask, void
     return -1;
 }
 
+/* The unwinder comes compiled in a way by which each of these would be looked up a second time. */
+extern void *__real_malloc(size_t);
+extern void __real_free(void *);
+extern size_t __real_strlen(const char *);
+extern _Noreturn void __real_abort(void);
+
+void *__wrap_malloc(size_t size) { return __real_malloc(size); }
+void __wrap_free(void *memory) { __real_free(memory); }
+size_t __wrap_strlen(const char *string) { return __real_strlen(string); }
+_Noreturn void __wrap_abort(void) { __real_abort(); }
+
 /* The unwinder takes a process without __pthread_key_create for one without threads, and calls none of these. All that it would use them for is to
  * fill a table at its first use, which is when the way in has met a library (unwinding.rs), and to register tables, which nobody asks of it. */
 int __wrap_pthread_once(void *once, void (*function)(void))

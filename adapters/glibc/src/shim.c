@@ -121,17 +121,6 @@ void *__wrap_mmap64(void *address, size_t size, int access, int flags, int descr
 /* glibc has one function under both names. */
 int __wrap_bcmp(const void *one, const void *other, size_t size) { return memcmp(one, other, size); }
 
-/* The unwinder comes compiled in a way by which each of these would be looked up a second time. */
-extern void *__real_malloc(size_t);
-extern void __real_free(void *);
-extern size_t __real_strlen(const char *);
-extern _Noreturn void __real_abort(void);
-
-void *__wrap_malloc(size_t size) { return __real_malloc(size); }
-void __wrap_free(void *memory) { __real_free(memory); }
-size_t __wrap_strlen(const char *string) { return __real_strlen(string); }
-_Noreturn void __wrap_abort(void) { __real_abort(); }
-
 /* The unwinder (libgcc_eh, since GCC 12) finds an object's unwind tables by a function of 2.35, and by nothing else if it was built where
  * that is. It reads one field of the answer (unwind-dw2-fde-dip.c, _Unwind_Find_FDE). */
 struct found {

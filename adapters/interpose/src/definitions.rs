@@ -82,6 +82,24 @@ impl Definitions {
 
     /// The number of the symbol that [`Definitions::find`] finds.
     pub(crate) fn symbol(&self, name: Name) -> Option<usize> {
+        // SAFETY: the table has the symbols that it names.
+        self.symbol_that(name, |at| unsafe { self.is_defined(at) && self.is_plain(at) })
+    }
+
+    /// The number of a symbol of this name that it lists although it does not define it: see [`Loaded::stand_in`](crate::elf::Loaded::stand_in).
+    pub(crate) fn stand_in(&self, name: Name) -> Option<usize> {
+        // SAFETY: the table has the symbols that it names.
+        self.symbol_that(name, |at| unsafe { (*self.symbols.add(at)).section == UNDEFINED })
+    }
+
+    /// The number of any symbol that it defines by this name.
+    pub(crate) fn any_symbol(&self, name: Name) -> Option<usize> {
+        // SAFETY: as above.
+        self.symbol_that(name, |at| unsafe { self.is_defined(at) })
+    }
+
+    #[inline]
+    fn symbol_that(&self, name: Name, is_it: impl Fn(usize) -> bool) -> Option<usize> {
         const BITS: u32 = 64;
         // SAFETY: the table of a loaded object: four numbers, the words of a Bloom filter, the buckets, and for each symbol from `first` on
         // the hash, whose lowest bit ends a chain. The symbols that it names exist.
@@ -104,7 +122,7 @@ impl Definitions {
             }
             loop {
                 let hash = *hashes.add((at - first) as usize);
-                if (hash ^ name.hash) >> 1 == 0 && self.is(at as usize, name.text) {
+                if (hash ^ name.hash) >> 1 == 0 && self.is_named(at as usize, name.text) && is_it(at as usize) {
                     return Some(at as usize);
                 }
                 if hash & 1 == 1 {
@@ -115,25 +133,43 @@ impl Definitions {
         }
     }
 
-    /// Whether a symbol of the table is the definition of a name.
+    /// Whether a symbol of the table has a name.
     ///
     /// # Safety
     /// The table has this symbol.
-    unsafe fn is(&self, at: usize, name: &CStr) -> bool {
-        const UNDEFINED: u16 = 0;
+    unsafe fn is_named(&self, at: usize, name: &CStr) -> bool {
+        // SAFETY: as the caller states.
+        unsafe {
+            let offset = (*self.symbols.add(at)).name as usize;
+            CStr::from_ptr(self.strings.wrapping_add(offset) as *const c_char) == name
+        }
+    }
+
+    /// Whether it is defined here.
+    ///
+    /// # Safety
+    /// The table has this symbol.
+    unsafe fn is_defined(&self, at: usize) -> bool {
+        // SAFETY: as the caller states.
+        unsafe { (*self.symbols.add(at)).section != UNDEFINED }
+    }
+
+    /// Whether that is a function or variable, and its current version.
+    ///
+    /// # Safety
+    /// The table has this symbol.
+    unsafe fn is_plain(&self, at: usize) -> bool {
         const HIDDEN: u16 = 0x8000;
         const STT_FUNC: u8 = 2;
         // SAFETY: as the caller states; there is a version for each symbol.
         unsafe {
-            let symbol = &*self.symbols.add(at);
             let current = self.versions.is_null() || *self.versions.add(at) & HIDDEN == 0;
-            current
-                && symbol.section != UNDEFINED
-                && symbol.info & 0xf <= STT_FUNC
-                && CStr::from_ptr(self.strings.wrapping_add(symbol.name as usize) as *const c_char) == name
+            current && (*self.symbols.add(at)).info & 0xf <= STT_FUNC
         }
     }
 }
+
+const UNDEFINED: u16 = 0;
 
 #[cfg(test)]
 mod tests {

@@ -7,16 +7,15 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::definitions::{Definitions, Name};
-use crate::elf::Loaded;
+use crate::elf::{Loaded, Slot};
 use crate::family::{Caller, Family, Origin};
 use crate::hook::{KeptErrno, uncancelled};
+use crate::linker;
 use crate::wanted::Wanted;
 use crate::way_in::{self, WayIn};
-use crate::{definers, linker};
 
-const DLSYM: Name = Name::new(c"dlsym");
-
-const DLVSYM: Name = Name::new(c"dlvsym");
+pub(crate) const DLSYM: Name = Name::new(c"dlsym");
+pub(crate) const DLVSYM: Name = Name::new(c"dlvsym");
 const DLOPEN: Name = Name::new(c"dlopen");
 const DLERROR: Name = Name::new(c"dlerror");
 
@@ -64,14 +63,14 @@ fn both() -> [(usize, &'static AtomicUsize, &'static AtomicUsize); 2] {
 }
 
 /// What goes into a slot of one of the two; `None` if it leads, or may lead, to another's function.
-pub fn trampoline_for(way: &WayIn, object: &Loaded, value: usize, wanted: Wanted) -> Option<usize> {
+pub fn trampoline_for(way: &WayIn, object: &Loaded, slot: &Slot, value: usize, wanted: Wanted) -> Option<usize> {
     let (trampoline, original, next) = both()[usize::from(wanted == Wanted::Dlvsym)];
     if way.sibling.definition(value).is_some_and(|definition| definition == original.load(Ordering::Acquire)) {
         next.store(value, Ordering::Release);
         return Some(trampoline);
     }
     let is_original = (START.load(Ordering::Relaxed)..END.load(Ordering::Acquire)).contains(&value);
-    let is_unbound = object.contains(value);
+    let is_unbound = object.is_unbound(slot, value);
     let usable = (is_original || is_unbound) && !IS_CONTESTED.load(Ordering::Acquire);
     (usable && next.load(Ordering::Acquire) != 0).then_some(trampoline)
 }
@@ -172,7 +171,7 @@ macro_rules! trampoline {
                 "push rdx",
                 ".cfi_adjust_cfa_offset 8",
                 // The return address: who calls.
-                "mov rdx, [rsp + 24]",
+                "mov rcx, [rsp + 24]",
                 "call {by_scope}",
                 "pop rdx",
                 ".cfi_adjust_cfa_offset -8",
@@ -201,7 +200,7 @@ macro_rules! trampoline {
                 ".cfi_rel_offset x30, 8",
                 "stp x0, x1, [sp, #16]",
                 "str x2, [sp, #32]",
-                "mov x2, x30",
+                "mov x3, x30",
                 "bl {by_scope}",
                 "mov x9, x0",
                 "ldp x0, x1, [sp, #16]",
@@ -225,8 +224,8 @@ macro_rules! trampoline {
     };
 }
 
-trampoline!(dlsym_trampoline, NEXT_DLSYM, dlsym_by_handle, by_scope);
-trampoline!(dlvsym_trampoline, NEXT_DLVSYM, dlvsym_by_handle, by_scope);
+trampoline!(dlsym_trampoline, NEXT_DLSYM, dlsym_by_handle, dlsym_by_scope);
+trampoline!(dlvsym_trampoline, NEXT_DLVSYM, dlvsym_by_handle, dlvsym_by_scope);
 
 unsafe extern "C" fn dlsym_by_handle(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     before();
@@ -246,32 +245,83 @@ unsafe extern "C" fn dlvsym_by_handle(handle: *mut c_void, name: *const c_char, 
 
 /// The trampoline for a hooked function in the scope of whoever calls, or null. It is only known where there is just one function of that name in
 /// the process, and the global scope has it: for `RTLD_NEXT` the executable comes first in that scope, and all else comes after it.
-unsafe extern "C" fn by_scope(handle: *mut c_void, name: *const c_char, caller: usize) -> *mut c_void {
+unsafe extern "C" fn dlsym_by_scope(
+    handle: *mut c_void,
+    name: *const c_char,
+    _not_an_argument: usize,
+    caller: usize,
+) -> *mut c_void {
+    // SAFETY: as the caller states.
+    unsafe { by_scope(handle, name, caller, || call_dlsym(&NEXT_DLSYM, libc::RTLD_DEFAULT, name)) }
+}
+
+/// The same of `dlvsym`.
+unsafe extern "C" fn dlvsym_by_scope(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+    caller: usize,
+) -> *mut c_void {
+    // SAFETY: as the caller states.
+    unsafe { by_scope(handle, name, caller, || call_dlvsym(&NEXT_DLVSYM, libc::RTLD_DEFAULT, name, version)) }
+}
+
+/// # Safety
+/// A NUL-terminated name, or null.
+unsafe fn by_scope(
+    handle: *mut c_void,
+    name: *const c_char,
+    caller: usize,
+    global: impl Fn() -> *mut c_void,
+) -> *mut c_void {
     before();
     if name.is_null() {
         return ptr::null_mut();
     }
-    // SAFETY: the program passes a NUL-terminated name.
+    // SAFETY: as the caller states.
     let name = unsafe { CStr::from_ptr(name) };
     let found = quietly(|| {
         let way = way_in::active()?;
-        if handle != libc::RTLD_DEFAULT && !linker::is_of_executable(caller) {
-            return None;
+        let exchanged = in_scope(way, handle, name, caller, || global() as usize);
+        // The program is going to have an address that is not seen.
+        match way.names.find_text(name) {
+            Some(Wanted::Dlsym | Wanted::Dlvsym) if exchanged.is_none() => way.hide(u32::MAX),
+            Some(Wanted::Hook(family, _)) if exchanged.is_none() && !way.families[usize::from(family)].is_absent() => {
+                way.hide(1 << family);
+            }
+            _ => {}
         }
-        // SAFETY: a search by a NUL-terminated name.
-        let found = || unsafe { call_dlsym(&NEXT_DLSYM, libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
-        if let Some(trampoline) = own_trampoline(way, name, found) {
-            return Some(trampoline);
-        }
-        let (family, hook) = hook_of(way, name)?;
-        let mut copies = family.copies().filter(|(_, copy)| copy.find(family.hooks[hook].name).is_some());
-        copies.next().filter(|_| copies.next().is_none())?;
-        if definers::are_loaded(family, family.hooks[hook].name) {
-            return None;
-        }
-        exchange(way, family, hook, found())
+        exchanged
     });
     found.unwrap_or(0) as *mut c_void
+}
+fn in_scope(way: &WayIn, handle: *mut c_void, name: &CStr, caller: usize, global: impl Fn() -> usize) -> Option<usize> {
+    // Nobody but the C library defines these two, or it is not told who is meant.
+    if !IS_CONTESTED.load(Ordering::Acquire)
+        && let Some(trampoline) = own_trampoline(way, name, &global)
+    {
+        return Some(trampoline);
+    }
+    let is_of_executable = || linker::executable().is_some_and(|executable| executable.contains(caller));
+    if handle != libc::RTLD_DEFAULT && !is_of_executable() {
+        return None;
+    }
+    let (family, hook) = hook_of(way, name)?;
+    if family.copies().nth(1).is_some() || linker::is_out_of_reach() || is_defined_elsewhere(family, hook) {
+        return None;
+    }
+    exchange(way, family, hook, global())
+}
+
+/// Whether something that is no copy defines a hooked function, too: another interposer.
+fn is_defined_elsewhere(family: &Family, hook: usize) -> bool {
+    let mut found = false;
+    linker::each_object(0, |object| {
+        let defines = |definitions: Definitions| definitions.any_symbol(family.hooks[hook].name).is_some();
+        found = object.definitions().is_some_and(defines) && !family.is_one(object);
+        !found
+    });
+    found
 }
 
 /// What was loaded since is looked through before the original: it, too, forgets an earlier error of `dlerror`.
@@ -329,7 +379,9 @@ fn hook_of(way: &WayIn, name: &CStr) -> Option<(&'static Family, usize)> {
 fn exchange(way: &WayIn, family: &'static Family, hook: usize, found: usize) -> Option<usize> {
     let hooked = &family.hooks[hook];
     let definition = way.sibling.definition(found).unwrap_or(found);
-    let (number, _) = family.copies().find(|(_, copy)| copy.find(hooked.name) == Some(definition))?;
+    // Nothing is read of a copy that another thread may be unloading: whoever has an address in one holds it.
+    let mut copies = family.copies().filter(|(_, copy)| copy.contains(definition));
+    let (number, _) = copies.find(|(_, copy)| copy.find(hooked.name) == Some(definition))?;
     let caller = Caller::new(number, Origin::Program);
     family.claim(&way.sibling, caller, hook, found).then(|| (hooked.trampoline)(caller.number()))
 }

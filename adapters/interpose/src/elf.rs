@@ -1,6 +1,6 @@
 //! A loaded object: what its program headers and its dynamic section say (System V gABI; symbol versions as in the LSB).
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
 use crate::definitions::Definitions;
@@ -23,6 +23,9 @@ pub struct Loaded {
     pub dynamic: *const Dyn,
     /// What becomes read-only after relocation: start and end.
     relro: (usize, usize),
+    /// What the file says can be written, and what can be run: from the first segment's start to the last one's end.
+    writable: (usize, usize),
+    code: (usize, usize),
     strings: usize,
     strings_size: usize,
     symbols: *const Sym,
@@ -33,9 +36,32 @@ pub struct Loaded {
     /// Relocations of the procedure linkage table, and all others.
     relocations: [(*const Rela, usize); 2],
     soname: Option<usize>,
+    /// `DT_DEBUG`, which the linker fills in an executable: its list of objects.
+    debug: *const Debug,
 }
 
 impl Loaded {
+    const UNKNOWN: Loaded = Loaded {
+        base: 0,
+        start: 0,
+        end: usize::MAX,
+        path: ptr::null(),
+        dynamic: ptr::null(),
+        relro: (0, 0),
+        writable: (0, 0),
+        code: (0, 0),
+        strings: 0,
+        strings_size: 0,
+        symbols: ptr::null(),
+        hash: ptr::null(),
+        versions: ptr::null(),
+        needs: (ptr::null(), 0),
+        defines: (ptr::null(), 0),
+        relocations: [(ptr::null(), 0); 2],
+        soname: None,
+        debug: ptr::null(),
+    };
+
     /// The object that a callback of `dl_iterate_phdr` is given; `None` if it has no dynamic section.
     ///
     /// # Safety
@@ -43,6 +69,7 @@ impl Loaded {
     pub unsafe fn of(info: &libc::dl_phdr_info) -> Option<Loaded> {
         let base = info.dlpi_addr as usize;
         let (mut dynamic, mut start, mut end, mut relro) = (ptr::null(), usize::MAX, 0, (0, 0));
+        let [mut writable, mut code] = [(usize::MAX, 0); 2];
         // SAFETY: dlpi_phdr has dlpi_phnum entries.
         for header in unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) } {
             let at = base.wrapping_add(header.p_vaddr as usize);
@@ -53,29 +80,29 @@ impl Loaded {
                 libc::PT_LOAD => {
                     start = start.min(at);
                     end = end.max(behind);
+                    for (flag, range) in [(libc::PF_W, &mut writable), (libc::PF_X, &mut code)] {
+                        if header.p_flags & flag != 0 {
+                            *range = (range.0.min(at), range.1.max(behind));
+                        }
+                    }
                 }
                 _ => {}
             }
         }
-        let unknown = Loaded {
-            base,
-            start,
-            end,
-            path: info.dlpi_name,
-            dynamic,
-            relro,
-            strings: 0,
-            strings_size: 0,
-            symbols: ptr::null(),
-            hash: ptr::null(),
-            versions: ptr::null(),
-            needs: (ptr::null(), 0),
-            defines: (ptr::null(), 0),
-            relocations: [(ptr::null(), 0); 2],
-            soname: None,
-        };
+        let path = info.dlpi_name;
+        let unknown = Loaded { base, start, end, path, dynamic, relro, writable, code, ..Loaded::UNKNOWN };
         // SAFETY: as the caller states.
         (!dynamic.is_null()).then(|| unsafe { unknown.with_tables() }).filter(|object| object.strings != 0)
+    }
+
+    /// An object of the linker's own list, of which no more is known than where its dynamic section lies.
+    ///
+    /// # Safety
+    /// It stays loaded as long as the result is used.
+    unsafe fn of_list(link: &Link) -> Loaded {
+        let unknown = Loaded { base: link.base, start: link.base, dynamic: link.dynamic, ..Loaded::UNKNOWN };
+        // SAFETY: as the caller states.
+        unsafe { unknown.with_tables() }
     }
 
     /// # Safety
@@ -112,6 +139,7 @@ impl Loaded {
             // SAFETY: as above, and this was not the last entry.
             at = unsafe { at.add(1) };
         }
+        self.debug = low[DT_DEBUG as usize] as *const Debug;
         self.strings = address(low[DT_STRTAB as usize]);
         self.strings_size = low[DT_STRSZ as usize];
         self.symbols = address(low[DT_SYMTAB as usize]) as *const Sym;
@@ -135,6 +163,11 @@ impl Loaded {
     /// Whether an address lies in this object.
     pub fn contains(&self, address: usize) -> bool {
         (self.start..self.end).contains(&address)
+    }
+
+    /// The linker's list of objects, of an executable that it has loaded.
+    pub fn list(&self) -> *const Debug {
+        self.debug
     }
 
     /// Whether this is the executable.
@@ -185,8 +218,8 @@ impl Loaded {
 
     /// Calls `visit` with each slot into which the linker writes the address of a symbol, and the number of that symbol, until it says that it has
     /// seen enough. Only symbols whose place in `filter`, by the lowest bits of their number, is not 0.
-    pub fn slots(&self, filter: &[u8; FILTER], mut visit: impl FnMut(*mut usize, usize) -> bool) {
-        for (table, count) in self.relocations {
+    pub fn slots(&self, filter: &[u8; FILTER], mut visit: impl FnMut(&Slot) -> bool) {
+        for (place, (table, count)) in self.relocations.into_iter().enumerate() {
             for at in 0..count {
                 // SAFETY: the table has this many entries.
                 let relocation = unsafe { &*table.add(at) };
@@ -196,8 +229,13 @@ impl Loaded {
                 if !is_slot(relocation.kind) || relocation.addend != 0 || relocation.symbol == 0 {
                     continue;
                 }
-                let slot = self.base.wrapping_add(relocation.offset as usize) as *mut usize;
-                if !visit(slot, relocation.symbol as usize) {
+                let slot = Slot {
+                    at: self.base.wrapping_add(relocation.offset as usize) as *mut usize,
+                    symbol: relocation.symbol as usize,
+                    kind: relocation.kind,
+                    number: (place == 0).then_some(at as u32),
+                };
+                if !visit(&slot) {
                     return;
                 }
             }
@@ -290,18 +328,110 @@ impl Loaded {
         (start..end).contains(&slot)
     }
 
+    /// Whether the linker is done with it. It goes through the relocations of the procedure linkage table last, and leaves nothing of them as it is in the
+    /// file; where there are none, through these of functions that choose among several (`STT_GNU_IFUNC`).
+    pub fn is_relocated(&self) -> bool {
+        const MARKS: [u32; 2] = [KINDS[0], IRELATIVE];
+        let last = self.relocations.iter().find(|(_, count)| *count > 0).map(|(table, count)| {
+            // SAFETY: the table has this many entries.
+            unsafe { &*table.add(count - 1) }
+        });
+        let Some(last) = last.filter(|last| MARKS.contains(&last.kind) && self.base != 0) else { return true };
+        let slot = self.base.wrapping_add(last.offset as usize) as *const usize;
+        // SAFETY: a relocation names a word of the object.
+        unsafe { slot.read_unaligned() >= self.end - self.start }
+    }
+
+    /// What an executable has copied from its libraries (`R_X86_64_COPY`): address and size of each variable.
+    pub fn copied(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (table, count) = if self.is_executable() { self.relocations[1] } else { (ptr::null(), 0) };
+        // SAFETY: the table has this many entries, and its symbols exist.
+        (0..count).map(move |at| unsafe { &*table.add(at) }).filter(|one| one.kind == COPY).map(|one| {
+            // SAFETY: as above.
+            let size = unsafe { (*self.symbols.add(one.symbol as usize)).size };
+            (self.base.wrapping_add(one.offset as usize), size as usize)
+        })
+    }
+
+    /// Where the executable's entry of the procedure linkage table stands for a function, to all who take its address: where it is not
+    /// position-independent.
+    pub fn stand_in(&self, symbol: usize) -> Option<usize> {
+        // SAFETY: the table has this symbol.
+        let symbol = unsafe { &*self.symbols.add(symbol) };
+        (symbol.section == 0 && symbol.value != 0).then(|| self.base.wrapping_add(symbol.value as usize))
+    }
+
+    /// Whether the file says that a slot can be written: not so where code itself is relocated (`DT_TEXTREL`).
+    pub fn is_writable(&self, slot: *const usize) -> bool {
+        (self.writable.0..self.writable.1).contains(&(slot as usize))
+    }
+
+    /// Whether a value is what the linker has put into a slot for the time until the first call: an address in the object's procedure linkage table.
+    pub fn is_unbound(&self, slot: &Slot, value: usize) -> bool {
+        let Some(number) = slot.number else { return false };
+        if value < self.code.0 || value.saturating_add(ENTRY) > self.code.1 {
+            return false;
+        }
+        // There the number of the relocation is pushed (x86-64 psABI, 5.2), behind an `endbr64` where that is wanted.
+        #[cfg(target_arch = "x86_64")]
+        {
+            const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+            const PUSH: u8 = 0x68;
+            // SAFETY: so many bytes of the object's code.
+            let bytes: [u8; ENTRY] = unsafe { (value as *const [u8; ENTRY]).read() };
+            let code = bytes.strip_prefix(&ENDBR64).unwrap_or(&bytes);
+            code[0] == PUSH && code[1..5] == number.to_le_bytes()
+        }
+        // There all slots have the address of the table's first entry.
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = number;
+            true
+        }
+    }
+
     fn string(&self, offset: usize) -> &CStr {
         // SAFETY: an offset of the object's own tables: a NUL-terminated string of its string table.
         unsafe { CStr::from_ptr(self.strings.wrapping_add(offset) as *const c_char) }
     }
 }
 
+/// A word into which the linker writes the address of a symbol.
+pub struct Slot {
+    /// Where it is.
+    pub at: *mut usize,
+    /// The number of the symbol.
+    pub symbol: usize,
+    kind: u32,
+    /// Among the relocations of the procedure linkage table.
+    number: Option<u32>,
+}
+
+impl Slot {
+    /// Whether it is a variable of the program's own that begins as this address, and not one through which only the compiler's calls go.
+    pub fn is_variable(&self) -> bool {
+        self.kind == KINDS[2]
+    }
+}
+
+/// As many bytes as tell an entry of the procedure linkage table.
+const ENTRY: usize = 9;
+
 /// Relocations that make a slot hold the address of a symbol.
+#[cfg(target_arch = "x86_64")]
+const KINDS: [u32; 3] = [7, 6, 1]; // R_X86_64_JUMP_SLOT, _GLOB_DAT, _64
+#[cfg(target_arch = "x86_64")]
+const IRELATIVE: u32 = 37;
+#[cfg(target_arch = "x86_64")]
+const COPY: u32 = 5;
+#[cfg(target_arch = "aarch64")]
+const KINDS: [u32; 3] = [1026, 1025, 257]; // R_AARCH64_JUMP_SLOT, _GLOB_DAT, _ABS64
+#[cfg(target_arch = "aarch64")]
+const IRELATIVE: u32 = 1032;
+#[cfg(target_arch = "aarch64")]
+const COPY: u32 = 1024;
+
 fn is_slot(kind: u32) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    const KINDS: [u32; 3] = [7, 6, 1]; // R_X86_64_JUMP_SLOT, _GLOB_DAT, _64
-    #[cfg(target_arch = "aarch64")]
-    const KINDS: [u32; 3] = [1026, 1025, 257]; // R_AARCH64_JUMP_SLOT, _GLOB_DAT, _ABS64
     KINDS.contains(&kind)
 }
 
@@ -322,6 +452,7 @@ const DT_RELA: isize = 7;
 const DT_RELASZ: isize = 8;
 const DT_STRSZ: isize = 10;
 const DT_SONAME: isize = 14;
+const DT_DEBUG: isize = 21;
 const DT_JMPREL: isize = 23;
 const DT_GNU_HASH: isize = 0x6fff_fef5;
 const DT_VERSYM: isize = 0x6fff_fff0;
@@ -337,6 +468,40 @@ const DT_VERNEEDNUM: isize = 0x6fff_ffff;
 pub struct Dyn {
     tag: isize,
     value: usize,
+}
+
+/// `struct r_debug` of <link.h>.
+#[repr(C)]
+pub struct Debug {
+    version: c_int,
+    first: *const Link,
+}
+
+/// The public part of `struct link_map` of <link.h>.
+#[repr(C)]
+pub struct Link {
+    base: usize,
+    path: *const c_char,
+    dynamic: *const Dyn,
+    next: *const Link,
+}
+
+impl Debug {
+    /// The objects that are loaded, in the order of loading.
+    ///
+    /// # Safety
+    /// No other thread loads or unloads any meanwhile.
+    pub unsafe fn objects(&self) -> impl Iterator<Item = (*const Link, Loaded)> {
+        let mut at = self.first;
+        std::iter::from_fn(move || {
+            // SAFETY: as the caller states.
+            let link = unsafe { at.as_ref() }?;
+            let found = at;
+            at = link.next;
+            // SAFETY: as above.
+            Some((found, unsafe { Loaded::of_list(link) }))
+        })
+    }
 }
 
 /// `Elf64_Sym`.

@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 use crate::definitions::Name;
+use crate::dlsym;
 use crate::elf::Loaded;
 use crate::fork_lock::ForkLock;
 use crate::sibling::{HOOKS, Onward, Sibling};
@@ -18,13 +19,14 @@ pub const TRAMPOLINES: usize = COPIES * Origin::COUNT;
 
 /// A kind of foreign library, as libcrypto is one.
 pub struct Family {
-    /// The function by which a copy is known: whoever defines it is one.
-    pub anchor: Name<'static>,
+    /// The functions by which a copy is known: whoever defines all is one. An interposer may define some.
+    anchors: &'static [Name<'static>],
     /// What is stood in front of.
     pub hooks: &'static [Hook],
     copies: [Copy; COPIES],
     hidden: AtomicBool,
     onward: AtomicPtr<Onward>,
+    is_resident: bool,
 }
 
 /// A function that is stood in front of.
@@ -40,6 +42,7 @@ pub struct Copy {
     state: AtomicU8,
     object: UnsafeCell<Option<Loaded>>,
     path: AtomicPtr<c_char>,
+    pin: AtomicU8,
     /// Which of the hooks it calls itself through slots that were written.
     own_calls: [AtomicU64; 2],
 }
@@ -47,6 +50,10 @@ pub struct Copy {
 const FREE: u8 = 0;
 const THERE: u8 = 1;
 const GONE: u8 = 2;
+
+const UNPINNED: u8 = 0;
+const DUE: u8 = 1;
+const PINNED: u8 = 2;
 
 // SAFETY: `object` is written once, by the one thread that holds the linker's lock, before `state` says that it is there, and is only
 // read afterwards. What it points to is the object's own mapping, which is read while it is loaded.
@@ -115,6 +122,7 @@ impl Copy {
             state: AtomicU8::new(FREE),
             object: UnsafeCell::new(None),
             path: AtomicPtr::new(ptr::null_mut()),
+            pin: AtomicU8::new(UNPINNED),
             own_calls: [const { AtomicU64::new(0) }; 2],
         }
     }
@@ -131,6 +139,37 @@ impl Copy {
     /// Its path, which lives as long as it is loaded.
     pub fn path(&self) -> *const c_char {
         self.path.load(Ordering::Acquire)
+    }
+
+    /// It is to stay loaded: calls of it go on without the linker knowing of them.
+    pub(crate) fn want_pinned(&self) {
+        let _ = self.pin.compare_exchange(UNPINNED, DUE, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_pinned(&self) {
+        self.pin.store(PINNED, Ordering::Release);
+    }
+
+    pub(crate) fn pin_if_due(&self) {
+        if self.pin.load(Ordering::Relaxed) == DUE {
+            self.pin();
+        }
+    }
+
+    /// Keeps it loaded, without loading anything, as libcrypto pins itself when it is first used. Whether it could. It waits for the linker's
+    /// lock; a copy of a [resident](Family::resident) family was pinned before, when whoever met it had that.
+    pub fn pin(&self) -> bool {
+        let path = self.path();
+        if self.pin.load(Ordering::Acquire) != PINNED && !path.is_null() {
+            // SAFETY: the path of a loaded object, whose code may be called. RTLD_NOLOAD opens nothing new.
+            let handle = unsafe { dlsym::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+            if handle.is_null() {
+                dlsym::forget_error();
+            } else {
+                self.pin.store(PINNED, Ordering::Release);
+            }
+        }
+        self.pin.load(Ordering::Acquire) == PINNED
     }
 
     /// Where it defines a function.
@@ -160,15 +199,23 @@ impl Copy {
 
 impl Family {
     /// No copy was met yet.
-    pub const fn new(anchor: Name<'static>, hooks: &'static [Hook]) -> Family {
+    pub const fn new(anchors: &'static [Name<'static>], hooks: &'static [Hook]) -> Family {
         assert!(hooks.len() <= HOOKS, "own calls are noted in 128 bits");
         Family {
-            anchor,
+            anchors,
             hooks,
             copies: [const { Copy::new() }; COPIES],
             hidden: AtomicBool::new(false),
             onward: AtomicPtr::new(ptr::null_mut()),
+            is_resident: false,
         }
+    }
+
+    /// The same, of copies that are never unloaded once they are met.
+    pub const fn resident(anchors: &'static [Name<'static>], hooks: &'static [Hook]) -> Family {
+        let mut family = Family::new(anchors, hooks);
+        family.is_resident = true;
+        family
     }
 
     /// From now on calls go on to what would have been reached without us, which may be another interposer: by these variables.
@@ -215,6 +262,12 @@ impl Family {
         self.copies().next().is_none()
     }
 
+    /// Whether an object is a copy.
+    pub fn is_one(&self, object: &Loaded) -> bool {
+        let definitions = object.definitions();
+        definitions.is_some_and(|definitions| self.anchors.iter().all(|&anchor| definitions.find(anchor).is_some()))
+    }
+
     /// The number of a hook.
     pub fn hook(&self, name: Name) -> Option<usize> {
         self.hooks.iter().position(|hook| hook.name.hash() == name.hash() && hook.name.text() == name.text())
@@ -235,7 +288,7 @@ impl Family {
         !self.hidden.swap(true, Ordering::AcqRel)
     }
 
-    /// Notes an object that defines the anchor. Whether it was not known.
+    /// Notes a copy. Whether it was not known.
     pub(crate) fn meet(&self, object: &Loaded) -> bool {
         if let Some((_, copy)) = self.copies().find(|(_, copy)| copy.was(object)) {
             // It may have been closed and opened again since, and its path is another string then.
@@ -254,6 +307,7 @@ impl Family {
             unsafe { *copy.object.get() = Some(*object) };
         }
         copy.path.store(object.path.cast_mut(), Ordering::Release);
+        copy.pin.store(if self.is_resident { DUE } else { UNPINNED }, Ordering::Relaxed);
         copy.state.store(THERE, Ordering::Release);
         true
     }
@@ -274,12 +328,12 @@ impl Family {
 macro_rules! family {
     (
         $(#[$meta:meta])*
-        $family:ident, $hooks:ident, known by $anchor:literal;
+        $family:ident, $hooks:ident, $kind:ident, known by $($anchor:literal),+;
         $(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? => $handler:path;)*
     ) => {
         $(#[$meta])*
         pub static $family: $crate::family::Family =
-            $crate::family::Family::new($crate::definitions::Name::new($anchor), $hooks);
+            $crate::family::Family::$kind(&[$($crate::definitions::Name::new($anchor)),+], $hooks);
 
         /// What is stood in front of.
         pub const $hooks: &[$crate::family::Hook] = &[$(

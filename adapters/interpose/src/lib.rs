@@ -2,7 +2,8 @@
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | `way_in`, `slots`, `bound`, `definers` | the import slots of all objects: which matter, where each leads, writing them |
+//! | `way_in`, `slots`, `bound`, `scope` | the import slots of all objects: which matter, where each leads, writing them |
+//! | `kernel` | system calls before the C library is ready |
 //! | `wanted`, `elf`, `definitions`, `linker` | names, loaded objects, the dynamic linker and its lock |
 //! | `family` | kinds of libraries, their copies, and a trampoline for each function of each copy |
 //! | `dlsym` | functions that a program finds by name |
@@ -23,18 +24,19 @@ pub mod hook;
 pub mod address_space;
 pub mod append_list;
 pub mod bound;
-pub mod definers;
 pub mod definitions;
 pub mod dlsym;
 pub mod elf;
 #[macro_use]
 pub mod family;
 pub mod fork_lock;
+pub mod kernel;
 pub mod large_blocks;
 #[macro_use]
 pub mod linker;
 pub mod ptr_table;
 pub mod reserve;
+pub mod scope;
 pub mod sibling;
 pub mod slots;
 pub mod unwinding;

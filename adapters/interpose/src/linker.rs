@@ -1,7 +1,8 @@
 //! The dynamic linker: which objects are loaded, and its lock.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::definitions::{Definitions, Name};
 use crate::dlsym;
-use crate::elf::Loaded;
+use crate::elf::{Debug, Link, Loaded};
 
 /// Calls `visit` with each loaded object that has a dynamic section, from this number in the order of loading on, but for this library itself,
 /// until it says that it has seen enough. How many there are, if it never does.
@@ -67,14 +68,27 @@ pub fn object_at(address: usize) -> Option<Loaded> {
     search.1
 }
 
-/// Whether an address lies in the executable, which comes first among the objects.
-pub fn is_of_executable(address: usize) -> bool {
-    let mut found = false;
-    each_object(0, |object| {
-        found = object.is_executable() && object.contains(address);
-        false
-    });
-    found
+/// The executable, which comes first among the objects, and stays.
+pub fn executable() -> Option<&'static Loaded> {
+    // SAFETY: written once, before the pointer.
+    unsafe { EXECUTABLE.load(Ordering::Acquire).as_ref() }
+}
+
+static EXECUTABLE: AtomicPtr<Loaded> = AtomicPtr::new(ptr::null_mut());
+
+struct Place(UnsafeCell<MaybeUninit<Loaded>>);
+
+// SAFETY: written by the one thread that holds the linker's lock.
+unsafe impl Sync for Place {}
+
+/// Notes the executable.
+pub fn meet_executable(object: &Loaded) {
+    static PLACE: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+    if object.is_executable() && EXECUTABLE.load(Ordering::Relaxed).is_null() {
+        // SAFETY: nobody reads it before the pointer is there.
+        let place = unsafe { (*PLACE.0.get()).write(*object) };
+        EXECUTABLE.store(place, Ordering::Release);
+    }
 }
 
 /// How often objects were added, and removed.
@@ -178,12 +192,57 @@ pub fn is_out_of_reach() -> bool {
     OUT_OF_REACH.load(Ordering::Relaxed)
 }
 
+/// How many objects were looked through, and the last one of these when a child began that can't ask for them: it can look into the linker's own list.
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+static LAST_SEEN: AtomicPtr<Link> = AtomicPtr::new(ptr::null_mut());
+
+/// Notes that all objects up to this number were looked through.
+pub fn note_seen(count: usize) {
+    SEEN.store(count, Ordering::Relaxed);
+}
+
+fn list() -> Option<&'static Debug> {
+    // SAFETY: null, or the linker's, which stays.
+    executable().and_then(|executable| unsafe { executable.list().as_ref() })
+}
+
+/// Calls `visit` with what was loaded since, in a child where the objects can't be asked for; with `None` if that can't be told.
+pub fn each_unreached(mut visit: impl FnMut(Option<&Loaded>)) {
+    let list = list();
+    let last = LAST_SEEN.load(Ordering::Relaxed).cast_const();
+    let Some(list) = list.filter(|_| !last.is_null()) else { return visit(None) };
+    let mut is_new = false;
+    // SAFETY: a child of several threads has one, and few begin others before they load something. Whoever does, and unloads libraries in one
+    // thread while another begins with TLS, would be seen here in the middle of it.
+    for (link, object) in unsafe { list.objects() } {
+        if is_new {
+            visit(Some(&object));
+        }
+        is_new |= ptr::eq(link, last);
+    }
+    if !is_new {
+        visit(None);
+    }
+}
+
 /// Notes what the C library defines.
 pub fn meet_libc(definitions: &Definitions) {
     const VARIABLE: Name = Name::new(c"__libc_single_threaded");
     if let Some(found) = definitions.find(VARIABLE) {
         SINGLE_THREADED.store(found as *mut c_char, Ordering::Relaxed);
     }
+    if let Some(found) = definitions.find(Name::new(c"environ")) {
+        ENVIRON.store(found as *mut *const c_void, Ordering::Relaxed);
+    }
+}
+
+/// The C library's own `environ`.
+static ENVIRON: AtomicPtr<*const c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether the C library has not been initialized yet, as in the constructor of a library that a program starts with.
+pub fn is_program_start() -> bool {
+    // SAFETY: null, or a variable of the C library, which stays.
+    unsafe { ENVIRON.load(Ordering::Relaxed).as_ref() }.is_some_and(|environ| environ.is_null())
 }
 
 /// To be called once, when the library is loaded.
@@ -195,8 +254,10 @@ pub fn watch_forks() {
         WAS_ALONE.store(alone, Ordering::Relaxed);
     }
     unsafe extern "C" fn child() {
-        if !WAS_ALONE.load(Ordering::Relaxed) {
-            OUT_OF_REACH.store(true, Ordering::Relaxed);
+        if !WAS_ALONE.load(Ordering::Relaxed) && !OUT_OF_REACH.swap(true, Ordering::Relaxed) {
+            // SAFETY: a process of one thread.
+            let last = list().and_then(|list| unsafe { list.objects() }.take(SEEN.load(Ordering::Relaxed)).last());
+            LAST_SEEN.store(last.map_or(ptr::null_mut(), |(link, _)| link.cast_mut()), Ordering::Relaxed);
         }
     }
     // SAFETY: the handlers only touch atomics; this library stays loaded (`-z nodelete`).

@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::elf::{FILTER, Loaded};
+use crate::elf::{FILTER, Loaded, Slot};
 use crate::family::{Caller, Copy, Family, Origin};
+use crate::scope::Scope;
 use crate::wanted::Wanted;
 use crate::way_in::WayIn;
 use crate::{bound, dlsym, linker};
@@ -14,6 +15,8 @@ use crate::{bound, dlsym, linker};
 pub enum Outcome {
     /// All its slots that matter are written, or it has none.
     Done,
+    /// The same, and the linker had not bound some of them yet.
+    DoneEarly,
     /// The linker has not bound all of them yet.
     Unready,
     /// One of them leads to something that is not known, or can't be written: all were left as they were.
@@ -30,22 +33,36 @@ enum Decision {
 }
 
 /// Writes all slots of an object that matter, or none.
-pub fn write(way: &WayIn, object: &Loaded, page: usize) -> Outcome {
-    let Some(imports) = Imports::of(way, object) else { return Outcome::Done };
+pub fn write(way: &WayIn, object: &Loaded, page: usize, room: &mut Scratch) -> Outcome {
+    // A table of functions that the executable has copied out of a library before anything could be written there.
+    if object.copied().any(|(start, size)| leads_into_copies(way, start, size)) {
+        return Outcome::Refused;
+    }
+    let Scratch { imports, writes, scope } = room;
+    if !imports.fill(way, object) {
+        return Outcome::Done;
+    }
     if !imports.fits {
         return Outcome::Refused;
     }
+    if !object.is_relocated() {
+        return Outcome::Unready;
+    }
     let outside = if is_copy(way, object) { Origin::Companion } else { Origin::Program };
-    let (mut outcome, mut locked, mut writes) = (Outcome::Done, Pages::NONE, Writes::new());
-    object.slots(&imports.filter, |slot, symbol| {
-        let Some(wanted) = imports.find(symbol) else { return true };
-        match decide(way, object, outside, slot, symbol, wanted) {
+    let (mut outcome, mut locked, mut early) = (Outcome::Done, Pages::NONE, false);
+    writes.count = 0;
+    object.slots(&imports.filter, |slot| {
+        let Some(wanted) = imports.find(slot.symbol) else { return true };
+        match decide(way, object, outside, slot, wanted, scope) {
             Decision::Leave => {}
-            Decision::Write(slot, address) => {
-                if object.is_read_only(slot as usize, page) {
-                    locked.add(slot as usize, page);
+            // Code that is relocated itself (DT_TEXTREL) can't be written any more.
+            Decision::Write(at, _) if at == slot.at && !object.is_writable(at) => outcome = Outcome::Refused,
+            Decision::Write(at, address) => {
+                early |= object.is_unbound(slot, cell(slot.at).load(Ordering::Relaxed));
+                if object.is_read_only(at as usize, page) {
+                    locked.add(at as usize, page);
                 }
-                if !writes.add(slot, address, wanted) {
+                if !writes.add(at, address, wanted) {
                     outcome = Outcome::Refused;
                 }
             }
@@ -64,8 +81,36 @@ pub fn write(way: &WayIn, object: &Loaded, page: usize) -> Outcome {
         cell(slot).store(address, Ordering::Release);
         note_own_call(way, object, wanted);
     }
-    locked.protect(libc::PROT_READ);
-    Outcome::Done
+    if !locked.protect(libc::PROT_READ) {
+        return Outcome::Refused;
+    }
+    if early { Outcome::DoneEarly } else { Outcome::Done }
+}
+
+/// Whether a variable holds the address of a hooked function.
+fn leads_into_copies(way: &WayIn, start: usize, size: usize) -> bool {
+    let is_hooked = |value: usize| {
+        way.families.iter().any(|family| {
+            let mut copies = family.copies().filter(|(_, copy)| copy.contains(value));
+            copies.any(|(_, copy)| family.hooks.iter().any(|hook| copy.find(hook.name) == Some(value)))
+        })
+    };
+    // SAFETY: a variable of the executable, which is loaded and relocated.
+    (0..size / size_of::<usize>()).any(|at| is_hooked(unsafe { (start as *const usize).add(at).read_unaligned() }))
+}
+
+/// What a look through the objects works with.
+pub struct Scratch {
+    imports: Imports,
+    writes: Writes,
+    scope: Scope,
+}
+
+impl Scratch {
+    /// Nothing is in it.
+    pub const fn new() -> Scratch {
+        Scratch { imports: Imports::NONE, writes: Writes::new(), scope: Scope::new() }
+    }
 }
 
 /// What is to be written, once it is certain that all can be.
@@ -75,7 +120,7 @@ struct Writes {
 }
 
 impl Writes {
-    fn new() -> Writes {
+    const fn new() -> Writes {
         Writes { all: [(std::ptr::null_mut(), 0, Wanted::Dlsym); MOST], count: 0 }
     }
 
@@ -93,7 +138,8 @@ pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
     let Some(imports) = Imports::of(way, object) else { return };
     let mut locked = Pages::NONE;
     let each = |act: &mut dyn FnMut(*mut usize, usize)| {
-        object.slots(&imports.filter, |slot, symbol| {
+        object.slots(&imports.filter, |slot| {
+            let (slot, symbol) = (slot.at, slot.symbol);
             let variable = way.sibling.variable(cell(slot).load(Ordering::Relaxed));
             let slot = variable.unwrap_or(slot);
             if imports.find(symbol).is_some()
@@ -117,7 +163,12 @@ pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
 
 /// Which families an object that was refused may call, as bits.
 pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
-    let Some(imports) = Imports::of(way, object).filter(|imports| imports.fits) else { return u32::MAX };
+    let has_copies = object.copied().any(|(start, size)| leads_into_copies(way, start, size));
+    let imports = Imports::of(way, object);
+    if has_copies || imports.as_ref().is_some_and(|imports| !imports.fits) {
+        return u32::MAX;
+    }
+    let Some(imports) = imports else { return 0 };
     imports.all().iter().fold(0, |families, (_, wanted)| match wanted {
         Wanted::Hook(family, _) => families | 1 << family,
         // It can find any function.
@@ -158,39 +209,42 @@ pub fn hook_of(way: &WayIn, trampoline: usize) -> Option<(&'static Family, Calle
     None
 }
 
-fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: *mut usize, symbol: usize, wanted: Wanted) -> Decision {
-    let (place, mut value) = (slot as usize, cell(slot).load(Ordering::Relaxed));
+fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wanted, scope: &mut Scope) -> Decision {
+    let (place, mut value) = (slot.at as usize, cell(slot.at).load(Ordering::Relaxed));
     let variable = way.sibling.variable(value);
-    let slot = variable.unwrap_or(slot);
+    let at = variable.unwrap_or(slot.at);
     if variable.is_some() {
-        value = cell(slot).load(Ordering::Acquire);
+        value = cell(at).load(Ordering::Acquire);
     }
+    // A weak reference to what nobody defines, or a variable that the program has set; any other is written when the object is relocated.
     if value == 0 {
-        // A weak reference to what nobody defines; any other is written when the object is relocated.
-        return if object.is_required(symbol) { Decision::Unready } else { Decision::Leave };
+        let is_settled = slot.is_variable() || !object.is_required(slot.symbol);
+        return if is_settled { Decision::Leave } else { Decision::Unready };
     }
     if is_ours(value) {
         return Decision::Leave;
     }
     // As it is in the file: not relocated.
-    if object.base != 0 && value < object.end - object.start {
+    if object.base != 0 && value < object.end - object.start && !slot.is_variable() {
         return Decision::Unready;
     }
-    // The address of a function in an executable that is not position-independent is the executable's own PLT entry, for all. The call goes
-    // on through the executable's slot.
-    if !object.contains(value) && bound::is_plt_entry(value) {
+    if at as usize % align_of::<usize>() != 0 {
+        return Decision::Refuse;
+    }
+    if !object.is_unbound(slot, value) && bound::is_stand_in(way.name(wanted), value) {
         return Decision::Leave;
     }
     match wanted {
         Wanted::Noticed(_) => Decision::Leave,
-        Wanted::Dlsym | Wanted::Dlvsym => match dlsym::trampoline_for(way, object, value, wanted) {
-            Some(trampoline) => Decision::Write(slot, trampoline),
+        Wanted::Dlsym | Wanted::Dlvsym => match dlsym::trampoline_for(way, object, slot, value, wanted) {
+            Some(trampoline) => Decision::Write(at, trampoline),
+            None if slot.is_variable() && object.contains(value) => Decision::Leave,
             None => Decision::Refuse,
         },
         Wanted::Hook(family, hook) => {
             let (family, hook) = (way.families[usize::from(family)], usize::from(hook));
             let behind = way.sibling.definition(value);
-            match bound::copy_of(way, family, hook, object, symbol, behind.unwrap_or(value)) {
+            match bound::copy_of(family, hook, object, slot, behind.unwrap_or(value), scope) {
                 bound::Bound::To(number, copy, function) => {
                     let origin = if copy.contains(place) { Origin::Itself } else { outside };
                     let caller = Caller::new(number, origin);
@@ -198,9 +252,12 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: *mut usize, symbo
                     if !family.claim(&way.sibling, caller, hook, target) {
                         return Decision::Refuse;
                     }
-                    Decision::Write(slot, (family.hooks[hook].trampoline)(caller.number()))
+                    if object.is_unbound(slot, value) {
+                        copy.want_pinned();
+                    }
+                    Decision::Write(at, (family.hooks[hook].trampoline)(caller.number()))
                 }
-                bound::Bound::Nowhere => Decision::Leave,
+                bound::Bound::Nowhere | bound::Bound::Overwritten => Decision::Leave,
                 bound::Bound::Elsewhere => Decision::Refuse,
             }
         }
@@ -217,9 +274,9 @@ fn is_copy(way: &WayIn, object: &Loaded) -> bool {
 pub fn leads_to(way: &WayIn, object: &Loaded, family: &Family) -> Option<usize> {
     let imports = Imports::of(way, object)?;
     let mut found = None;
-    object.slots(&imports.filter, |slot, symbol| {
-        if matches!(imports.find(symbol), Some(Wanted::Hook(..))) {
-            let value = cell(slot).load(Ordering::Relaxed);
+    object.slots(&imports.filter, |slot| {
+        if matches!(imports.find(slot.symbol), Some(Wanted::Hook(..))) {
+            let value = cell(slot.at).load(Ordering::Relaxed);
             let definition = definition_of(way, value).unwrap_or(value);
             found = family.copies().find(|(_, copy)| copy.contains(definition)).map(|(number, _)| number);
         }
@@ -264,12 +321,20 @@ impl Imports {
 
     /// `None` if there are none.
     fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
-        let mut imports = None;
+        let mut imports = Imports::NONE;
+        imports.fill(way, object).then_some(imports)
+    }
+
+    /// Finds those of this object. Whether there are any.
+    fn fill(&mut self, way: &WayIn, object: &Loaded) -> bool {
+        if self.count > 0 {
+            *self = Imports::NONE;
+        }
         let mut note = |symbol: usize, wanted: Wanted| {
             if matches!(wanted, Wanted::Noticed(_)) {
                 way.notice();
             } else {
-                imports.get_or_insert(Imports::NONE).add(symbol, wanted);
+                self.add(symbol, wanted);
             }
         };
         let mut find = |symbols: Range<usize>| {
@@ -285,8 +350,8 @@ impl Imports {
             // Its hash table lists nothing, and so does not tell where the imported symbols end.
             None => {
                 let mut last = 0;
-                object.slots(&[1; FILTER], |_, symbol| {
-                    last = last.max(symbol);
+                object.slots(&[1; FILTER], |slot| {
+                    last = last.max(slot.symbol);
                     true
                 });
                 find(1..last + 1);
@@ -302,7 +367,7 @@ impl Imports {
                 }
             }
         }
-        imports
+        self.count > 0
     }
 
     fn add(&mut self, symbol: usize, wanted: Wanted) {

@@ -21,7 +21,7 @@ pub enum Wanted {
 /// The names that matter.
 pub struct Names {
     families: &'static [&'static Family],
-    noticed: &'static [Name<'static>],
+    pub(crate) noticed: &'static [Name<'static>],
     /// The first four bytes of each name, as a set that can say yes too often.
     beginnings: [u64; WORDS],
     /// The first eight bytes.
@@ -171,7 +171,7 @@ mod tests {
         Hook { name: Name::new(c"X509_STORE_new"), trampoline: |_| 0 },
         Hook { name: Name::new(c"X509_STORE_add_cert"), trampoline: |_| 0 },
     ];
-    static FAMILY: Family = Family::new(Name::new(c"X509_STORE_new"), HOOKS);
+    static FAMILY: Family = Family::new(&[Name::new(c"X509_STORE_new")], HOOKS);
     const NOTICED: &[Name] = &[Name::new(c"X509_set_pubkey")];
     static NAMES: Names = Names::new(&[&FAMILY], &[HOOKS], NOTICED);
 

@@ -7,12 +7,13 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use crate::definers::Definers;
 use crate::definitions::Name;
 use crate::elf::Loaded;
 use crate::family::{Copy, Family, Hook};
+use crate::scope::Room;
 use crate::sibling::Sibling;
 use crate::wanted::Names;
+use crate::wanted::Wanted;
 use crate::{dlsym, linker, slots, unwinding};
 
 /// What a library stands in front of, and how far it has got with that.
@@ -32,12 +33,13 @@ pub struct WayIn {
     attached: AtomicBool,
     /// How many objects, from the first on, were looked through.
     seen: AtomicUsize,
-    definers: Definers,
     /// The linker's counters at that time.
     added: AtomicU64,
     removed: AtomicU64,
     /// One of them was not ready yet.
     unready: AtomicBool,
+    /// The first look is done: from then on other threads can be at work.
+    was_loaded: AtomicBool,
     /// The counter of additions when somebody last asked for strangers, and whether there were any.
     asked: AtomicU64,
     strangers: AtomicBool,
@@ -45,6 +47,8 @@ pub struct WayIn {
     hidden: AtomicBool,
     noticed: AtomicBool,
 }
+
+static ROOM: Room<slots::Scratch> = Room::new(slots::Scratch::new());
 
 static ACTIVE: AtomicPtr<WayIn> = AtomicPtr::new(ptr::null_mut());
 
@@ -68,10 +72,10 @@ impl WayIn {
             on_hidden,
             attached: AtomicBool::new(false),
             seen: AtomicUsize::new(0),
-            definers: Definers::new(),
             added: AtomicU64::new(0),
             removed: AtomicU64::new(0),
             unready: AtomicBool::new(false),
+            was_loaded: AtomicBool::new(false),
             asked: AtomicU64::new(0),
             strangers: AtomicBool::new(false),
             hidden: AtomicBool::new(false),
@@ -84,10 +88,11 @@ impl WayIn {
     /// `is_loading`: this library's own constructor calls. Then nobody else is running, or whoever loads it holds the linker's lock.
     pub fn attach(&'static self, is_loading: bool) -> bool {
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
-        self.removed.store(u64::MAX, Ordering::Relaxed);
+        self.seen.store(0, Ordering::Relaxed);
         self.attached.store(true, Ordering::Release);
         let done = if is_loading {
             self.go_through();
+            self.was_loaded.store(true, Ordering::Relaxed);
             true
         } else {
             linker::locked(self.resolver, || self.go_through())
@@ -117,13 +122,22 @@ impl WayIn {
     /// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called `dlsym` since. In a hooked
     /// call it can't be: that would wait for whoever is inside of `dlopen`.
     pub fn has_strangers(&self) -> bool {
-        if !self.is_attached() || linker::is_out_of_reach() || !self.has_changed() {
+        if !self.is_attached() {
+            return true;
+        }
+        if linker::is_out_of_reach() {
+            return self.has_unreached_strangers();
+        }
+        if !self.has_changed() {
             return false;
         }
         let (added, _) = linker::counters();
         if self.asked.load(Ordering::Acquire) != added {
             let mut strangers = false;
-            linker::each_object(self.seen.load(Ordering::Relaxed), |object| {
+            // What was unloaded has moved those behind it.
+            let is_shorter = linker::counters().1 != self.removed.load(Ordering::Relaxed);
+            let from = if is_shorter { 0 } else { self.seen.load(Ordering::Relaxed) };
+            linker::each_object(from, |object| {
                 strangers = slots::imports_hooks(self, object);
                 !strangers
             });
@@ -139,8 +153,25 @@ impl WayIn {
         slots::leads_to(self, copy.object()?, family)
     }
 
+    /// The same where the linker can't be asked: what was added since the fork keeps its slots.
+    fn has_unreached_strangers(&self) -> bool {
+        let mut families = 0;
+        linker::each_unreached(|object| {
+            families |= object.map_or(u32::MAX, |object| slots::imported_families(self, object))
+        });
+        self.hide_all(families);
+        families != 0
+    }
+
     fn look(&'static self) {
-        if !self.is_attached() || linker::is_out_of_reach() || !self.has_changed() {
+        if !self.is_attached() {
+            return;
+        }
+        if linker::is_out_of_reach() {
+            self.has_unreached_strangers();
+            return self.tell();
+        }
+        if !self.has_changed() {
             return;
         }
         linker::locked(self.resolver, || self.go_through());
@@ -158,8 +189,6 @@ impl WayIn {
         let (added, removed) = linker::counters();
         if removed != self.removed.load(Ordering::Relaxed) || self.unready.load(Ordering::Relaxed) {
             self.seen.store(0, Ordering::Relaxed);
-            // SAFETY: as the caller states.
-            unsafe { self.definers.forget() };
             self.forget_unloaded();
         }
         self.unready.store(false, Ordering::Relaxed);
@@ -175,36 +204,50 @@ impl WayIn {
         }
         // What was not bound before can lead to a library that has just come.
         let from = if news { 0 } else { seen };
+        // SAFETY: the linker's lock is held, and nothing in here comes back here.
+        let room = unsafe { ROOM.lend() };
         linker::each_object(from, |object| {
-            self.write(object, page);
+            self.write(object, page, room);
             true
         });
+        let is_first = !self.was_loaded.load(Ordering::Relaxed);
+        for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
+            // What a program starts with stays. While the library is being loaded, nothing may be opened: the linker would have what it finds
+            // initialized before its turn, the C library without an environment.
+            if !is_first {
+                copy.pin_if_due();
+            } else if linker::is_program_start() {
+                copy.note_pinned();
+            }
+        }
         self.seen.store(count, Ordering::Relaxed);
+        linker::note_seen(count);
         self.added.store(added, Ordering::Relaxed);
         self.removed.store(removed, Ordering::Relaxed);
     }
 
-    fn write(&self, object: &Loaded, page: usize) {
+    fn write(&self, object: &Loaded, page: usize, room: &mut slots::Scratch) {
         if self.sibling.contains(object.dynamic as usize) {
             return;
         }
-        match slots::write(self, object, page) {
+        match slots::write(self, object, page, room) {
             slots::Outcome::Done => {}
+            // Another thread may be inside of the first call through one of them: the linker then writes it once more.
+            slots::Outcome::DoneEarly => self.unready.store(self.was_loaded.load(Ordering::Relaxed), Ordering::Relaxed),
             slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
-            slots::Outcome::Refused => self.hide(object),
+            slots::Outcome::Refused => self.hide_all(slots::imported_families(self, object)),
         }
     }
 
     /// Notes what an object defines. Whether it is a library of a family that was not known.
     fn meet(&self, object: &Loaded) -> bool {
+        linker::meet_executable(object);
         let Some(definitions) = object.definitions() else { return false };
-        // SAFETY: `go_through` has the linker's lock, and forgets all when one was unloaded.
-        unsafe { self.definers.note(definitions) };
         dlsym::meet(object, &definitions);
         self.sibling.meet(object, &definitions);
         let mut news = false;
         for family in self.families {
-            if definitions.find(family.anchor).is_some() {
+            if family.is_one(object) {
                 news |= family.meet(object);
             }
         }
@@ -224,20 +267,27 @@ impl WayIn {
         }
     }
 
-    /// An object keeps its slots, so what it calls is not seen.
-    fn hide(&self, object: &Loaded) {
-        let imports = slots::imported_families(self, object);
+    /// Somebody may call copies of these families, by their bits, where it is not seen.
+    pub(crate) fn hide(&self, families: u32) {
+        self.hide_all(families);
+        self.tell();
+    }
+
+    fn hide_all(&self, families: u32) {
         for (number, family) in self.families.iter().enumerate() {
-            if imports >> number & 1 == 1 && family.hide() {
+            if families >> number & 1 == 1 && family.hide() {
                 self.hidden.store(true, Ordering::Release);
             }
         }
     }
 
-    /// Whether something that is no copy defines a hooked function, too. The linker's lock is held.
-    pub(crate) fn has_other_definition(&self, family: &Family, hook: usize) -> bool {
-        // SAFETY: as the caller states.
-        unsafe { self.definers.define(family, family.hooks[hook].name) }
+    pub(crate) fn name(&self, wanted: Wanted) -> Name<'static> {
+        match wanted {
+            Wanted::Dlsym => dlsym::DLSYM,
+            Wanted::Dlvsym => dlsym::DLVSYM,
+            Wanted::Hook(family, hook) => self.families[usize::from(family)].hooks[usize::from(hook)].name,
+            Wanted::Noticed(number) => self.names.noticed[usize::from(number)],
+        }
     }
 
     pub(crate) fn notice(&self) {

@@ -6,13 +6,13 @@ use std::ffi::{CStr, OsStr, OsString, c_char};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use windlass::compiled::Directories;
 use windlass::stats::Stats;
+use windlass_interpose::kernel;
 
 use windlass::{Config, FileSystems, MaxAge, RootStore, TrustCache};
 
@@ -87,8 +87,11 @@ impl<T> Once<T> {
     }
 }
 
+/// The file systems on which trust may lie.
+static FILE_SYSTEMS: Once<FileSystems> =
+    Once { state: AtomicU8::new(Once::<FileSystems>::EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) };
+
 struct Prepared {
-    file_systems: FileSystems,
     user: libc::uid_t,
     /// Which `WINDLASS_STATS` names.
     stats: Option<&'static Stats>,
@@ -102,16 +105,34 @@ pub fn prepare(environment: Environment) {
     std::panic::set_hook(Box::new(|_| {}));
     address_space::prepare();
     PREPARED.set(|| {
-        let mut file_systems = FileSystems::none();
-        let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR"].into_iter();
+        let user = kernel::effective_user();
+        let stats = environment.variable(b"WINDLASS_STATS").and_then(|path| stats_page(path, user));
+        Prepared { user, stats }
+    });
+}
+
+/// Opens a page of this user. Looks before it opens, as opening a device or a FIFO can have effects.
+fn stats_page(path: &CStr, user: libc::uid_t) -> Option<&'static Stats> {
+    let is_page = |stat: &libc::stat64| Stats::is_page(stat, user);
+    kernel::stat(path).filter(is_page)?;
+    let page = kernel::File::open(path, libc::O_RDWR | libc::O_NONBLOCK | libc::O_NOCTTY)?;
+    page.stat().filter(is_page)?;
+    Stats::in_file(page.borrow(), &LABELS)
+}
+
+/// As [`prepare`], once it is known whether the program starts with a TLS library. Only then the places that its environment names are looked at: they can
+/// be on a server that does not answer, and no other program is to wait for that before it starts.
+pub fn prepare_file_systems(environment: Environment, has_libraries: bool) {
+    FILE_SYSTEMS.set(|| {
+        let mut known = FileSystems::none();
+        let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR"].into_iter().filter(|_| has_libraries);
         for path in named.filter_map(|name| environment.variable(name)).chain(PLACES) {
-            file_systems.look(path);
+            if let Some(stat) = kernel::stat(path) {
+                let types = |statfs: libc::statfs64| (statfs.f_type as u64, statfs.f_flags as u64);
+                known.note(stat.st_dev, || kernel::statfs(path).map(types));
+            }
         }
-        let stats = environment
-            .variable(b"WINDLASS_STATS")
-            .and_then(|path| Stats::attach(Path::new(OsStr::from_bytes(path.to_bytes())), &LABELS));
-        // SAFETY: no preconditions.
-        Prepared { file_systems, user: unsafe { libc::geteuid() }, stats }
+        known
     });
 }
 
@@ -145,14 +166,13 @@ impl Environment {
     }
 }
 
-/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not the home or the working directory:
-/// they can be on a server that does not answer, and every program would wait for it before it starts.
+/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not the home or the working directory, for the
+/// same reason.
 const PLACES: [&CStr; 4] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp"];
 
 /// The effective user when the library was loaded.
 pub fn first_user() -> libc::uid_t {
-    // SAFETY: no preconditions.
-    prepared().map_or_else(|| unsafe { libc::geteuid() }, |prepared| prepared.user)
+    prepared().map_or_else(kernel::effective_user, |prepared| prepared.user)
 }
 
 fn prepared() -> Option<&'static Prepared> {
@@ -176,7 +196,9 @@ pub fn decide(environment: Environment) -> bool {
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let switched_off =
         || environment.variable(b"WINDLASS_DISABLE").is_some_and(|value| !matches!(value.to_bytes(), b"" | b"0"));
-    let enabled = !secure && !switched_off();
+    // An auditor sees, and decides, where a slot leads when it is bound (rtld-audit(7)).
+    let is_audited = || environment.variable(b"LD_AUDIT").is_some_and(|value| !value.is_empty());
+    let enabled = !secure && !switched_off() && !is_audited();
     STATE.store(u8::from(enabled), Ordering::Relaxed);
     enabled
 }
@@ -233,7 +255,7 @@ impl Process {
         let stores = stores.unwrap_or_else(Directories::none);
         count(Event::ProcessAttached, 1);
         static NONE: FileSystems = FileSystems::none();
-        let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
+        let file_systems = FILE_SYSTEMS.get().unwrap_or(&NONE);
         let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);
         Process::of(cache, Snapshots::default())
     }

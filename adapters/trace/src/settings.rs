@@ -41,6 +41,10 @@ pub fn decide(environment: *const *const c_char) -> bool {
 fn from_environment(environment: *const *const c_char) -> Option<File> {
     // SAFETY: the environment of a process.
     let value = |name| unsafe { variable(environment, name) };
+    // An auditor sees, and decides, where a slot leads when it is bound (rtld-audit(7)).
+    if value(b"LD_AUDIT=").is_some_and(|auditors| !auditors.is_empty()) {
+        return None;
+    }
     let path = value(b"WINDLASS_TRACE=").filter(|path| path.first() == Some(&b'/'))?;
     let identity = match value(b"WINDLASS_TRACE_FILE=") {
         Some(told) => Some(identity(std::str::from_utf8(told).ok()?)?),

@@ -5,7 +5,7 @@
 //! state, value, and the name in 48 bytes, padded with NUL. A slot is free (0), being named (1) or in use (2).
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,6 +49,16 @@ impl Stats {
     /// They live as long as the process: make them once.
     pub fn attach(path: &Path, labels: &'static [&'static str]) -> Option<&'static Stats> {
         Stats::try_attach(path, labels)?
+    }
+
+    /// Whether what a file's state tells of is a page of this user.
+    pub fn is_page(stat: &rustix::fs::Stat, user: u32) -> bool {
+        identity::is_regular(stat) && stat.st_uid == user && u64::try_from(stat.st_size) == Ok(PAGE_BYTES)
+    }
+
+    /// Counters in an open page: see [`Stats::is_page`].
+    pub fn in_file(page: BorrowedFd<'_>, labels: &'static [&'static str]) -> Option<&'static Stats> {
+        Stats::in_page(mapped::counters(page, WORDS).ok()?, labels)
     }
 
     /// As [`Stats::attach`]; None if only memory is short, and it can be tried again.
@@ -140,11 +150,7 @@ fn slots(page: &'static [AtomicU64]) -> impl Iterator<Item = &'static [AtomicU64
 
 /// Opens a page of this user. Looks before it opens, as opening a device or a FIFO can have effects.
 fn open(path: &Path) -> Result<&'static [AtomicU64], Errno> {
-    let is_page = |stat: &rustix::fs::Stat| {
-        identity::is_regular(stat)
-            && stat.st_uid == rustix::process::geteuid().as_raw()
-            && u64::try_from(stat.st_size) == Ok(PAGE_BYTES)
-    };
+    let is_page = |stat: &rustix::fs::Stat| Stats::is_page(stat, rustix::process::geteuid().as_raw());
     if !is_page(&rustix::fs::stat(path)?) {
         return Err(Errno::INVAL);
     }

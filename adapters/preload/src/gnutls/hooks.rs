@@ -9,7 +9,7 @@ use crate::gnutls::{added, complete, lifecycle, load, log, server, verify};
 
 family! {
     /// libgnutls.
-    LIBGNUTLS, LIBGNUTLS_HOOKS, known by c"gnutls_x509_trust_list_init";
+    LIBGNUTLS, LIBGNUTLS_HOOKS, new, known by c"gnutls_x509_trust_list_init", c"gnutls_check_version";
     fn gnutls_x509_trust_list_init(list: *mut *mut List, size: c_uint) -> c_int => lifecycle::init;
     fn gnutls_x509_trust_list_deinit(list: *mut List, all: c_uint) => lifecycle::deinit;
     fn gnutls_certificate_allocate_credentials(

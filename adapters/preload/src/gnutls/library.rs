@@ -10,7 +10,7 @@ use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Originals, Required};
 use crate::hook::Caller;
 use crate::labels::Bypass;
-use crate::openssl::library::{defined, pin};
+use crate::openssl::library::defined;
 
 /// The oldest that is served. Tested are 3.7.9 and 3.8.
 const OLDEST: [u32; 3] = [3, 7, 0];
@@ -77,7 +77,7 @@ impl Libgnutls {
         let free: *const unsafe extern "C-unwind" fn(*mut c_void) = find(c"gnutls_free").cast_const().cast();
         // The compiler binds some calls within a source file; what matters is called from others.
         let shows_its_calls =
-            || INTERNAL_CALLS.iter().all(|&call| LIBGNUTLS.sees_own_call(copy, Name::new(call))) && pin(copy);
+            || INTERNAL_CALLS.iter().all(|&call| LIBGNUTLS.sees_own_call(copy, Name::new(call))) && copy.pin();
         let served = match api {
             Some(api) if !free.is_null() && is_known_version(&api) => {
                 if shows_its_calls() {

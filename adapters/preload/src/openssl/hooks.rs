@@ -13,7 +13,7 @@ use crate::openssl::{
 
 family! {
     /// libcrypto.
-    LIBCRYPTO, LIBCRYPTO_HOOKS, known by c"X509_STORE_new";
+    LIBCRYPTO, LIBCRYPTO_HOOKS, resident, known by c"X509_STORE_new", c"ERR_clear_error";
     fn X509_STORE_new() -> *mut X509_STORE => lifecycle::new;
     fn X509_STORE_add_lookup(
         store: *mut X509_STORE, method: *mut X509_LOOKUP_METHOD,
@@ -194,7 +194,7 @@ family! {
 
 family! {
     /// libssl.
-    LIBSSL, LIBSSL_HOOKS, known by c"SSL_CTX_new";
+    LIBSSL, LIBSSL_HOOKS, resident, known by c"SSL_CTX_new", c"SSL_get_error";
     fn SSL_load_client_CA_file(file: *const c_char) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file;
     fn SSL_load_client_CA_file_ex(
         file: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,

@@ -5,7 +5,6 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use windlass_interpose::definitions::Name;
-use windlass_interpose::dlsym;
 use windlass_interpose::family::{COPIES, Copy, Libraries, Origin};
 
 use crate::attach;
@@ -96,7 +95,7 @@ impl Libcrypto {
         // A program, or a library of another kind, with libcrypto linked in calls it where no hook sees it.
         let is_apart = copy.object().is_some_and(|object| !object.is_executable()) && find(c"SSL_CTX_new").is_null();
         // SAFETY: as above.
-        let api = if is_apart && pin(copy) { unsafe { Required::load(find) } } else { None };
+        let api = if is_apart && copy.pin() { unsafe { Required::load(find) } } else { None };
         let served = match api {
             Some(api) => Served::new(api, &originals)?,
             None => None,
@@ -109,20 +108,6 @@ impl Libcrypto {
 pub fn libssl_of(caller: Caller) -> Option<&'static Copy> {
     let works_with = |copy: &Copy| attach::companion_of(copy, &LIBCRYPTO) == Some(caller.copy());
     LIBSSL.copies().map(|(_, copy)| copy).find(|copy| works_with(copy))
-}
-
-/// Keeps a library loaded, without loading anything: libcrypto pins itself in the same way.
-pub fn pin(copy: &Copy) -> bool {
-    let path = copy.path();
-    if path.is_null() {
-        return false;
-    }
-    // SAFETY: the path of a loaded object, whose code is about to be called. RTLD_NOLOAD opens nothing new.
-    let handle = unsafe { dlsym::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-    if handle.is_null() {
-        dlsym::forget_error();
-    }
-    !handle.is_null()
 }
 
 impl Served {

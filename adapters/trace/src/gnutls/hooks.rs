@@ -7,7 +7,7 @@ use crate::gnutls::{load, session};
 
 family! {
     /// libgnutls.
-    LIBGNUTLS, LIBGNUTLS_HOOKS, known by c"gnutls_check_version";
+    LIBGNUTLS, LIBGNUTLS_HOOKS, new, known by c"gnutls_check_version";
     fn gnutls_certificate_set_x509_system_trust(on: *mut Credentials) -> c_int => load::set_system_trust;
     fn gnutls_certificate_set_x509_trust_file(
         on: *mut Credentials, path: *const c_char, format: c_uint,

@@ -87,9 +87,9 @@ fn used_by(libssl: &Copy) -> Option<Caller> {
     let outside = |(number, _): (usize, &Copy)| Caller::new(number, Origin::Companion);
     let is_same = |(_, copy): &(usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
     let mut found = LIBCRYPTO.copies().find(is_same).map(outside);
-    object.slots(&[1; FILTER], |slot, _| {
+    object.slots(&[1; FILTER], |slot| {
         // SAFETY: a slot of an object that somebody is calling.
-        let value = unsafe { *slot };
+        let value = unsafe { *slot.at };
         found = found.or_else(|| {
             if !linker::own_range().contains(&value) {
                 return LIBCRYPTO.copies().find(|(_, copy)| copy.contains(value)).map(outside);

@@ -1,6 +1,5 @@
 //! What a load asks of the world around it besides files, so that tests can answer differently.
 
-use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
@@ -84,17 +83,14 @@ impl FileSystems {
         FileSystems { known: [None; FileSystems::MOST] }
     }
 
-    /// Looks at the file system that a path leads to: one system call, and one more if it is not known. A path that leads nowhere
-    /// is no error.
-    pub fn look(&mut self, path: &CStr) {
-        let Ok(device) = rustix::fs::stat(path).map(|stat| stat.st_dev) else { return };
+    /// Notes the file system of a device. If it is not known, `statfs` tells its type and flags (`f_type` and `f_flags` of statfs).
+    pub fn note(&mut self, device: u64, statfs: impl FnOnce() -> Option<(u64, u64)>) {
         if self.of(device).is_some() {
             return;
         }
-        if let (Some(free), Ok(statfs)) =
-            (self.known.iter_mut().find(|known| known.is_none()), rustix::fs::statfs(path))
-        {
-            *free = Some((device, FileSystem::of(&statfs)));
+        let free = self.known.iter_mut().find(|known| known.is_none());
+        if let Some((free, (kind, flags))) = free.zip(statfs()) {
+            *free = Some((device, FileSystem { kind, may_be_an_image: is_image(kind, flags) }));
         }
     }
 
@@ -131,8 +127,12 @@ impl System for Guest {
 /// Whether a file system may be, or hide, an image that is mounted in place of another while this process runs: an overlay, or
 /// whatever can't be written to.
 pub(crate) fn may_be_an_image(statfs: &StatFs) -> bool {
+    is_image(statfs.f_type as u64, statfs.f_flags as u64)
+}
+
+fn is_image(kind: u64, flags: u64) -> bool {
     const ST_RDONLY: u64 = 1;
-    statfs.f_type as u64 == OVERLAY || statfs.f_flags as u64 & ST_RDONLY != 0
+    kind == OVERLAY || flags & ST_RDONLY != 0
 }
 
 const OVERLAY: u64 = 0x794C_7630;

@@ -1,0 +1,131 @@
+//! System calls that are made before the C library is ready.
+//!
+//! The constructor of a library that a program starts with may run before the C library's own. Another preloaded library may stand in front of `stat` or
+//! `open` (fakeroot, umockdev, tsocks), and expects the environment there. So the kernel is asked itself.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+/// The state of what a path leads to.
+pub fn stat(path: &CStr) -> Option<libc::stat64> {
+    // SAFETY: a path, and room for the result.
+    filled(|room| unsafe { call(libc::SYS_newfstatat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, room, 0]) })
+}
+
+/// The file system that a path leads to.
+pub fn statfs(path: &CStr) -> Option<libc::statfs64> {
+    // SAFETY: a path, and room for the result.
+    filled(|room| unsafe { call(libc::SYS_statfs, [path.as_ptr() as usize, room, 0, 0]) })
+}
+
+/// The effective user.
+pub fn effective_user() -> libc::uid_t {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_geteuid, [0; 4]) as libc::uid_t }
+}
+
+/// An open file.
+pub struct File(RawFd);
+
+impl File {
+    /// Opens what a path leads to; nothing is made.
+    pub fn open(path: &CStr, flags: i32) -> Option<File> {
+        let (directory, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
+        // SAFETY: a path.
+        let opened = unsafe { call(libc::SYS_openat, [directory, path, (flags | libc::O_CLOEXEC) as usize, 0]) };
+        (opened >= 0).then_some(File(opened as RawFd))
+    }
+
+    /// Its state.
+    pub fn stat(&self) -> Option<libc::stat64> {
+        let (opened, empty) = (self.0 as usize, c"".as_ptr() as usize);
+        // SAFETY: room for the result.
+        filled(|room| unsafe { call(libc::SYS_newfstatat, [opened, empty, room, libc::AT_EMPTY_PATH as usize]) })
+    }
+
+    /// For other calls.
+    pub fn borrow(&self) -> BorrowedFd<'_> {
+        // SAFETY: it stays open as long as `self` is there.
+        unsafe { BorrowedFd::borrow_raw(self.0) }
+    }
+}
+
+impl AsRawFd for File {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: our own, and nobody uses it any more.
+        unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0]) };
+    }
+}
+
+fn filled<T>(fill: impl FnOnce(usize) -> isize) -> Option<T> {
+    let mut room = MaybeUninit::<T>::uninit();
+    let done = fill(room.as_mut_ptr() as usize) == 0;
+    // SAFETY: the kernel has filled it.
+    done.then(|| unsafe { room.assume_init() })
+}
+
+/// # Safety
+/// As the call demands.
+unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> isize {
+    let result: isize;
+    // SAFETY: the kernel keeps all registers but these (syscall(2)); what it does to memory is the caller's business.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") arguments[3],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            in("x8") number as isize,
+            inlateout("x0") arguments[0] => result,
+            in("x1") arguments[1],
+            in("x2") arguments[2],
+            in("x3") arguments[3],
+            options(nostack),
+        );
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_what_the_c_library_tells() {
+        let mut known = MaybeUninit::<libc::stat64>::uninit();
+        let file = File::open(c"/proc/self/exe", libc::O_RDONLY).unwrap();
+        // SAFETY: room for the state of an open file.
+        let known = unsafe {
+            assert_eq!(libc::fstat64(file.as_raw_fd(), known.as_mut_ptr()), 0);
+            known.assume_init()
+        };
+        for found in [stat(c"/proc/self/exe").unwrap(), file.stat().unwrap()] {
+            assert_eq!((found.st_dev, found.st_ino, found.st_size), (known.st_dev, known.st_ino, known.st_size));
+        }
+        assert_eq!(statfs(c"/proc").unwrap().f_type as i64, 0x9fa0);
+        // SAFETY: no preconditions.
+        assert_eq!(effective_user(), unsafe { libc::geteuid() });
+        assert!(stat(c"/nowhere").is_none() && statfs(c"/nowhere").is_none());
+        assert!(File::open(c"/nowhere", libc::O_RDONLY).is_none());
+    }
+}

@@ -1,0 +1,150 @@
+//! Where the linker looks for a function when it binds a slot at the first call: the global scope, then what the object was linked against
+//! (elf/dl-lookup.c). With `RTLD_DEEPBIND` it is the other way round.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::definitions::{Definitions, Name};
+use crate::elf::{Dyn, Loaded};
+use crate::family::Family;
+use crate::{dlsym, linker};
+
+/// The function that the global scope has; null if it has none.
+pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
+    let found = search(name.text(), None);
+    let Some(version) = version.filter(|_| found != 0) else { return found };
+    // An object without versions of its own is taken for any version. To `dlvsym` it is none, and to `dlsym` any version is right.
+    let fits = |object: &Loaded| object.may_define_version(version);
+    let copy = family.copies().find(|(_, copy)| copy.contains(found));
+    let is_it = match copy {
+        Some((_, copy)) => copy.object().is_some_and(fits),
+        None => linker::object_at(found).is_some_and(|object| fits(&object)),
+    };
+    if is_it { found } else { search(name.text(), Some(version)) }
+}
+
+fn search(name: &CStr, version: Option<&CStr>) -> usize {
+    // SAFETY: searches by NUL-terminated names. This library itself defines none of them.
+    let found: *mut c_void = unsafe {
+        match version {
+            Some(version) => dlsym::dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), version.as_ptr()),
+            None => dlsym::dlsym(libc::RTLD_DEFAULT, name.as_ptr()),
+        }
+    };
+    if found.is_null() {
+        dlsym::forget_error();
+    }
+    found as usize
+}
+
+/// Whether the program was started with an object.
+pub fn is_of_program(object: &Loaded) -> bool {
+    let mut program = ptr::null();
+    linker::each_object(0, |first| {
+        program = first.dynamic;
+        false
+    });
+    let mut found = false;
+    each_dependency(program, |one| {
+        found |= one.dynamic == object.dynamic;
+        !found
+    });
+    found
+}
+
+/// An object and what it was linked against, breadth first.
+pub struct Scope {
+    of: *const Dyn,
+    /// The dynamic section of each, and what it defines: nothing is known of an object without a GNU hash table.
+    objects: [MaybeUninit<(*const Dyn, Option<Definitions>)>; MOST],
+    count: usize,
+}
+
+const MOST: usize = 64;
+
+impl Scope {
+    /// Of no object.
+    pub const fn new() -> Scope {
+        Scope { of: ptr::null(), objects: [const { MaybeUninit::uninit() }; MOST], count: 0 }
+    }
+
+    /// The dynamic section of the first object in which the linker can find a function.
+    pub fn find(&mut self, object: &Loaded, name: Name) -> Option<*const Dyn> {
+        if self.of != object.dynamic {
+            (self.of, self.count) = (object.dynamic, 0);
+            each_dependency(object.dynamic, |one| {
+                self.objects[self.count].write((one.dynamic, one.definitions()));
+                self.count += 1;
+                self.count < MOST
+            });
+        }
+        // SAFETY: so many were written, for this object.
+        let mut known = self.objects[..self.count].iter().map(|one| unsafe { one.assume_init_ref() });
+        let may_define = |definitions: &Definitions| definitions.any_symbol(name).is_some();
+        known.find(|(_, definitions)| definitions.as_ref().is_none_or(may_define)).map(|(dynamic, _)| *dynamic)
+    }
+}
+
+/// Calls `visit` with an object and what it was linked against, breadth first, until it says that it has seen enough.
+fn each_dependency(object: *const Dyn, mut visit: impl FnMut(&Loaded) -> bool) {
+    let mut queue = [ptr::null(); MOST];
+    let (mut at, mut end) = (0, 1);
+    queue[0] = object;
+    let mut goes_on = true;
+    while goes_on && at < end {
+        linker::each_object(0, |one| {
+            if one.dynamic != queue[at] {
+                return true;
+            }
+            goes_on = visit(one);
+            for needed in one.needed() {
+                linker::each_object(0, |other| {
+                    let is_it = is_named(other, needed);
+                    if is_it && end < MOST && !queue[..end].contains(&other.dynamic) {
+                        queue[end] = other.dynamic;
+                        end += 1;
+                    }
+                    !is_it
+                });
+            }
+            false
+        });
+        at += 1;
+    }
+}
+
+/// Whether an object is what a `DT_NEEDED` names.
+fn is_named(object: &Loaded, needed: &CStr) -> bool {
+    if object.soname().is_some_and(|name| name == needed) {
+        return true;
+    }
+    if object.path.is_null() {
+        return false;
+    }
+    // SAFETY: the path of a loaded object.
+    let path = unsafe { CStr::from_ptr(object.path) }.to_bytes();
+    path == needed.to_bytes() || path.rsplit(|byte| *byte == b'/').next() == Some(needed.to_bytes())
+}
+
+/// What one look through all objects works with: too much for the stack of a small thread.
+pub struct Room<T>(UnsafeCell<T>);
+
+// SAFETY: see `Room::lend`.
+unsafe impl<T> Sync for Room<T> {}
+
+impl<T> Room<T> {
+    /// With nothing in it.
+    pub const fn new(value: T) -> Room<T> {
+        Room(UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// The linker's lock is held, and nobody else on this thread has it.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn lend(&self) -> &mut T {
+        // SAFETY: as the caller states.
+        unsafe { &mut *self.0.get() }
+    }
+}
