@@ -36,8 +36,25 @@ pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize
     }
     let mut visitor = Visitor { from, number: 0, visit: &mut visit };
     // SAFETY: the callback keeps nothing, and gets the visitor back, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut visitor).cast()) };
+    unsafe { iterate(Some(step), (&raw mut visitor).cast()) };
     visitor.number
+}
+
+type Visit = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+
+/// The C library's `dl_iterate_phdr`. One that stands in front of it need not stand being called within a callback of its own (fakechroot).
+static ITERATE: AtomicUsize = AtomicUsize::new(0);
+
+/// # Safety
+/// As for `dl_iterate_phdr`.
+unsafe fn iterate(visit: Option<Visit>, data: *mut c_void) -> c_int {
+    type Function = unsafe extern "C" fn(Option<Visit>, *mut c_void) -> c_int;
+    match ITERATE.load(Ordering::Acquire) {
+        // SAFETY: as the caller states.
+        0 => unsafe { libc::dl_iterate_phdr(visit, data) },
+        // SAFETY: as the caller states; the C library's function of this type.
+        address => unsafe { std::mem::transmute::<usize, Function>(address)(visit, data) },
+    }
 }
 
 /// Where this library lies.
@@ -64,7 +81,7 @@ pub fn object_at(address: usize) -> Option<Loaded> {
     }
     let mut search: (usize, Option<Loaded>) = (address, None);
     // SAFETY: the callback keeps nothing, and gets the search back, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(find), (&raw mut search).cast()) };
+    unsafe { iterate(Some(find), (&raw mut search).cast()) };
     search.1
 }
 
@@ -102,7 +119,7 @@ pub fn counters() -> (u64, u64) {
     }
     let mut counters = (0, 0);
     // SAFETY: the callback keeps nothing.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut counters).cast::<(u64, u64)>().cast()) };
+    unsafe { iterate(Some(first), (&raw mut counters).cast::<(u64, u64)>().cast()) };
     counters
 }
 
@@ -231,6 +248,7 @@ pub fn meet_libc(definitions: &Definitions) {
     if let Some(found) = definitions.find(VARIABLE) {
         SINGLE_THREADED.store(found as *mut c_char, Ordering::Relaxed);
     }
+    ITERATE.store(definitions.find(Name::new(c"dl_iterate_phdr")).unwrap_or(0), Ordering::Release);
     if let Some(found) = definitions.find(Name::new(c"environ")) {
         ENVIRON.store(found as *mut *const c_void, Ordering::Relaxed);
     }
