@@ -123,12 +123,3 @@ fn unbound(family: &'static Family, name: Name, object: &Loaded, slot: &Slot, ow
 fn defines(copy: &Copy, version: &std::ffi::CStr) -> bool {
     copy.object().is_some_and(|object| object.may_define_version(version))
 }
-
-/// Whether an address is that of the executable's own entry for a function, which stands for it wherever its address is taken: calls go on through
-/// the executable's slot.
-pub fn is_stand_in(name: Name, address: usize) -> bool {
-    linker::executable().is_some_and(|executable| {
-        let symbol = executable.definitions().and_then(|definitions| definitions.stand_in(name));
-        executable.contains(address) && symbol.and_then(|symbol| executable.stand_in(symbol)) == Some(address)
-    })
-}

@@ -91,6 +91,15 @@ pub fn executable() -> Option<&'static Loaded> {
     unsafe { EXECUTABLE.load(Ordering::Acquire).as_ref() }
 }
 
+/// Whether an address is that of the executable's own entry for a function, which stands for it wherever its address is taken: calls go on through
+/// the executable's slot.
+pub fn is_stand_in(name: Name, address: usize) -> bool {
+    executable().is_some_and(|executable| {
+        let symbol = executable.definitions().and_then(|definitions| definitions.stand_in(name));
+        executable.contains(address) && symbol.and_then(|symbol| executable.stand_in(symbol)) == Some(address)
+    })
+}
+
 static EXECUTABLE: AtomicPtr<Loaded> = AtomicPtr::new(ptr::null_mut());
 
 struct Place(UnsafeCell<MaybeUninit<Loaded>>);

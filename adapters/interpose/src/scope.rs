@@ -14,6 +14,9 @@ use crate::{dlsym, linker};
 /// The function that the global scope has; null if it has none.
 pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     let found = search(name.text(), None);
+    if linker::is_stand_in(name, found) {
+        return behind_executable(name);
+    }
     let Some(version) = version.filter(|_| found != 0) else { return found };
     // An object without versions of its own is taken for any version. To `dlvsym` it is none, and to `dlsym` any version is right.
     let fits = |object: &Loaded| object.may_define_version(version);
@@ -24,6 +27,21 @@ pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     };
     if is_it { found } else { search(name.text(), Some(version)) }
 }
+
+/// What the executable's own entry stands for: what a call is bound to, and an address is not (`ELF_RTYPE_CLASS_PLT`). It is of the libraries that the program was
+/// started with, in the order of their loading.
+fn behind_executable(name: Name) -> usize {
+    let mut found = None;
+    linker::each_object(0, |object| {
+        let definitions = object.definitions().filter(|_| !object.is_executable());
+        found = definitions.filter(|definitions| definitions.any_symbol(name).is_some());
+        found.is_none()
+    });
+    found.and_then(|definitions| definitions.find(name)).unwrap_or(UNKNOWN)
+}
+
+/// No address of a function.
+const UNKNOWN: usize = 1;
 
 fn search(name: &CStr, version: Option<&CStr>) -> usize {
     // SAFETY: searches by NUL-terminated names. This library itself defines none of them.

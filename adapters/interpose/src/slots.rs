@@ -231,7 +231,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
     if at as usize % align_of::<usize>() != 0 {
         return Decision::Refuse;
     }
-    if !object.is_unbound(slot, value) && bound::is_stand_in(way.name(wanted), value) {
+    if !object.is_unbound(slot, value) && linker::is_stand_in(way.name(wanted), value) {
         return Decision::Leave;
     }
     match wanted {
