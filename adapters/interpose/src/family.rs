@@ -1,12 +1,10 @@
 //! Kinds of foreign libraries, and the copies of each that a process holds.
 
-use std::cell::UnsafeCell;
-use std::ffi::c_char;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+pub use crate::copy::Copy;
 use crate::definitions::Name;
-use crate::dlsym;
 use crate::elf::Loaded;
 use crate::fork_lock::ForkLock;
 use crate::sibling::{HOOKS, Onward, Sibling};
@@ -36,32 +34,6 @@ pub struct Hook {
     /// The address of the trampoline for [`Caller::number`].
     pub trampoline: fn(usize) -> usize,
 }
-
-/// One copy of a foreign library. Its place is never another's.
-pub struct Copy {
-    state: AtomicU8,
-    object: UnsafeCell<Option<Loaded>>,
-    path: AtomicPtr<c_char>,
-    pin: AtomicU8,
-    /// Which of the hooks it calls itself through slots that were written.
-    own_calls: [AtomicU64; 2],
-}
-
-const FREE: u8 = 0;
-const THERE: u8 = 1;
-const GONE: u8 = 2;
-
-const UNPINNED: u8 = 0;
-const DUE: u8 = 1;
-const PINNED: u8 = 2;
-
-// SAFETY: `object` is written once, by the one thread that holds the linker's lock, before `state` says that it is there, and is only
-// read afterwards. What it points to is the object's own mapping, which is read while it is loaded.
-unsafe impl Sync for Copy {}
-// SAFETY: as above.
-unsafe impl Send for Copy {}
-
-impl std::panic::RefUnwindSafe for Copy {}
 
 /// Who calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,87 +85,6 @@ impl Caller {
     /// Whether a library of another family calls.
     pub const fn is_companion(self) -> bool {
         self.number() % Origin::COUNT == Origin::Companion as usize
-    }
-}
-
-impl Copy {
-    const fn new() -> Copy {
-        Copy {
-            state: AtomicU8::new(FREE),
-            object: UnsafeCell::new(None),
-            path: AtomicPtr::new(ptr::null_mut()),
-            pin: AtomicU8::new(UNPINNED),
-            own_calls: [const { AtomicU64::new(0) }; 2],
-        }
-    }
-
-    /// What is loaded, as long as it is.
-    pub fn object(&self) -> Option<&Loaded> {
-        if self.state.load(Ordering::Acquire) != THERE {
-            return None;
-        }
-        // SAFETY: written before the state was set.
-        unsafe { (*self.object.get()).as_ref() }
-    }
-
-    /// Its path, which lives as long as it is loaded.
-    pub fn path(&self) -> *const c_char {
-        self.path.load(Ordering::Acquire)
-    }
-
-    /// It is to stay loaded: calls of it go on without the linker knowing of them.
-    pub(crate) fn want_pinned(&self) {
-        let _ = self.pin.compare_exchange(UNPINNED, DUE, Ordering::Relaxed, Ordering::Relaxed);
-    }
-
-    pub(crate) fn note_pinned(&self) {
-        self.pin.store(PINNED, Ordering::Release);
-    }
-
-    pub(crate) fn pin_if_due(&self) {
-        if self.pin.load(Ordering::Relaxed) == DUE {
-            self.pin();
-        }
-    }
-
-    /// Keeps it loaded, without loading anything, as libcrypto pins itself when it is first used. Whether it could. It waits for the linker's
-    /// lock; a copy of a [resident](Family::resident) family was pinned before, when whoever met it had that.
-    pub fn pin(&self) -> bool {
-        let path = self.path();
-        if self.pin.load(Ordering::Acquire) != PINNED && !path.is_null() {
-            // SAFETY: the path of a loaded object, whose code may be called. RTLD_NOLOAD opens nothing new.
-            let handle = unsafe { dlsym::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-            if handle.is_null() {
-                dlsym::forget_error();
-            } else {
-                self.pin.store(PINNED, Ordering::Release);
-            }
-        }
-        self.pin.load(Ordering::Acquire) == PINNED
-    }
-
-    /// Where it defines a function.
-    pub fn find(&self, name: Name) -> Option<usize> {
-        self.object()?.definitions()?.find(name)
-    }
-
-    /// Whether an address lies in it.
-    pub fn contains(&self, address: usize) -> bool {
-        self.object().is_some_and(|object| object.contains(address))
-    }
-
-    pub(crate) fn note_own_call(&self, hook: usize) {
-        self.own_calls[hook / 64 % 2].fetch_or(1 << (hook % 64), Ordering::Relaxed);
-    }
-
-    /// Whether it is the one at the same place, of the same file.
-    fn was(&self, object: &Loaded) -> bool {
-        // SAFETY: only the thread that holds the linker's lock writes.
-        let known = unsafe { &*self.object.get() };
-        known.is_some_and(|known| {
-            (known.base, known.start, known.end, known.dynamic)
-                == (object.base, object.start, object.end, object.dynamic)
-        })
     }
 }
 
@@ -253,7 +144,7 @@ impl Family {
     /// All that are loaded, with their numbers.
     pub fn copies(&self) -> impl Iterator<Item = (usize, &Copy)> {
         // Places are taken from the first on.
-        let taken = self.copies.iter().take_while(|copy| copy.state.load(Ordering::Relaxed) != FREE);
+        let taken = self.copies.iter().take_while(|copy| !copy.is_free());
         taken.enumerate().filter(|(_, copy)| copy.object().is_some())
     }
 
@@ -275,7 +166,7 @@ impl Family {
 
     /// Whether a copy calls one of its own hooked functions where the call is seen.
     pub fn sees_own_call(&self, copy: &Copy, name: Name) -> bool {
-        self.hook(name).is_some_and(|hook| copy.own_calls[hook / 64].load(Ordering::Relaxed) >> (hook % 64) & 1 == 1)
+        self.hook(name).is_some_and(|hook| copy.has_noted_own_call(hook))
     }
 
     /// Whether somebody may call copies of this family where it is not seen: an object whose slots could not be written.
@@ -292,23 +183,17 @@ impl Family {
     pub(crate) fn meet(&self, object: &Loaded) -> bool {
         if let Some((_, copy)) = self.copies().find(|(_, copy)| copy.was(object)) {
             // It may have been closed and opened again since, and its path is another string then.
-            copy.path.store(object.path.cast_mut(), Ordering::Release);
+            copy.note_path(object);
             return false;
         }
         // The same file that was there before, at the same place, is what its trampolines are for.
-        let returned = self.copies.iter().find(|copy| copy.state.load(Ordering::Relaxed) == GONE && copy.was(object));
-        let free = || self.copies.iter().find(|copy| copy.state.load(Ordering::Relaxed) == FREE);
+        let returned = self.copies.iter().find(|copy| copy.is_gone() && copy.was(object));
+        let free = || self.copies.iter().find(|copy| copy.is_free());
         let Some(copy) = returned.or_else(free) else {
             // One too many: its functions are nobody's, and its callers are left alone.
             return self.hide();
         };
-        if returned.is_none() {
-            // SAFETY: nobody reads it before the state is set; only one thread at a time is here.
-            unsafe { *copy.object.get() = Some(*object) };
-        }
-        copy.path.store(object.path.cast_mut(), Ordering::Release);
-        copy.pin.store(if self.is_resident { DUE } else { UNPINNED }, Ordering::Relaxed);
-        copy.state.store(THERE, Ordering::Release);
+        copy.arrive(object, self.is_resident);
         true
     }
 
@@ -316,7 +201,7 @@ impl Family {
     pub(crate) fn forget(&self, is_there: impl Fn(&Loaded) -> bool) {
         for (_, copy) in self.copies() {
             if !copy.object().is_some_and(&is_there) {
-                copy.state.store(GONE, Ordering::Release);
+                copy.leave();
             }
         }
     }

@@ -122,7 +122,7 @@ mod tests {
         for found in [stat(c"/proc/self/exe").unwrap(), file.stat().unwrap()] {
             assert_eq!((found.st_dev, found.st_ino, found.st_size), (known.st_dev, known.st_ino, known.st_size));
         }
-        assert_eq!(statfs(c"/proc").unwrap().f_type as i64, 0x9fa0);
+        assert_eq!(statfs(c"/proc").unwrap().f_type, 0x9fa0);
         // SAFETY: no preconditions.
         assert_eq!(effective_user(), unsafe { libc::geteuid() });
         assert!(stat(c"/nowhere").is_none() && statfs(c"/nowhere").is_none());

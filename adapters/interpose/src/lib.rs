@@ -2,10 +2,10 @@
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | `way_in`, `slots`, `bound`, `scope` | the import slots of all objects: which matter, where each leads, writing them |
+//! | `way_in`, `imports`, `slots`, `bound`, `scope` | the import slots of all objects: which matter, where each leads, writing them |
 //! | `kernel` | system calls before the C library is ready |
 //! | `wanted`, `elf`, `definitions`, `linker` | names, loaded objects, the dynamic linker and its lock |
-//! | `family` | kinds of libraries, their copies, and a trampoline for each function of each copy |
+//! | `family`, `copy` | kinds of libraries, their copies, and a trampoline for each function of each copy |
 //! | `dlsym` | functions that a program finds by name |
 //! | `sibling` | another of our libraries in the same process |
 //! | `hook` | one guard for all handlers, and how an original is called |
@@ -24,12 +24,14 @@ pub mod hook;
 pub mod address_space;
 pub mod append_list;
 pub mod bound;
+pub mod copy;
 pub mod definitions;
 pub mod dlsym;
 pub mod elf;
 #[macro_use]
 pub mod family;
 pub mod fork_lock;
+mod imports;
 pub mod kernel;
 pub mod large_blocks;
 #[macro_use]

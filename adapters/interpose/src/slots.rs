@@ -1,10 +1,10 @@
 //! The import slots of one object: which of them matter, where each leads, and writing them.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::elf::{FILTER, Loaded, Slot};
-use crate::family::{Caller, Copy, Family, Origin};
+use crate::elf::{Loaded, Slot};
+use crate::family::{Caller, Family, Origin};
+use crate::imports::{Imports, MOST};
 use crate::scope::Scope;
 use crate::wanted::Wanted;
 use crate::way_in::WayIn;
@@ -228,7 +228,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
     if object.base != 0 && value < object.end - object.start && !slot.is_variable() {
         return Decision::Unready;
     }
-    if at as usize % align_of::<usize>() != 0 {
+    if !(at as usize).is_multiple_of(align_of::<usize>()) {
         return Decision::Refuse;
     }
     if !object.is_unbound(slot, value) && linker::is_stand_in(way.name(wanted), value) {
@@ -302,93 +302,6 @@ fn is_ours(address: usize) -> bool {
 fn cell(slot: *mut usize) -> &'static AtomicUsize {
     // SAFETY: an aligned word of a loaded object that its relocations name. The linker, too, writes it with one store.
     unsafe { AtomicUsize::from_ptr(slot) }
-}
-
-/// The symbols of an object that matter.
-struct Imports {
-    found: [(u32, Wanted); MOST],
-    count: usize,
-    fits: bool,
-    /// For [`Loaded::slots`]: by the lowest bits of a symbol's number, where among `found` the last one with these is, counted from 1.
-    filter: [u8; FILTER],
-}
-
-/// More than there are names, and less than a byte can count.
-const MOST: usize = 192;
-
-impl Imports {
-    const NONE: Imports = Imports { found: [(0, Wanted::Dlsym); MOST], count: 0, fits: true, filter: [0; FILTER] };
-
-    /// `None` if there are none.
-    fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
-        let mut imports = Imports::NONE;
-        imports.fill(way, object).then_some(imports)
-    }
-
-    /// Finds those of this object. Whether there are any.
-    fn fill(&mut self, way: &WayIn, object: &Loaded) -> bool {
-        if self.count > 0 {
-            *self = Imports::NONE;
-        }
-        let mut note = |symbol: usize, wanted: Wanted| {
-            if matches!(wanted, Wanted::Noticed(_)) {
-                way.notice();
-            } else {
-                self.add(symbol, wanted);
-            }
-        };
-        let mut find = |symbols: Range<usize>| {
-            object.names(symbols, |symbol, name, left| {
-                // SAFETY: a string of the object's table, which ends with a NUL.
-                if let Some(wanted) = unsafe { way.names.find(name, left) } {
-                    note(symbol, wanted);
-                }
-            });
-        };
-        match object.imported_symbols() {
-            Some(count) => find(1..count),
-            // Its hash table lists nothing, and so does not tell where the imported symbols end.
-            None => {
-                let mut last = 0;
-                object.slots(&[1; FILTER], |slot| {
-                    last = last.max(slot.symbol);
-                    true
-                });
-                find(1..last + 1);
-            }
-        }
-        // What a library of a family defines, it can call through slots of its own.
-        for (number, family) in way.families.iter().enumerate() {
-            let is_copy = |(_, copy): (usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
-            let Some(definitions) = object.definitions().filter(|_| family.copies().any(is_copy)) else { continue };
-            for (at, hook) in family.hooks.iter().enumerate() {
-                if let Some(symbol) = definitions.symbol(hook.name) {
-                    note(symbol, Wanted::Hook(number as u8, at as u8));
-                }
-            }
-        }
-        self.count > 0
-    }
-
-    fn add(&mut self, symbol: usize, wanted: Wanted) {
-        match self.found.get_mut(self.count) {
-            Some(place) => {
-                *place = (symbol as u32, wanted);
-                self.count += 1;
-                self.filter[symbol % FILTER] = self.count as u8;
-            }
-            None => self.fits = false,
-        }
-    }
-
-    fn all(&self) -> &[(u32, Wanted)] {
-        &self.found[..self.count]
-    }
-
-    fn find(&self, symbol: usize) -> Option<Wanted> {
-        let last = usize::from(self.filter[symbol % FILTER]);
-        self.found[..last].iter().rev().find(|(known, _)| *known as usize == symbol).map(|(_, wanted)| *wanted)
-    }
 }
 
 /// Pages that are unlocked to be written.

@@ -248,7 +248,11 @@ impl WayIn {
         let mut news = false;
         for family in self.families {
             if family.is_one(object) {
+                let was_hidden = family.is_hidden();
                 news |= family.meet(object);
+                if family.is_hidden() && !was_hidden {
+                    self.hidden.store(true, Ordering::Release);
+                }
             }
         }
         news
