@@ -53,13 +53,14 @@ const SHIMMED_RESIDENT: &[&str] = &[
     "write",
 ];
 
-/// To be called by the build script of a package that is a cdylib. Does nothing for targets without glibc, and for those whose first
-/// glibc is newer than 2.17.
+/// To be called by the build script of a package that is a cdylib. Does nothing for targets without glibc, and for
+/// those whose first glibc is newer than 2.17.
 pub fn cdylib() {
     link();
 }
 
-/// The same for a library that every program loads and none unloads, and that prints nothing: it takes less from other libraries.
+/// The same for a library that every program loads and none unloads, and that prints nothing: it takes less from other
+/// libraries.
 pub fn resident_cdylib() {
     let Some(cc) = link() else { return };
     println!("cargo::rustc-cdylib-link-arg=-nostartfiles");
@@ -105,8 +106,8 @@ fn shim(cc: &str, name: &str, functions: &[&str]) {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
     let object = out.join(format!("{name}.o")).display().to_string();
     println!("cargo::rerun-if-changed={source}");
-    // Functions that nothing refers to are left out, and with them their references. Without -fno-plt each of these would be looked up
-    // twice at every program's start: for its address, and for its call.
+    // Functions that nothing refers to are left out, and with them their references. Without -fno-plt each of these
+    // would be looked up twice at every program's start: for its address, and for its call.
     let mut arguments = vec!["-c", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-plt", "-Wall"];
     // Or a function that calls one of the same purpose by another name becomes that, and calls itself.
     arguments.extend(["-fno-builtin", "-o", &object, &source]);

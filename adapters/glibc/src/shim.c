@@ -1,7 +1,7 @@
 /* What glibc 2.17 has in other places, or under other names, than the glibc of today.
  *
- * The linker sends each reference to NAME here, as __wrap_NAME, and takes __real_NAME for NAME itself (ld(1), --wrap). All of those
- * are weak and without a version: bound where a libc has them, null elsewhere. */
+ * The linker sends each reference to NAME here, as __wrap_NAME, and takes __real_NAME for NAME itself (ld(1),
+ * --wrap). All of those are weak and without a version: bound where a libc has them, null elsewhere. */
 
 #define _GNU_SOURCE
 #include <elf.h>
@@ -18,8 +18,8 @@
 
 #define REAL(result, name, ...) extern __attribute__((weak, visibility("default"))) result __real_##name(__VA_ARGS__)
 
-/* dlopen and its kind are in libdl.so.2 before 2.34. To need that library would have every program of the machine load it. Where it is
- * not, no library can be loaded, nor was any: there is nothing to be found. */
+/* dlopen and its kind are in libdl.so.2 before 2.34. To need that library would have every program of the machine
+ * load it. Where it is not, no library can be loaded, nor was any: there is nothing to be found. */
 REAL(void *, dlopen, const char *, int);
 REAL(int, dlclose, void *);
 REAL(char *, dlerror, void);
@@ -43,8 +43,9 @@ int __wrap_dladdr1(const void *address, void *info, void **extra, int flags)
     return __real_dladdr1 ? __real_dladdr1(address, info, extra, flags) : 0;
 }
 
-/* Keys are in libpthread.so.0 before 2.34. Rust's std wants one to run destructors at a thread's end. Where that library is not, there
- * is one thread, and its end is the process's: a number that is not 0, which std would take for "not yet". */
+/* Keys are in libpthread.so.0 before 2.34. Rust's std wants one to run destructors at a thread's end. Where that
+ * library is not, there is one thread, and its end is the process's: a number that is not 0, which std would take
+ * for "not yet". */
 REAL(int, pthread_key_create, unsigned *, void (*)(void *));
 REAL(int, pthread_key_delete, unsigned);
 REAL(int, pthread_setspecific, unsigned, const void *);
@@ -62,7 +63,8 @@ int __wrap_pthread_setspecific(unsigned key, const void *value)
     return __real_pthread_setspecific ? __real_pthread_setspecific(key, value) : 0;
 }
 
-/* In libpthread.so.0 before 2.32. What sigprocmask changes is the calling thread's as well; POSIX leaves that open, glibc does not. */
+/* In libpthread.so.0 before 2.32. What sigprocmask changes is the calling thread's as well; POSIX leaves that open,
+ * glibc does not. */
 REAL(int, pthread_sigmask, int, const sigset_t *, sigset_t *);
 int __wrap_pthread_sigmask(int how, const sigset_t *wanted, sigset_t *previous)
 {
@@ -78,8 +80,8 @@ int __wrap_memfd_create(const char *name, unsigned flags)
     return __real_memfd_create ? __real_memfd_create(name, flags) : (int)syscall(SYS_memfd_create, name, flags);
 }
 
-/* stat and its kind are functions since 2.33. Before that, headers made them calls of these, with the version of the structure. Where
- * both are, the new ones are taken, as they make the system calls that other libraries' make. */
+/* stat and its kind are functions since 2.33. Before that, headers made them calls of these, with the version of the
+ * structure. Where both are, the new ones are taken, as they make the system calls that other libraries' make. */
 #if defined __x86_64__
 #define STAT_VERSION 1
 #elif defined __aarch64__
@@ -107,8 +109,8 @@ STAT(lstat, __lxstat, BY_PATH, path, buffer)
 STAT(fstat, __fxstat, BY_DESCRIPTOR, descriptor, buffer)
 STAT(fstatat, __fxstatat, BY_DIRECTORY, directory, path, buffer, flags)
 
-/* Where pointers have 64 bits, these are the functions of the same name without the number. Each name that is looked up costs every program at
- * its start. */
+/* Where pointers have 64 bits, these are the functions of the same name without the number. Each name that is looked
+ * up costs every program at its start. */
 int __wrap_stat64(BY_PATH) { return __wrap_stat(path, buffer); }
 int __wrap_lstat64(BY_PATH) { return __wrap_lstat(path, buffer); }
 int __wrap_fstat64(BY_DESCRIPTOR) { return __wrap_fstat(descriptor, buffer); }
@@ -121,8 +123,8 @@ void *__wrap_mmap64(void *address, size_t size, int access, int flags, int descr
 /* glibc has one function under both names. */
 int __wrap_bcmp(const void *one, const void *other, size_t size) { return memcmp(one, other, size); }
 
-/* The unwinder (libgcc_eh, since GCC 12) finds an object's unwind tables by a function of 2.35, and by nothing else if it was built where
- * that is. It reads one field of the answer (unwind-dw2-fde-dip.c, _Unwind_Find_FDE). */
+/* The unwinder (libgcc_eh, since GCC 12) finds an object's unwind tables by a function of 2.35, and by nothing else
+ * if it was built where that is. It reads one field of the answer (unwind-dw2-fde-dip.c, _Unwind_Find_FDE). */
 struct found {
     unsigned long long flags;
     void *start, *end;

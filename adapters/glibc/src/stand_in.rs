@@ -15,7 +15,8 @@ pub struct Source {
 
 /// Takes the names and versions from the bytes of a real libc.so.6.
 ///
-/// What was in libpthread.so.0 or libdl.so.2 before glibc 2.34 is left out by the same rule: it got a new version when it moved.
+/// What was in libpthread.so.0 or libdl.so.2 before glibc 2.34 is left out by the same rule: it got a new version when
+/// it moved.
 pub fn of(libc: &[u8]) -> Result<Source, Box<dyn std::error::Error>> {
     let header = elf::FileHeader64::<Endianness>::parse(libc)?;
     let endian = header.endian()?;
@@ -26,7 +27,8 @@ pub fn of(libc: &[u8]) -> Result<Source, Box<dyn std::error::Error>> {
     let mut source = Source::default();
     for (index, symbol) in symbols.iter().enumerate() {
         let version = versions.version_index(endian, SymbolIndex(index));
-        // One name can have several versions. A new reference gets the one that is not hidden. The versions' own names are absolute.
+        // One name can have several versions. A new reference gets the one that is not hidden. The versions' own names
+        // are absolute.
         if symbol.is_undefined(endian) || symbol.st_shndx(endian) == elf::SHN_ABS || version.is_hidden() {
             continue;
         }

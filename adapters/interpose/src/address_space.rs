@@ -1,10 +1,11 @@
 //! Which address space this is, told apart from those that it was copied from, without a system call.
 //!
-//! A word in a page that the kernel clears in each copy (`MADV_WIPEONFORK`, Linux 4.14) holds a number; who finds the word
-//! cleared takes the next one. Whatever makes the copy, `fork` or the bare system call, it can't be missed, and what runs
-//! in the same memory (threads, a child of `vfork`) has the same number.
+//! A word in a page that the kernel clears in each copy (`MADV_WIPEONFORK`, Linux 4.14) holds a number; who finds the
+//! word cleared takes the next one. Whatever makes the copy, `fork` or the bare system call, it can't be missed, and
+//! what runs in the same memory (threads, a child of `vfork`) has the same number.
 //!
-//! The page takes system calls that a process behind a filter may not make later, so a library calls [`prepare`] when it is loaded.
+//! The page takes system calls that a process behind a filter may not make later, so a library calls [`prepare`] when
+//! it is loaded.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -50,12 +51,13 @@ fn word() -> &'static AtomicU32 {
             }
         };
     }
-    // SAFETY: NO_PAGE, or a published page, which is never unmapped and which every copy of this memory has at the same place.
+    // SAFETY: NO_PAGE, or a published page, which is never unmapped and which every copy of this memory has at the same
+    // place.
     unsafe { &*word }
 }
 
-/// A number that no ancestor has: the count goes on in each copy, and is never behind a number that is in use. (A copy may be made while
-/// another thread is here.)
+/// A number that no ancestor has: the count goes on in each copy, and is never behind a number that is in use. (A copy
+/// may be made while another thread is here.)
 fn renew(word: &AtomicU32) -> u32 {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let mut next = 0;
@@ -70,7 +72,8 @@ fn renew(word: &AtomicU32) -> u32 {
 
 fn map() -> Option<*mut AtomicU32> {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a new mapping, which the kernel places where nothing is. What is asked of it does not change other memory.
+    // SAFETY: a new mapping, which the kernel places where nothing is. What is asked of it does not change other
+    // memory.
     unsafe {
         let page = libc::mmap(ptr::null_mut(), LEN, access, kind, -1, 0);
         if page == libc::MAP_FAILED {

@@ -8,8 +8,8 @@ use crate::reserve;
 
 /// A list that only grows, read without a lock.
 ///
-/// It owns its values, and lends them to all threads that have it. An `AtomicPtr` may go to any thread whatever it points to, so
-/// the bounds are those of the values:
+/// It owns its values, and lends them to all threads that have it. An `AtomicPtr` may go to any thread whatever it
+/// points to, so the bounds are those of the values:
 ///
 /// ```
 /// fn is_shared<T: Send + Sync>() {}
@@ -67,7 +67,8 @@ impl<T> AppendList<T> {
         }
     }
 
-    /// Appends at the end. When memory is short the link comes from the reserve: for a few values, and not as many as an input has.
+    /// Appends at the end. When memory is short the link comes from the reserve: for a few values, and not as many as
+    /// an input has.
     pub fn push(&self, value: T) {
         self.append(Prepared(Box::new(Link { value, next: AtomicPtr::new(ptr::null_mut()) })));
     }

@@ -38,8 +38,9 @@ pub fn copy_of(
         };
     }
     if object.contains(value) {
-        // Its own definition, and it is no copy: an interposer, or a program with a library linked in. Anything else was put there later, by who
-        // patches slots as we do, or into a variable that began as the address of the function.
+        // Its own definition, and it is no copy: an interposer, or a program with a library linked in. Anything else
+        // was put there later, by who patches slots as we do, or into a variable that began as the address of the
+        // function.
         let is_own = object.definitions().and_then(|definitions| definitions.find(name)) == Some(value);
         return if slot.is_variable() && !is_own { Bound::Overwritten } else { Bound::Elsewhere };
     }
@@ -52,7 +53,8 @@ fn definition(family: &'static Family, name: Name, address: usize) -> Option<Bou
     copies.next().map(|(number, copy)| Bound::To(number, copy, address))
 }
 
-/// Another interposer has the function. A library that stands in front of all others passes calls on to that, if it is clear whose function it is.
+/// Another interposer has the function. A library that stands in front of all others passes calls on to that, if it is
+/// clear whose function it is.
 fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usize, value: Option<usize>) -> Bound {
     if family.onward().is_none() {
         return Bound::Elsewhere;
@@ -75,8 +77,8 @@ fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usiz
     }
 }
 
-/// What the linker is going to find for a slot that is not bound yet. Where the global scope and what the object was linked against have different
-/// ones, `RTLD_DEEPBIND` decides: slots that are bound tell which it was.
+/// What the linker is going to find for a slot that is not bound yet. Where the global scope and what the object was
+/// linked against have different ones, `RTLD_DEEPBIND` decides: slots that are bound tell which it was.
 fn unbound(family: &'static Family, name: Name, object: &Loaded, slot: &Slot, own: &mut Scope) -> Bound {
     let version = object.version_of(slot.symbol);
     let global = scope::global(family, name, version);

@@ -27,8 +27,8 @@ const UNPINNED: u8 = 0;
 const DUE: u8 = 1;
 const PINNED: u8 = 2;
 
-// SAFETY: `object` is written once, by the one thread that holds the linker's lock, before `state` says that it is there, and is only
-// read afterwards. What it points to is the object's own mapping, which is read while it is loaded.
+// SAFETY: `object` is written once, by the one thread that holds the linker's lock, before `state` says that it is
+// there, and is only read afterwards. What it points to is the object's own mapping, which is read while it is loaded.
 unsafe impl Sync for Copy {}
 // SAFETY: as above.
 unsafe impl Send for Copy {}
@@ -75,8 +75,9 @@ impl Copy {
         }
     }
 
-    /// Keeps it loaded, without loading anything, as libcrypto pins itself when it is first used. Whether it could. It waits for the linker's
-    /// lock; a copy of a [resident](Family::resident) family was pinned before, when whoever met it had that.
+    /// Keeps it loaded, without loading anything, as libcrypto pins itself when it is first used. Whether it could. It
+    /// waits for the linker's lock; a copy of a [resident](Family::resident) family was pinned before, when whoever met
+    /// it had that.
     pub fn pin(&self) -> bool {
         let path = self.path();
         if self.pin.load(Ordering::Acquire) != PINNED && !path.is_null() {

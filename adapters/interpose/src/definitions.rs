@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_char};
 
 use crate::elf::Sym;
 
-/// What an object defines, found without the dynamic linker: that may have to wait for its lock, whose holder may be waiting for
-/// the thread that asks. It must not outlive the object.
+/// What an object defines, found without the dynamic linker: that may have to wait for its lock, whose holder may be
+/// waiting for the thread that asks. It must not outlive the object.
 #[derive(Clone, Copy)]
 pub struct Definitions {
     pub(crate) table: *const u32,
@@ -46,7 +46,8 @@ impl<'a> Name<'a> {
 }
 
 impl Definitions {
-    /// The first symbol that the hash table lists: those before it are only imported. `None` if it lists none, where that is not so.
+    /// The first symbol that the hash table lists: those before it are only imported. `None` if it lists none, where
+    /// that is not so.
     pub(crate) fn first(&self) -> Option<u32> {
         // SAFETY: as in `find`.
         unsafe {
@@ -72,8 +73,8 @@ impl Definitions {
         }
     }
 
-    /// Where a function or variable of this name is. Not what only the linker can tell (`STT_GNU_IFUNC`, thread-local storage), nor a version
-    /// that is kept for old programs.
+    /// Where a function or variable of this name is. Not what only the linker can tell (`STT_GNU_IFUNC`, thread-local
+    /// storage), nor a version that is kept for old programs.
     pub fn find(&self, name: Name) -> Option<usize> {
         let at = self.symbol(name)?;
         // SAFETY: the table has this symbol.
@@ -86,7 +87,8 @@ impl Definitions {
         self.symbol_that(name, |at| unsafe { self.is_defined(at) && self.is_plain(at) })
     }
 
-    /// The number of a symbol of this name that it lists although it does not define it: see [`Loaded::stand_in`](crate::elf::Loaded::stand_in).
+    /// The number of a symbol of this name that it lists although it does not define it: see
+    /// [`Loaded::stand_in`](crate::elf::Loaded::stand_in).
     pub(crate) fn stand_in(&self, name: Name) -> Option<usize> {
         // SAFETY: the table has the symbols that it names.
         self.symbol_that(name, |at| unsafe { (*self.symbols.add(at)).section == UNDEFINED })
@@ -101,8 +103,8 @@ impl Definitions {
     #[inline]
     fn symbol_that(&self, name: Name, is_it: impl Fn(usize) -> bool) -> Option<usize> {
         const BITS: u32 = 64;
-        // SAFETY: the table of a loaded object: four numbers, the words of a Bloom filter, the buckets, and for each symbol from `first` on
-        // the hash, whose lowest bit ends a chain. The symbols that it names exist.
+        // SAFETY: the table of a loaded object: four numbers, the words of a Bloom filter, the buckets, and for each
+        // symbol from `first` on the hash, whose lowest bit ends a chain. The symbols that it names exist.
         unsafe {
             let [buckets, first, words, shift] = *self.table.cast::<[u32; 4]>();
             if buckets == 0 || words == 0 || shift >= BITS {

@@ -1,5 +1,5 @@
-//! `dlsym` and `dlvsym`, as the objects of a program call them: an answer that is a hooked function of a known copy is exchanged for its
-//! trampoline.
+//! `dlsym` and `dlvsym`, as the objects of a program call them: an answer that is a hooked function of a known copy is
+//! exchanged for its trampoline.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,8 +19,8 @@ pub(crate) const DLVSYM: Name = Name::new(c"dlvsym");
 const DLOPEN: Name = Name::new(c"dlopen");
 const DLERROR: Name = Name::new(c"dlerror");
 
-/// The C library's: where it lies, and where the two functions are. Their names can lead elsewhere, also from here: to an executable's PLT entry, or to a
-/// function of our own that stands in for them where there is no libdl.so.2.
+/// The C library's: where it lies, and where the two functions are. Their names can lead elsewhere, also from here: to
+/// an executable's PLT entry, or to a function of our own that stands in for them where there is no libdl.so.2.
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 static ORIGINAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
@@ -106,7 +106,8 @@ pub unsafe fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c
     unsafe { call_dlvsym(&ORIGINAL_DLVSYM, handle, name, version) }
 }
 
-/// The C library's `dlopen`, for libraries that are loaded already. Null if there is none, and so no library that was opened by it either.
+/// The C library's `dlopen`, for libraries that are loaded already. Null if there is none, and so no library that was
+/// opened by it either.
 ///
 /// # Safety
 /// As for `dlopen`.
@@ -152,8 +153,8 @@ unsafe fn call_dlvsym(
     }
 }
 
-// RTLD_DEFAULT (0) and RTLD_NEXT (-1) mean the caller's scope, which the original finds by its return address: it is jumped to, with the
-// arguments and that address as they were. For any other handle it does not matter who calls.
+// RTLD_DEFAULT (0) and RTLD_NEXT (-1) mean the caller's scope, which the original finds by its return address: it is
+// jumped to, with the arguments and that address as they were. For any other handle it does not matter who calls.
 macro_rules! trampoline {
     ($name:ident, $next:path, $by_handle:path, $by_scope:path) => {
         #[unsafe(naked)]
@@ -243,8 +244,9 @@ unsafe extern "C" fn dlvsym_by_handle(handle: *mut c_void, name: *const c_char, 
     unsafe { after(name, found) }
 }
 
-/// The trampoline for a hooked function in the scope of whoever calls, or null. It is only known where there is just one function of that name in
-/// the process, and the global scope has it: for `RTLD_NEXT` the executable comes first in that scope, and all else comes after it.
+/// The trampoline for a hooked function in the scope of whoever calls, or null. It is only known where there is just
+/// one function of that name in the process, and the global scope has it: for `RTLD_NEXT` the executable comes first in
+/// that scope, and all else comes after it.
 unsafe extern "C" fn dlsym_by_scope(
     handle: *mut c_void,
     name: *const c_char,

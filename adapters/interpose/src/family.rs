@@ -109,7 +109,8 @@ impl Family {
         family
     }
 
-    /// From now on calls go on to what would have been reached without us, which may be another interposer: by these variables.
+    /// From now on calls go on to what would have been reached without us, which may be another interposer: by these
+    /// variables.
     pub fn stand_in_front(&self, onward: &'static Onward) {
         self.onward.store(ptr::from_ref(onward).cast_mut(), Ordering::Release);
     }
@@ -127,8 +128,8 @@ impl Family {
         if known != 0 { Some(known) } else { self.copy(caller.copy()).find(name) }
     }
 
-    /// Whether calls of a trampoline can go on to `target`, which is the copy's own definition or something that stands in front of that. Always
-    /// the former, but for a library that stands in front of others.
+    /// Whether calls of a trampoline can go on to `target`, which is the copy's own definition or something that stands
+    /// in front of that. Always the former, but for a library that stands in front of others.
     pub(crate) fn claim(&self, sibling: &Sibling, caller: Caller, hook: usize, target: usize) -> bool {
         match self.onward() {
             Some(onward) => onward.claim(caller, hook, target, |address| sibling.definition(address)),
@@ -169,7 +170,8 @@ impl Family {
         self.hook(name).is_some_and(|hook| copy.has_noted_own_call(hook))
     }
 
-    /// Whether somebody may call copies of this family where it is not seen: an object whose slots could not be written.
+    /// Whether somebody may call copies of this family where it is not seen: an object whose slots could not be
+    /// written.
     pub fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)
     }
@@ -207,8 +209,8 @@ impl Family {
     }
 }
 
-/// Makes a [`Family`]: a trampoline for each function *of each copy*, which passes the call on to the handler, with the copy that it was meant
-/// for as one more argument.
+/// Makes a [`Family`]: a trampoline for each function *of each copy*, which passes the call on to the handler, with the
+/// copy that it was meant for as one more argument.
 #[macro_export]
 macro_rules! family {
     (
@@ -287,7 +289,8 @@ impl<L: Send + Sync> Libraries<L> {
         Libraries { family, known: [const { AtomicPtr::new(ptr::null_mut()) }; COPIES], opening: ForkLock::new() }
     }
 
-    /// What is known of the copy that a call is meant for. `open` finds it out, once; it may call the library and the linker.
+    /// What is known of the copy that a call is meant for. `open` finds it out, once; it may call the library and the
+    /// linker.
     pub fn of(&self, caller: Caller, open: impl FnOnce(&'static Copy) -> Option<L>) -> Option<&'static L> {
         if let Some(known) = self.known_of(caller) {
             return Some(known);

@@ -10,7 +10,8 @@ macro_rules! opaque {
     )* };
 }
 
-/// Declares a table of functions, found by name. `as required`: all of them have to be there; `as optional`: each is an `Option`.
+/// Declares a table of functions, found by name. `as required`: all of them have to be there; `as optional`: each is an
+/// `Option`.
 #[macro_export]
 macro_rules! functions {
     ($(#[$meta:meta])* $struct:ident { $($name:ident: fn($($arg:ty),*) $(-> $ret:ty)?;)* } as $kind:ident) => {
@@ -27,7 +28,8 @@ macro_rules! functions {
             pub unsafe fn load(find: impl Fn(&core::ffi::CStr) -> *mut core::ffi::c_void) -> Option<Self> {
                 Some($struct { $($name: {
                     let address = find($crate::name!($name));
-                    // SAFETY: a null pointer is None; any other address is a function of this type, as the caller states.
+                    // SAFETY: a null pointer is None; any other address is a function of this type, as the caller
+                    // states.
                     let function = unsafe {
                         std::mem::transmute::<*mut core::ffi::c_void, Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>>(address)
                     };

@@ -8,11 +8,12 @@ use crate::hook::KeptErrno;
 
 /// A lock whose word holds the number of its holder's address space.
 ///
-/// `fork` copies the word into the child, but not the thread that would release it. The child sees the parent's number there
-/// and takes the lock over. What the lock protects must therefore be consistent at every instruction (a pointer that
-/// is published with one store); nothing may be kept under it that is half-written for a while.
+/// `fork` copies the word into the child, but not the thread that would release it. The child sees the parent's number
+/// there and takes the lock over. What the lock protects must therefore be consistent at every instruction (a pointer
+/// that is published with one store); nothing may be kept under it that is half-written for a while.
 ///
-/// It calls the kernel only when threads meet, and then as a lock of the C library does: `futex`, no `sched_yield` or `nanosleep`.
+/// It calls the kernel only when threads meet, and then as a lock of the C library does: `futex`, no `sched_yield` or
+/// `nanosleep`.
 pub struct ForkLock(AtomicU32);
 
 /// Releases the lock when dropped.

@@ -13,7 +13,8 @@ pub(crate) struct Imports {
     count: usize,
     /// There was room for all of them.
     pub fits: bool,
-    /// For [`Loaded::slots`]: by the lowest bits of a symbol's number, where among `found` the last one with these is, counted from 1.
+    /// For [`Loaded::slots`]: by the lowest bits of a symbol's number, where among `found` the last one with these is,
+    /// counted from 1.
     pub filter: [u8; FILTER],
 }
 

@@ -1,7 +1,8 @@
 //! System calls that are made before the C library is ready.
 //!
-//! The constructor of a library that a program starts with may run before the C library's own. Another preloaded library may stand in front of `stat` or
-//! `open` (fakeroot, umockdev, tsocks), and expects the environment there. So the kernel is asked itself.
+//! The constructor of a library that a program starts with may run before the C library's own. Another preloaded
+//! library may stand in front of `stat` or `open` (fakeroot, umockdev, tsocks), and expects the environment there. So
+//! the kernel is asked itself.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;

@@ -1,9 +1,9 @@
 //! Large blocks of memory without a system call.
 //!
-//! The C library's `malloc` takes what is larger than 128 KiB straight from the kernel (`mmap`, malloc(3), `M_MMAP_THRESHOLD`), and gives it
-//! straight back. OpenSSL loads a bundle in small pieces, which come from the heap (`brk`). A process whose filter knows `brk` and not `mmap`
-//! must not be ended because the bundle is read at once here. So a few large blocks have their place in this library, in pages that
-//! cost nothing before they are touched.
+//! The C library's `malloc` takes what is larger than 128 KiB straight from the kernel (`mmap`, malloc(3),
+//! `M_MMAP_THRESHOLD`), and gives it straight back. OpenSSL loads a bundle in small pieces, which come from the heap
+//! (`brk`). A process whose filter knows `brk` and not `mmap` must not be ended because the bundle is read at once
+//! here. So a few large blocks have their place in this library, in pages that cost nothing before they are touched.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
@@ -83,8 +83,8 @@ impl<A> LargeBlocks<A> {
     }
 }
 
-// SAFETY: blocks of the room are of the size and alignment asked for, and nobody else's until they are given back; the rest is the inner
-// allocator's.
+// SAFETY: blocks of the room are of the size and alignment asked for, and nobody else's until they are given back; the
+// rest is the inner allocator's.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for LargeBlocks<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller states.

@@ -1,4 +1,5 @@
-//! What any preloaded library needs to stand in front of functions of a foreign library, of which a process may hold several copies.
+//! What any preloaded library needs to stand in front of functions of a foreign library, of which a process may hold
+//! several copies.
 //!
 //! | module | concern |
 //! | --- | --- |

@@ -12,11 +12,11 @@ use crate::definitions::{Definitions, Name};
 use crate::dlsym;
 use crate::elf::{Debug, Link, Loaded};
 
-/// Calls `visit` with each loaded object that has a dynamic section, from this number in the order of loading on, but for this library itself,
-/// until it says that it has seen enough. How many there are, if it never does.
+/// Calls `visit` with each loaded object that has a dynamic section, from this number in the order of loading on, but
+/// for this library itself, until it says that it has seen enough. How many there are, if it never does.
 ///
-/// The objects can't be unloaded meanwhile: `dl_iterate_phdr` holds `dl_load_write_lock`. Nothing that waits for another thread may be
-/// called in `visit`.
+/// The objects can't be unloaded meanwhile: `dl_iterate_phdr` holds `dl_load_write_lock`. Nothing that waits for
+/// another thread may be called in `visit`.
 pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize {
     struct Visitor<'a> {
         from: usize,
@@ -42,7 +42,8 @@ pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize
 
 type Visit = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
-/// The C library's `dl_iterate_phdr`. One that stands in front of it need not stand being called within a callback of its own (fakechroot).
+/// The C library's `dl_iterate_phdr`. One that stands in front of it need not stand being called within a callback of
+/// its own (fakechroot).
 static ITERATE: AtomicUsize = AtomicUsize::new(0);
 
 /// # Safety
@@ -73,7 +74,8 @@ pub fn own_range() -> Range<usize> {
 /// The loaded object in which an address lies.
 pub fn object_at(address: usize) -> Option<Loaded> {
     unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-        // SAFETY: dl_iterate_phdr passes a valid record, and the search back as it was given; the object stays as long as this callback runs.
+        // SAFETY: dl_iterate_phdr passes a valid record, and the search back as it was given; the object stays as long
+        // as this callback runs.
         let (object, (address, found)) =
             unsafe { (Loaded::of(&*info), &mut *search.cast::<(usize, Option<Loaded>)>()) };
         *found = object.filter(|object| object.contains(*address));
@@ -91,8 +93,8 @@ pub fn executable() -> Option<&'static Loaded> {
     unsafe { EXECUTABLE.load(Ordering::Acquire).as_ref() }
 }
 
-/// Whether an address is that of the executable's own entry for a function, which stands for it wherever its address is taken: calls go on through
-/// the executable's slot.
+/// Whether an address is that of the executable's own entry for a function, which stands for it wherever its address is
+/// taken: calls go on through the executable's slot.
 pub fn is_stand_in(name: Name, address: usize) -> bool {
     executable().is_some_and(|executable| {
         let symbol = executable.definitions().and_then(|definitions| definitions.stand_in(name));
@@ -145,11 +147,12 @@ thread_local! {
 
 type Job<'a> = &'a mut dyn FnMut();
 
-/// Runs `job` while no other thread can be inside of `dlopen` or `dlclose`: no object is half-relocated then, and what the linker is going to
-/// make read-only is so.
+/// Runs `job` while no other thread can be inside of `dlopen` or `dlclose`: no object is half-relocated then, and what
+/// the linker is going to make read-only is so.
 ///
-/// `dlsym` holds `dl_load_lock` while it asks a function of type `STT_GNU_IFUNC` for its address (elf/dl-sym.c). `resolver` is the name of
-/// such a function of this library, made by [`resolver!`](crate::resolver). False if it could not be found: then nothing was done.
+/// `dlsym` holds `dl_load_lock` while it asks a function of type `STT_GNU_IFUNC` for its address (elf/dl-sym.c).
+/// `resolver` is the name of such a function of this library, made by [`resolver!`](crate::resolver). False if it could
+/// not be found: then nothing was done.
 pub fn locked(resolver: &CStr, mut job: impl FnMut()) -> bool {
     let mut done = false;
     {
@@ -172,7 +175,8 @@ pub fn locked(resolver: &CStr, mut job: impl FnMut()) -> bool {
 /// What a resolver runs.
 pub extern "C" fn run_job() -> *const c_void {
     if let Some(job) = JOB.take() {
-        // SAFETY: `locked` of this thread has set it and has not returned. A panic would end at this function, in the linker.
+        // SAFETY: `locked` of this thread has set it and has not returned. A panic would end at this function, in the
+        // linker.
         let _ = catch_unwind(AssertUnwindSafe(|| unsafe { (*job)() }));
     }
     run_job as *const c_void
@@ -205,8 +209,8 @@ macro_rules! resolver {
     };
 }
 
-/// Set in a child that was forked while other threads ran: one of them may hold `dl_load_write_lock`, which glibc's `fork` gives to nobody
-/// (2.36, sysdeps/nptl/fork.c), and `dl_iterate_phdr` would wait for ever.
+/// Set in a child that was forked while other threads ran: one of them may hold `dl_load_write_lock`, which glibc's
+/// `fork` gives to nobody (2.36, sysdeps/nptl/fork.c), and `dl_iterate_phdr` would wait for ever.
 static OUT_OF_REACH: AtomicBool = AtomicBool::new(false);
 /// Whether there was one thread when this process forked.
 static WAS_ALONE: AtomicBool = AtomicBool::new(false);
@@ -218,7 +222,8 @@ pub fn is_out_of_reach() -> bool {
     OUT_OF_REACH.load(Ordering::Relaxed)
 }
 
-/// How many objects were looked through, and the last one of these when a child began that can't ask for them: it can look into the linker's own list.
+/// How many objects were looked through, and the last one of these when a child began that can't ask for them: it can
+/// look into the linker's own list.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 static LAST_SEEN: AtomicPtr<Link> = AtomicPtr::new(ptr::null_mut());
 
@@ -232,14 +237,15 @@ fn list() -> Option<&'static Debug> {
     executable().and_then(|executable| unsafe { executable.list().as_ref() })
 }
 
-/// Calls `visit` with what was loaded since, in a child where the objects can't be asked for; with `None` if that can't be told.
+/// Calls `visit` with what was loaded since, in a child where the objects can't be asked for; with `None` if that can't
+/// be told.
 pub fn each_unreached(mut visit: impl FnMut(Option<&Loaded>)) {
     let list = list();
     let last = LAST_SEEN.load(Ordering::Relaxed).cast_const();
     let Some(list) = list.filter(|_| !last.is_null()) else { return visit(None) };
     let mut is_new = false;
-    // SAFETY: a child of several threads has one, and few begin others before they load something. Whoever does, and unloads libraries in one
-    // thread while another begins with TLS, would be seen here in the middle of it.
+    // SAFETY: a child of several threads has one, and few begin others before they load something. Whoever does, and
+    // unloads libraries in one thread while another begins with TLS, would be seen here in the middle of it.
     for (link, object) in unsafe { list.objects() } {
         if is_new {
             visit(Some(&object));

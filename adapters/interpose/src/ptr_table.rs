@@ -13,7 +13,8 @@ const BUCKETS: usize = 512;
 
 /// A map from addresses to small values, safe for threads and across `fork`.
 ///
-/// What one thread enters another takes out, so values that may not leave their thread can't be in a table that two threads have:
+/// What one thread enters another takes out, so values that may not leave their thread can't be in a table that two
+/// threads have:
 ///
 /// ```
 /// fn is_shared<T: Send + Sync>() {}
@@ -60,7 +61,8 @@ impl<V: Copy> PtrTable<V> {
         }
     }
 
-    /// Enters a value; an older one for the same address is replaced. When memory is short the entry comes from the reserve.
+    /// Enters a value; an older one for the same address is replaced. When memory is short the entry comes from the
+    /// reserve.
     pub fn insert(&self, key: usize, value: V) {
         let bucket = self.bucket(key);
         let node = Box::new(Node { key, value, next: AtomicPtr::new(ptr::null_mut()) });

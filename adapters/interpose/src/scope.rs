@@ -1,5 +1,5 @@
-//! Where the linker looks for a function when it binds a slot at the first call: the global scope, then what the object was linked against
-//! (elf/dl-lookup.c). With `RTLD_DEEPBIND` it is the other way round.
+//! Where the linker looks for a function when it binds a slot at the first call: the global scope, then what the object
+//! was linked against (elf/dl-lookup.c). With `RTLD_DEEPBIND` it is the other way round.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
@@ -18,7 +18,8 @@ pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
         return behind_executable(name);
     }
     let Some(version) = version.filter(|_| found != 0) else { return found };
-    // An object without versions of its own is taken for any version. To `dlvsym` it is none, and to `dlsym` any version is right.
+    // An object without versions of its own is taken for any version. To `dlvsym` it is none, and to `dlsym` any
+    // version is right.
     let fits = |object: &Loaded| object.may_define_version(version);
     let copy = family.copies().find(|(_, copy)| copy.contains(found));
     let is_it = match copy {
@@ -28,8 +29,8 @@ pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     if is_it { found } else { search(name.text(), Some(version)) }
 }
 
-/// What the executable's own entry stands for: what a call is bound to, and an address is not (`ELF_RTYPE_CLASS_PLT`). It is of the libraries that the program was
-/// started with, in the order of their loading.
+/// What the executable's own entry stands for: what a call is bound to, and an address is not (`ELF_RTYPE_CLASS_PLT`).
+/// It is of the libraries that the program was started with, in the order of their loading.
 fn behind_executable(name: Name) -> usize {
     let mut found = None;
     linker::each_object(0, |object| {

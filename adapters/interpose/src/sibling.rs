@@ -1,7 +1,8 @@
-//! Another of our libraries in the same process: the tracing library stands in front of the preload library, in whatever order they come.
+//! Another of our libraries in the same process: the tracing library stands in front of the preload library, in
+//! whatever order they come.
 //!
-//! The one in front puts its trampolines into the slots, and calls go on through variables of its own ([`Onward`]). To the one behind, these
-//! variables are slots like any others.
+//! The one in front puts its trampolines into the slots, and calls go on through variables of its own ([`Onward`]). To
+//! the one behind, these variables are slots like any others.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,8 +91,8 @@ impl Onward {
         &self.0[caller.copy() % COPIES][hook % HOOKS * Origin::COUNT + caller.number() % Origin::COUNT]
     }
 
-    /// Whether calls that are to reach `target` can go on by this variable: all that go by it reach the same. `leads_to` tells to which
-    /// definition another address leads.
+    /// Whether calls that are to reach `target` can go on by this variable: all that go by it reach the same.
+    /// `leads_to` tells to which definition another address leads.
     pub(crate) fn claim(
         &self,
         caller: Caller,
@@ -121,7 +122,8 @@ mod tests {
 
     #[test]
     fn one_variable_leads_to_one_definition() {
-        // 100 and 200 are definitions, 101 is a trampoline in front of 100, and 900 something of which nothing is known.
+        // 100 and 200 are definitions, 101 is a trampoline in front of 100, and 900 something of which nothing is
+        // known.
         let leads_to = |address| (address == 101).then_some(100);
         let caller = Caller::new(3, Origin::Itself);
         for (claims, last) in [

@@ -216,7 +216,8 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
     if variable.is_some() {
         value = cell(at).load(Ordering::Acquire);
     }
-    // A weak reference to what nobody defines, or a variable that the program has set; any other is written when the object is relocated.
+    // A weak reference to what nobody defines, or a variable that the program has set; any other is written when the
+    // object is relocated.
     if value == 0 {
         let is_settled = slot.is_variable() || !object.is_required(slot.symbol);
         return if is_settled { Decision::Leave } else { Decision::Unready };
@@ -323,8 +324,8 @@ impl Pages {
             return true;
         }
         let errno = crate::hook::KeptErrno::new();
-        // SAFETY: whole pages of a loaded object, all between two slots in its read-only part. The linker has relocated the object and protected
-        // them before, and nobody else changes them.
+        // SAFETY: whole pages of a loaded object, all between two slots in its read-only part. The linker has relocated
+        // the object and protected them before, and nobody else changes them.
         let done = unsafe { libc::mprotect(self.start as *mut _, self.end - self.start, access) } == 0;
         drop(errno);
         done

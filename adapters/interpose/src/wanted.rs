@@ -103,7 +103,8 @@ impl Names {
         unsafe { self.find_longer(name, left) }
     }
 
-    /// The same, where the first bytes could be those of a name that matters. All of these have eight bytes or more, but for `dlsym` and `dlvsym`.
+    /// The same, where the first bytes could be those of a name that matters. All of these have eight bytes or more,
+    /// but for `dlsym` and `dlvsym`.
     #[inline(never)]
     unsafe fn find_longer(&self, name: usize, left: usize) -> Option<Wanted> {
         if left >= 8 {

@@ -1,7 +1,8 @@
-//! The way in: the import slots of all loaded objects, looked through when the library is loaded, and again when objects were added.
+//! The way in: the import slots of all loaded objects, looked through when the library is loaded, and again when
+//! objects were added.
 //!
-//! Nothing is exported under a foreign name, and nothing is asked at a call. What a slot is bound to says once and for all which copy
-//! of a library is meant, and the slot gets the address of a trampoline of that copy.
+//! Nothing is exported under a foreign name, and nothing is asked at a call. What a slot is bound to says once and for
+//! all which copy of a library is meant, and the slot gets the address of a trampoline of that copy.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -83,9 +84,11 @@ impl WayIn {
         }
     }
 
-    /// Writes the slots of all objects that are loaded, and of those that come later when [`look`] finds them. Whether it could.
+    /// Writes the slots of all objects that are loaded, and of those that come later when [`look`] finds them. Whether
+    /// it could.
     ///
-    /// `is_loading`: this library's own constructor calls. Then nobody else is running, or whoever loads it holds the linker's lock.
+    /// `is_loading`: this library's own constructor calls. Then nobody else is running, or whoever loads it holds the
+    /// linker's lock.
     pub fn attach(&'static self, is_loading: bool) -> bool {
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.seen.store(0, Ordering::Relaxed);
@@ -119,8 +122,8 @@ impl WayIn {
         self.attached.load(Ordering::Acquire)
     }
 
-    /// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called `dlsym` since. In a hooked
-    /// call it can't be: that would wait for whoever is inside of `dlopen`.
+    /// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called
+    /// `dlsym` since. In a hooked call it can't be: that would wait for whoever is inside of `dlopen`.
     pub fn has_strangers(&self) -> bool {
         if !self.is_attached() {
             return true;
@@ -212,8 +215,8 @@ impl WayIn {
         });
         let is_first = !self.was_loaded.load(Ordering::Relaxed);
         for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
-            // What a program starts with stays. While the library is being loaded, nothing may be opened: the linker would have what it finds
-            // initialized before its turn, the C library without an environment.
+            // What a program starts with stays. While the library is being loaded, nothing may be opened: the linker
+            // would have what it finds initialized before its turn, the C library without an environment.
             if !is_first {
                 copy.pin_if_due();
             } else if linker::is_program_start() {
@@ -327,15 +330,15 @@ fn known() -> Option<&'static WayIn> {
     unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
 }
 
-/// The address to which a trampoline of this library leads, for another of our libraries that finds it in a slot; null for any other
-/// address. Also when nothing is attached any more: what was found by `dlsym` stays as it is.
+/// The address to which a trampoline of this library leads, for another of our libraries that finds it in a slot; null
+/// for any other address. Also when nothing is attached any more: what was found by `dlsym` stays as it is.
 pub fn bound_to(trampoline: *const c_void) -> *const c_void {
     let found = known().and_then(|way| slots::definition_of(way, trampoline as usize));
     found.map_or(ptr::null(), |address| address as *const c_void)
 }
 
-/// The variable by which the calls of a trampoline of this library go on, for another of our libraries that finds it in a slot; null for any
-/// other address.
+/// The variable by which the calls of a trampoline of this library go on, for another of our libraries that finds it in
+/// a slot; null for any other address.
 pub fn next_of(trampoline: *const c_void) -> *const c_void {
     if let Some(next) = dlsym::next_of(trampoline as usize) {
         return ptr::from_ref(next).cast();

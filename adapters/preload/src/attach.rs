@@ -25,8 +25,8 @@ static WAY_IN: WayIn = WayIn::new(
     openssl::complete_all,
 );
 
-/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z initfirst`), where the C library
-/// has not looked at the environment yet. glibc passes it on (elf/dl-init.c).
+/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z
+/// initfirst`), where the C library has not looked at the environment yet. glibc passes it on (elf/dl-init.c).
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
@@ -45,8 +45,9 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
     });
 }
 
-/// Comes between the program and its TLS libraries once more, after [`windlass_detach`]: loading the library does it the first time. 1 if calls are
-/// seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure execution), -1 if it can't.
+/// Comes between the program and its TLS libraries once more, after [`windlass_detach`]: loading the library does it
+/// the first time. 1 if calls are seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure
+/// execution), -1 if it can't.
 ///
 /// Contexts that were made before stay as they are.
 #[unsafe(no_mangle)]
@@ -57,8 +58,8 @@ pub extern "C" fn windlass_attach() -> c_int {
     if WAY_IN.is_attached() || WAY_IN.attach(false) { 1 } else { -1 }
 }
 
-/// Takes the library out of the way: stores get all that was registered with them, and calls go to the TLS libraries themselves. What the program
-/// found by `dlsym` meanwhile stays as it is. 0, or -1 if it can't.
+/// Takes the library out of the way: stores get all that was registered with them, and calls go to the TLS libraries
+/// themselves. What the program found by `dlsym` meanwhile stays as it is. 0, or -1 if it can't.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_detach() -> c_int {
     if !WAY_IN.is_attached() {
@@ -78,7 +79,8 @@ pub fn companion_of(copy: &Copy, family: &Family) -> Option<usize> {
     WAY_IN.companion_of(copy, family)
 }
 
-/// For the tracing library, which stands in front and finds a trampoline in a slot: the function to which it leads, or null.
+/// For the tracing library, which stands in front and finds a trampoline in a slot: the function to which it leads, or
+/// null.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_preload_bound_to(trampoline: *const c_void) -> *const c_void {
     way_in::bound_to(trampoline)

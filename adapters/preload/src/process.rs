@@ -97,9 +97,9 @@ struct Prepared {
     stats: Option<&'static Stats>,
 }
 
-/// Does all that takes a system call which a load of the stock library does not make: a process may shut itself into a filter before its
-/// first hooked call. To be called when the library is loaded, with what the program was started with (the C library may not have its
-/// own copy yet).
+/// Does all that takes a system call which a load of the stock library does not make: a process may shut itself into a
+/// filter before its first hooked call. To be called when the library is loaded, with what the program was started with
+/// (the C library may not have its own copy yet).
 pub fn prepare(environment: Environment) {
     // A panic message would go to the host's standard error. This hook belongs to our own copy of std.
     std::panic::set_hook(Box::new(|_| {}));
@@ -120,8 +120,9 @@ fn stats_page(path: &CStr, user: libc::uid_t) -> Option<&'static Stats> {
     Stats::in_file(page.borrow(), &LABELS)
 }
 
-/// As [`prepare`], once it is known whether the program starts with a TLS library. Only then the places that its environment names are looked at: they can
-/// be on a server that does not answer, and no other program is to wait for that before it starts.
+/// As [`prepare`], once it is known whether the program starts with a TLS library. Only then the places that its
+/// environment names are looked at: they can be on a server that does not answer, and no other program is to wait for
+/// that before it starts.
 pub fn prepare_file_systems(environment: Environment, has_libraries: bool) {
     FILE_SYSTEMS.set(|| {
         let mut known = FileSystems::none();
@@ -166,8 +167,8 @@ impl Environment {
     }
 }
 
-/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not the home or the working directory, for the
-/// same reason.
+/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not the home
+/// or the working directory, for the same reason.
 const PLACES: [&CStr; 4] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp"];
 
 /// The effective user when the library was loaded.
@@ -190,8 +191,8 @@ const ENABLED: u8 = 1;
 
 /// Decides, when the library is loaded, whether it may do anything.
 pub fn decide(environment: Environment) -> bool {
-    // Under secure execution (set-user-ID and the like) nothing from the environment may be believed, and nothing that a less privileged user
-    // prepared may be relied on: the library stays out altogether.
+    // Under secure execution (set-user-ID and the like) nothing from the environment may be believed, and nothing that
+    // a less privileged user prepared may be relied on: the library stays out altogether.
     // SAFETY: getauxval has no preconditions.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let switched_off =
@@ -280,7 +281,8 @@ impl Process {
         Process { address_space: address_space::id(), cache, snapshots: Mutex::new(snapshots) }
     }
 
-    /// The parsed certificates of one root store for one libcrypto: the same for all that ask. None if there is no memory for them.
+    /// The parsed certificates of one root store for one libcrypto: the same for all that ask. None if there is no
+    /// memory for them.
     pub fn snapshot(&self, library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Arc<Snapshot>> {
         let changes = providers::changes() as usize;
         let key = (ptr::from_ref(library) as usize, Arc::as_ptr(&roots) as usize, changes);
@@ -326,8 +328,8 @@ unsafe extern "C" {
     fn secure_getenv(name: *const c_char) -> *mut c_char;
 }
 
-/// For the tests, in builds that are never released: from now on all memory within hooked calls comes from the reserve; the result is
-/// the most that one of them has had of it so far, in bytes.
+/// For the tests, in builds that are never released: from now on all memory within hooked calls comes from the reserve;
+/// the result is the most that one of them has had of it so far, in bytes.
 #[cfg(feature = "sabotage")]
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_measure_reserve() -> u64 {

@@ -1,4 +1,5 @@
-//! When this library comes between a program and its TLS libraries: as soon as it is loaded, if anything is to be recorded.
+//! When this library comes between a program and its TLS libraries: as soon as it is loaded, if anything is to be
+//! recorded.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -26,8 +27,9 @@ pub static WAY_IN: WayIn = WayIn::new(
 
 static ONWARD: [Onward; 3] = [const { Onward::new() }; 3];
 
-/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z initfirst`), where the C library
-/// has not looked at the environment yet. glibc passes it on (elf/dl-init.c). A process that loads no trust anchors is to be known of, too.
+/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z
+/// initfirst`), where the C library has not looked at the environment yet. glibc passes it on (elf/dl-init.c). A
+/// process that loads no trust anchors is to be known of, too.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
@@ -53,7 +55,8 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
 #[unsafe(link_section = ".fini_array")]
 static ENDING: extern "C" fn() = process::end;
 
-/// For the preload library, which stands behind and finds a trampoline in a slot: the variable by which its calls go on, or null.
+/// For the preload library, which stands behind and finds a trampoline in a slot: the variable by which its calls go
+/// on, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_trace_next(trampoline: *const c_void) -> *const c_void {
     way_in::next_of(trampoline)

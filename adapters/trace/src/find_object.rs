@@ -33,13 +33,14 @@ impl Object {
         (self.dynamic, self.start) == (other.dynamic, other.start)
     }
 
-    /// The object that holds this address: by glibc 2.35's `_dl_find_object`, which takes no lock, else by the list of objects.
+    /// The object that holds this address: by glibc 2.35's `_dl_find_object`, which takes no lock, else by the list of
+    /// objects.
     pub fn of(address: usize) -> Option<Object> {
         let function = FUNCTION.load(Ordering::Relaxed);
         if function != 0 {
             let mut found = DlFindObject::EMPTY;
-            // SAFETY: glibc documents this signature for the symbol of this name. The function accepts any address and fills the structure,
-            // whose layout is glibc's ABI.
+            // SAFETY: glibc documents this signature for the symbol of this name. The function accepts any address and
+            // fills the structure, whose layout is glibc's ABI.
             let status =
                 unsafe { std::mem::transmute::<usize, FindObject>(function)(address as *mut c_void, &mut found) };
             if status != 0 {

@@ -18,7 +18,8 @@ static GATHERED: PtrTable<Pending> = PtrTable::new();
 #[derive(Clone, Copy)]
 struct Pending(*mut Additions);
 
-// SAFETY: only what `with` and `remove` of the table give to one thread at a time is changed, and it may be freed by any.
+// SAFETY: only what `with` and `remove` of the table give to one thread at a time is changed, and it may be freed by
+// any.
 unsafe impl Send for Pending {}
 
 struct Additions {
@@ -115,7 +116,8 @@ impl Addition {
     }
 }
 
-/// The process may end without a word: what was added until then is told of at the first addition, and again after so many.
+/// The process may end without a word: what was added until then is told of at the first addition, and again after so
+/// many.
 const TOLD_AT: [i64; 5] = [1, 16, 256, 4096, 65536];
 
 /// What one event tells of.

@@ -21,8 +21,8 @@ struct Progress {
 }
 
 thread_local! {
-    /// The session whose handshake this thread is in (`SSL_connect` calls `SSL_do_handshake`). Not just whether it is in one: Crystal changes
-    /// to another fiber of the same thread while OpenSSL waits for data.
+    /// The session whose handshake this thread is in (`SSL_connect` calls `SSL_do_handshake`). Not just whether it is
+    /// in one: Crystal changes to another fiber of the same thread while OpenSSL waits for data.
     static SHAKING: Cell<usize> = const { Cell::new(0) };
 }
 

@@ -1,5 +1,6 @@
-//! `libwindlass_trace.so`: put in front of a program with `LD_PRELOAD` by `windlass trace`, it records which calls of OpenSSL and GnuTLS
-//! load trust anchors, and what they cost. It serves nothing: each hooked function runs as without it.
+//! `libwindlass_trace.so`: put in front of a program with `LD_PRELOAD` by `windlass trace`, it records which calls of
+//! OpenSSL and GnuTLS load trust anchors, and what they cost. It serves nothing: each hooked function runs as without
+//! it.
 //!
 //! What is written is described in docs/trace-events.md.
 //!
@@ -18,15 +19,16 @@
 #[macro_use]
 extern crate windlass_interpose;
 
-/// Calls the function that a call of a hooked one would have reached without us. The arguments have the types that the handler was given them with.
+/// Calls the function that a call of a hooked one would have reached without us. The arguments have the types that the
+/// handler was given them with.
 macro_rules! original {
     ($family:ident, $caller:expr, $name:ident($($argument:expr),* $(,)?), or $failure:expr) => {
         match $family.original($caller, const { windlass_interpose::definitions::Name::new(name!($name)) }) {
             Some(address) => {
                 // Whatever it calls may unwind through the hook.
                 windlass_interpose::unwinding::prepare();
-                // SAFETY: the library's function of this name, with the types that the table of hooks has of it, and the arguments that the program
-                // passed for this very function.
+                // SAFETY: the library's function of this name, with the types that the table of hooks has of it, and
+                // the arguments that the program passed for this very function.
                 unsafe {
                     std::mem::transmute::<usize, unsafe extern "C-unwind" fn($(original!(@any $argument)),*) -> _>(
                         address,
@@ -59,6 +61,7 @@ mod stack;
 mod stores;
 mod verification;
 
-/// What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host must not be aborted.
+/// What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host must not be
+/// aborted.
 #[global_allocator]
 static ALLOCATOR: windlass_interpose::reserve::Reserving = windlass_interpose::reserve::Reserving;

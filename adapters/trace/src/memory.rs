@@ -30,13 +30,14 @@ type Mallinfo2 = unsafe extern "C" fn() -> Info;
 /// `mallinfo2`, or 0.
 static FUNCTION: AtomicUsize = AtomicUsize::new(0);
 
-/// The function visits each free block, and all who allocate wait meanwhile: it is not called again after it took this long (ns).
+/// The function visits each free block, and all who allocate wait meanwhile: it is not called again after it took this
+/// long (ns).
 const LONGEST: u64 = 500_000;
 /// With fewer, it was the scheduler that took the time.
 const FEW_BLOCKS: usize = 10_000;
 
-/// Bytes in use, by `mallinfo2`; `None` with another allocator, which that function knows nothing of, before glibc 2.33, and in a heap of so
-/// many free blocks that asking takes too long.
+/// Bytes in use, by `mallinfo2`; `None` with another allocator, which that function knows nothing of, before glibc
+/// 2.33, and in a heap of so many free blocks that asking takes too long.
 pub fn in_use() -> Option<i64> {
     let address = FUNCTION.load(Ordering::Relaxed);
     if address == 0 {

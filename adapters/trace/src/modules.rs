@@ -35,8 +35,8 @@ impl Modules {
         Modules { known: AppendList::new(), meeting: ForkLock::new() }
     }
 
-    /// The number of the module that a loaded object is, and the difference between the addresses in its file and those in memory.
-    /// A module that is new is described in an event of its own before this returns.
+    /// The number of the module that a loaded object is, and the difference between the addresses in its file and those
+    /// in memory. A module that is new is described in an event of its own before this returns.
     pub fn locate(&self, process: &Process, object: &Object) -> Option<(usize, usize)> {
         let module = Module::of(object);
         let base = module.base;
@@ -98,7 +98,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// From the content of a note segment (System V gABI, "Note Section"): words of 4 bytes, name and descriptor padded to 4.
+/// From the content of a note segment (System V gABI, "Note Section"): words of 4 bytes, name and descriptor padded to
+/// 4.
 fn gnu_build_id(mut notes: &[u8]) -> Option<&[u8]> {
     const NT_GNU_BUILD_ID: usize = 3;
     loop {

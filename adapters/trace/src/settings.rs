@@ -10,7 +10,8 @@ static FILE: AtomicPtr<File> = AtomicPtr::new(ptr::null_mut());
 pub struct File {
     /// Its path.
     pub path: CString,
-    /// Device and inode, if those were told: a file of the same name that somebody made when the first was gone is not the one.
+    /// Device and inode, if those were told: a file of the same name that somebody made when the first was gone is not
+    /// the one.
     pub identity: Option<(u64, u64)>,
 }
 
@@ -25,8 +26,8 @@ pub fn enabled() -> bool {
     file().is_some()
 }
 
-/// Decides, when the library is loaded, whether anything is recorded. `environment` is what the constructor was given, or null: a program may
-/// change it later.
+/// Decides, when the library is loaded, whether anything is recorded. `environment` is what the constructor was given,
+/// or null: a program may change it later.
 pub fn decide(environment: *const *const c_char) -> bool {
     // Not under secure execution: the variable may be that of a less privileged user.
     // SAFETY: getauxval has no preconditions.
@@ -82,7 +83,8 @@ unsafe extern "C" {
     fn secure_getenv(name: *const c_char) -> *mut c_char;
 }
 
-/// A variable of the environment as OpenSSL reads it (`ossl_safe_getenv`): at each call, nothing under secure execution.
+/// A variable of the environment as OpenSSL reads it (`ossl_safe_getenv`): at each call, nothing under secure
+/// execution.
 pub fn environment(name: &CStr) -> Option<Vec<u8>> {
     // SAFETY: NUL-terminated name.
     let value = unsafe { secure_getenv(name.as_ptr()) };

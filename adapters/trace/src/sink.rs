@@ -51,8 +51,8 @@ fn open(path: &CStr) -> Option<c_int> {
     (descriptor >= 0).then_some(descriptor)
 }
 
-/// A descriptor of ours under a number that is no standard stream's: the program may have closed those, and another thread of
-/// it may be writing to them.
+/// A descriptor of ours under a number that is no standard stream's: the program may have closed those, and another
+/// thread of it may be writing to them.
 pub fn above_streams(descriptor: c_int) -> Option<c_int> {
     if descriptor >= 3 {
         return Some(descriptor);
@@ -96,7 +96,8 @@ impl Held {
     }
 
     fn new() -> Held {
-        // SAFETY: signal sets are plain data; all calls fill or read sets of this frame, and change this thread's mask only.
+        // SAFETY: signal sets are plain data; all calls fill or read sets of this frame, and change this thread's mask
+        // only.
         unsafe {
             let (mut previous, mut ours, mut pending) = (mem::zeroed(), mem::zeroed(), mem::zeroed());
             libc::sigemptyset(&mut ours);

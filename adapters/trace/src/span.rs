@@ -48,7 +48,8 @@ pub trait Subject {
     fn parsed(&self, seen: i64, result: i64) -> Option<i64>;
 }
 
-/// A load that is going on. Dropped without `end` (the thread was cancelled, or an exception passed), it leaves no event.
+/// A load that is going on. Dropped without `end` (the thread was cancelled, or an exception passed), it leaves no
+/// event.
 pub struct Span<S> {
     subject: Option<S>,
     open: *mut Open,

@@ -10,8 +10,8 @@ use crate::json::Line;
 use crate::{process, settings, sink};
 
 thread_local! {
-    /// Where on the stack this thread's verification began (one of `X509_verify_cert`'s checks is another one, of a CRL's issuer). One that
-    /// began deeper than we are was left by `longjmp`.
+    /// Where on the stack this thread's verification began (one of `X509_verify_cert`'s checks is another one, of a
+    /// CRL's issuer). One that began deeper than we are was left by `longjmp`.
     static VERIFYING: Cell<usize> = const { Cell::new(0) };
 }
 

@@ -1,4 +1,5 @@
-//! A loaded object: what its program headers and its dynamic section say (System V gABI; symbol versions as in the LSB).
+//! A loaded object: what its program headers and its dynamic section say (System V gABI; symbol versions as in the
+//! LSB).
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -18,8 +19,8 @@ pub use slots::{FILTER, Slot};
 
 /// One loaded object.
 ///
-/// Everything here points into the object's own mapping. It must not be used longer than the object is known to stay loaded: for
-/// the length of a callback of `dl_iterate_phdr`, or because something holds a handle on it.
+/// Everything here points into the object's own mapping. It must not be used longer than the object is known to stay
+/// loaded: for the length of a callback of `dl_iterate_phdr`, or because something holds a handle on it.
 #[derive(Clone, Copy)]
 pub struct Loaded {
     /// Difference between the addresses in the file and those in memory.
@@ -191,13 +192,14 @@ impl Loaded {
     /// How many symbols, from the first on, can be imported; `None` if the hash table is empty, where it does not tell.
     pub fn imported_symbols(&self) -> Option<usize> {
         let definitions = self.definitions()?;
-        // An executable also lists functions whose address it takes (elf_x86_64_hash_symbol of ld): without position independence their PLT
-        // entries stand for them; with it, they have none.
+        // An executable also lists functions whose address it takes (elf_x86_64_hash_symbol of ld): without position
+        // independence their PLT entries stand for them; with it, they have none.
         let count = if self.is_executable() { definitions.count() } else { definitions.first() };
         count.map(|count| count as usize)
     }
 
-    /// Calls `visit` with each of these symbols, where its name begins, and how many bytes there are from there to the end of the string table.
+    /// Calls `visit` with each of these symbols, where its name begins, and how many bytes there are from there to the
+    /// end of the string table.
     #[inline(always)]
     pub fn names(&self, symbols: std::ops::Range<usize>, mut visit: impl FnMut(usize, usize, usize)) {
         let (strings, size, table) = (self.strings, self.strings_size, self.symbols);

@@ -5,8 +5,9 @@ use std::ptr;
 use crate::elf::Loaded;
 
 impl Loaded {
-    /// Calls `visit` with each slot into which the linker writes the address of a symbol, and the number of that symbol, until it says that it has
-    /// seen enough. Only symbols whose place in `filter`, by the lowest bits of their number, is not 0.
+    /// Calls `visit` with each slot into which the linker writes the address of a symbol, and the number of that
+    /// symbol, until it says that it has seen enough. Only symbols whose place in `filter`, by the lowest bits of their
+    /// number, is not 0.
     pub fn slots(&self, filter: &[u8; FILTER], mut visit: impl FnMut(&Slot) -> bool) {
         for (place, (table, count)) in self.relocations.into_iter().enumerate() {
             for at in 0..count {
@@ -31,14 +32,16 @@ impl Loaded {
         }
     }
 
-    /// Whether a slot lies in a page that the linker has made read-only (`_dl_protect_relro`, which rounds both ends down).
+    /// Whether a slot lies in a page that the linker has made read-only (`_dl_protect_relro`, which rounds both ends
+    /// down).
     pub fn is_read_only(&self, slot: usize, page: usize) -> bool {
         let (start, end) = (self.relro.0 & !(page - 1), self.relro.1 & !(page - 1));
         (start..end).contains(&slot)
     }
 
-    /// Whether the linker is done with it. It goes through the relocations of the procedure linkage table last, and leaves nothing of them as it is in the
-    /// file; where there are none, through these of functions that choose among several (`STT_GNU_IFUNC`).
+    /// Whether the linker is done with it. It goes through the relocations of the procedure linkage table last, and
+    /// leaves nothing of them as it is in the file; where there are none, through these of functions that choose among
+    /// several (`STT_GNU_IFUNC`).
     pub fn is_relocated(&self) -> bool {
         const MARKS: [u32; 2] = [KINDS[0], IRELATIVE];
         let last = self.relocations.iter().find(|(_, count)| *count > 0).map(|(table, count)| {
@@ -62,8 +65,8 @@ impl Loaded {
         })
     }
 
-    /// Where the executable's entry of the procedure linkage table stands for a function, to all who take its address: where it is not
-    /// position-independent.
+    /// Where the executable's entry of the procedure linkage table stands for a function, to all who take its address:
+    /// where it is not position-independent.
     pub fn stand_in(&self, symbol: usize) -> Option<usize> {
         // SAFETY: the table has this symbol.
         let symbol = unsafe { &*self.symbols.add(symbol) };
@@ -75,7 +78,8 @@ impl Loaded {
         (self.writable.0..self.writable.1).contains(&(slot as usize))
     }
 
-    /// Whether a value is what the linker has put into a slot for the time until the first call: an address in the object's procedure linkage table.
+    /// Whether a value is what the linker has put into a slot for the time until the first call: an address in the
+    /// object's procedure linkage table.
     pub fn is_unbound(&self, slot: &Slot, value: usize) -> bool {
         let Some(number) = slot.number else { return false };
         if value < self.code.0 || value.saturating_add(ENTRY) > self.code.1 {
@@ -112,7 +116,8 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Whether it is a variable of the program's own that begins as this address, and not one through which only the compiler's calls go.
+    /// Whether it is a variable of the program's own that begins as this address, and not one through which only the
+    /// compiler's calls go.
     pub fn is_variable(&self) -> bool {
         self.kind == KINDS[2]
     }

@@ -6,14 +6,16 @@ use crate::elf::Loaded;
 use crate::elf::format::{HIDDEN, Verdaux, Vernaux};
 
 impl Loaded {
-    /// The name of the version with which a symbol is looked for: that which an imported one needs, or which the object itself gives to it.
+    /// The name of the version with which a symbol is looked for: that which an imported one needs, or which the object
+    /// itself gives to it.
     pub fn version_of(&self, symbol: usize) -> Option<&CStr> {
         // SAFETY: there is a version for each symbol.
         let wanted = unsafe { self.versions.as_ref().map(|_| *self.versions.add(symbol))? } & !HIDDEN;
         let (mut needed, mut defined) = (self.needs.0, self.defines.0);
-        // SAFETY: a list of `needs.1` records, each with a list of `Verneed::count` auxiliary ones, and one of `defines.1` records, each with at
-        // least one auxiliary one, the version's own name; the offsets between them are the linker's, and 0 ends a list. The names belong to the
-        // string table. Version 0 is that of local symbols, 1 is no version.
+        // SAFETY: a list of `needs.1` records, each with a list of `Verneed::count` auxiliary ones, and one of
+        // `defines.1` records, each with at least one auxiliary one, the version's own name; the offsets between them
+        // are the linker's, and 0 ends a list. The names belong to the string table. Version 0 is that of local
+        // symbols, 1 is no version.
         unsafe {
             for _ in 0..if wanted > 1 { self.needs.1 } else { 0 } {
                 let mut one = needed.byte_add((*needed).aux as usize).cast::<Vernaux>();
