@@ -245,7 +245,7 @@ impl StoreState {
     pub fn register(&self, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
         let _marked = Marked::new(self.served());
         let anchors = snapshot.roots.len() as u64;
-        self.model.register(snapshot).map_err(|_| Bypass::SharedSubject)?;
+        self.model.lock().register(snapshot).map_err(|_| Bypass::SharedSubject)?;
         process::count(Event::AnchorsRegistered, anchors);
         Ok(())
     }
