@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
+use crate::hook::{self, Caller};
 use crate::openssl::api::{
     BIO, OPENSSL_STACK, OSSL_LIB_CTX, SSL, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT,
     X509_STORE, X509_STORE_CTX,
@@ -11,9 +12,32 @@ use crate::openssl::{
     providers, taking_part, verification,
 };
 
-family! {
+/// A [`family!`] whose handlers are told first that the program calls.
+macro_rules! entered {
+    (
+        $(#[$meta:meta])*
+        $family:ident, $hooks:ident, $entries:ident, known by $anchor:literal;
+        $(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? => $handler:path;)*
+    ) => {
+        #[allow(non_snake_case, clippy::too_many_arguments)] // the foreign function's
+        mod $entries {
+            use super::*;
+            $(pub extern "C-unwind" fn $name($($argument: $type,)* caller: Caller) $(-> $result)? {
+                let _entered = hook::enter(caller);
+                $handler($($argument,)* caller)
+            })*
+        }
+        family! {
+            $(#[$meta])*
+            $family, $hooks, known by $anchor;
+            $(fn $name($($argument: $type),*) $(-> $result)? => $entries::$name;)*
+        }
+    };
+}
+
+entered! {
     /// libcrypto.
-    LIBCRYPTO, LIBCRYPTO_HOOKS, known by c"X509_STORE_new";
+    LIBCRYPTO, LIBCRYPTO_HOOKS, of_libcrypto, known by c"X509_STORE_new";
     fn X509_STORE_new() -> *mut X509_STORE => lifecycle::new;
     fn X509_STORE_add_lookup(
         store: *mut X509_STORE, method: *mut X509_LOOKUP_METHOD,
@@ -192,9 +216,9 @@ family! {
     ) -> *mut X509 => ca_names::pem_read_bio_x509;
 }
 
-family! {
+entered! {
     /// libssl.
-    LIBSSL, LIBSSL_HOOKS, known by c"SSL_CTX_new";
+    LIBSSL, LIBSSL_HOOKS, of_libssl, known by c"SSL_CTX_new";
     fn SSL_load_client_CA_file(file: *const c_char) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file;
     fn SSL_load_client_CA_file_ex(
         file: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,
