@@ -1,6 +1,6 @@
 //! What is stood in front of in OpenSSL: each function with its handler.
 
-use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
 use crate::hook::{self, Caller};
 use crate::openssl::api::{
@@ -210,6 +210,41 @@ entered! {
         context: *mut OSSL_LIB_CTX, properties: *const c_char,
     ) -> c_int => providers::set_default_properties;
     fn EVP_default_properties_enable_fips(context: *mut OSSL_LIB_CTX, enable: c_int) -> c_int => providers::enable_fips;
+    fn EVP_PKEY_asn1_add0(method: *const c_void) -> c_int => providers::asn1_add0;
+    fn EVP_PKEY_asn1_add_alias(to: c_int, from: c_int) -> c_int => providers::asn1_add_alias;
+    fn RSA_set_default_method(method: *const c_void) => providers::rsa_method;
+    fn DSA_set_default_method(method: *const c_void) => providers::dsa_method;
+    fn DH_set_default_method(method: *const c_void) => providers::dh_method;
+    fn EC_KEY_set_default_method(method: *const c_void) => providers::ec_method;
+    fn ENGINE_set_default(engine: *mut c_void, flags: c_uint) -> c_int => providers::engine_set_default;
+    fn ENGINE_set_default_string(
+        engine: *mut c_void, list: *const c_char,
+    ) -> c_int => providers::engine_set_default_string;
+    fn ENGINE_set_default_RSA(engine: *mut c_void) -> c_int => providers::engine_set_default_rsa;
+    fn ENGINE_set_default_DSA(engine: *mut c_void) -> c_int => providers::engine_set_default_dsa;
+    fn ENGINE_set_default_DH(engine: *mut c_void) -> c_int => providers::engine_set_default_dh;
+    fn ENGINE_set_default_EC(engine: *mut c_void) -> c_int => providers::engine_set_default_ec;
+    fn ENGINE_set_default_pkey_asn1_meths(
+        engine: *mut c_void,
+    ) -> c_int => providers::engine_set_default_pkey_asn1_meths;
+    fn ENGINE_register_RSA(engine: *mut c_void) -> c_int => providers::engine_register_rsa;
+    fn ENGINE_register_DSA(engine: *mut c_void) -> c_int => providers::engine_register_dsa;
+    fn ENGINE_register_DH(engine: *mut c_void) -> c_int => providers::engine_register_dh;
+    fn ENGINE_register_EC(engine: *mut c_void) -> c_int => providers::engine_register_ec;
+    fn ENGINE_register_pkey_asn1_meths(engine: *mut c_void) -> c_int => providers::engine_register_pkey_asn1_meths;
+    fn ENGINE_unregister_RSA(engine: *mut c_void) => providers::engine_unregister_rsa;
+    fn ENGINE_unregister_DSA(engine: *mut c_void) => providers::engine_unregister_dsa;
+    fn ENGINE_unregister_DH(engine: *mut c_void) => providers::engine_unregister_dh;
+    fn ENGINE_unregister_EC(engine: *mut c_void) => providers::engine_unregister_ec;
+    fn ENGINE_unregister_pkey_asn1_meths(engine: *mut c_void) => providers::engine_unregister_pkey_asn1_meths;
+    fn ENGINE_register_complete(engine: *mut c_void) -> c_int => providers::engine_register_complete;
+    fn ENGINE_register_all_RSA() => providers::engine_register_all_rsa;
+    fn ENGINE_register_all_DSA() => providers::engine_register_all_dsa;
+    fn ENGINE_register_all_DH() => providers::engine_register_all_dh;
+    fn ENGINE_register_all_EC() => providers::engine_register_all_ec;
+    fn ENGINE_register_all_pkey_asn1_meths() => providers::engine_register_all_pkey_asn1_meths;
+    fn ENGINE_register_all_complete() -> c_int => providers::engine_register_all_complete;
+    fn OPENSSL_cleanup() => providers::cleanup;
 
     fn PEM_read_bio_X509(
         file: *mut BIO, target: *mut *mut X509, callback: *mut c_void, data: *mut c_void,

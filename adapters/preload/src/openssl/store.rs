@@ -17,6 +17,7 @@ use crate::openssl::locks;
 use crate::openssl::model::{Foreign, Locked, Model, Phase};
 use crate::openssl::objects::Objects;
 use crate::openssl::own;
+use crate::openssl::providers;
 use crate::openssl::snapshot::Snapshot;
 use crate::process;
 use crate::ptr_table::PtrTable;
@@ -255,6 +256,9 @@ impl StoreState {
     pub fn register(&self, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
         let _marked = Marked::new(self.served());
         let anchors = snapshot.roots.len() as u64;
+        if !providers::is_ready(self.library, self.served(), &snapshot) {
+            return Err(Bypass::KeyMethods);
+        }
         let locked = self.model.lock();
         if attach::is_leaving() {
             return Err(Bypass::HiddenCallers);
