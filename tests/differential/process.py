@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import builds
+import change
 import editors
 import one_store
 import one_subject
@@ -181,7 +182,7 @@ def main():
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,removed,late,shortage,editors,asked,asked_of_libssl,"
-                        "cancelled,plugins,libraries,secure")
+                        "cancelled,plugins,changed,configured,nested,herd,detached,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -211,6 +212,13 @@ def main():
         cancelled(results, options, pki)
     if "plugins" in chosen:
         plugins(results, options, pki)
+    for mode in (change.changed, change.configured, change.nested):
+        if mode.__name__ in chosen:
+            mode(results, options, pki)
+    if "herd" in chosen:
+        change.herd(results, options, pki, 10 * options.rounds)
+    if "detached" in chosen:
+        change.detached(results, options, pki, 5 * options.rounds)
     if "libraries" in chosen:
         several_libraries(results, options, pki)
     if "secure" in chosen:

@@ -44,7 +44,7 @@ pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
 /// As [`guarded`], but runs the part in any case: for what has to happen to an object that is known to be ours to serve.
 pub fn shielded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     let _errno = KeptErrno::new();
-    let _chunk = reserve::claim()?;
+    let _chunk = reserve::claim();
     let _inside = inside();
     let _uncancelled = uncancelled();
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(None)
@@ -103,15 +103,21 @@ pub fn is_inside() -> bool {
 
 /// Marks this thread as inside until the value is dropped: hooks reached meanwhile go straight to their originals.
 pub fn inside() -> Inside {
-    INSIDE.set(INSIDE.get() + 1);
-    Inside(())
+    Inside(INSIDE.replace(INSIDE.get() + 1))
 }
 
-/// See [`inside`].
-pub struct Inside(());
+/// Marks this thread as not inside until the value is dropped: code of the program runs, which a foreign library has
+/// called.
+pub fn outside() -> Inside {
+    Inside(INSIDE.replace(0))
+}
+
+/// See [`inside`] and [`outside`]: what was so before. Code of the program may jump (`longjmp`) over what comes in
+/// between.
+pub struct Inside(u32);
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.set(INSIDE.get() - 1);
+        INSIDE.set(self.0);
     }
 }

@@ -4,14 +4,16 @@
 //! there, and many programs go on. So whatever grows with its input is asked for in a way that can fail; and the few small
 //! things that are not (a box, a reference count, the payload of a panic) come from a reserve when `malloc` has nothing.
 //!
-//! The reserve is a number of chunks in memory that costs nothing before it is touched. Each part of a hooked call begins by claiming
-//! one for its thread ([`claim`]), and does not run if it gets none. What is taken may outlive the call. So a chunk counts what of it
-//! is taken, and may be claimed as long as half of it is free: more than any call had when all its memory came from there
-//! (`tests/field/allocations`). Larger requests, which are those that can fail, never touch that half.
+//! The reserve is a number of chunks in memory that costs nothing before it is touched. Each part of a hooked call
+//! begins by claiming one for its thread ([`claim`]). What is taken may outlive the call. So a chunk counts what of
+//! it is taken, and may be claimed as long as half of it is free: more than any call had when all its memory came
+//! from there (`tests/field/allocations`). Larger requests, which are those that can fail, never touch that half.
 //!
-//! If all chunks are claimed at once, or are kept by what outlived, another is asked for: memory is not short yet. Nothing here
+//! If all chunks are claimed at once, or are kept by what outlived, another is asked for: memory is not short yet. A
+//! part that gets none runs all the same: what a call does must not depend on how many threads there are. Nothing
+//! here
 //! waits for another thread, calls the system by itself, or unwinds. Should a part need more than its chunk has, it takes from
-//! other chunks; should there be none, `malloc` is asked some more times before the allocation fails.
+//! other chunks; should there be none, they and `malloc` are asked some more times before the allocation fails.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
@@ -140,22 +142,22 @@ pub fn try_box<T>(value: T) -> Option<Box<T>> {
 
 /// A chunk that this thread has claimed, until the value is dropped.
 pub struct Claim {
-    /// Null if an outer claim of this thread holds.
+    /// Null if an outer claim of this thread holds, or if there was none to be had.
     chunk: *const Chunk,
 }
 
-/// Makes sure that this thread has a chunk of its own. None if there is none, and no memory for another: what follows must not run.
-pub fn claim() -> Option<Claim> {
+/// Gives this thread a chunk of its own, if one is free, or there is memory for another.
+pub fn claim() -> Claim {
     CLAIMED.with(|claimed| {
         if !claimed.get().is_null() {
-            return Some(Claim { chunk: ptr::null() });
+            return Claim { chunk: ptr::null() };
         }
         let (first, me) = (&CHUNK[0], address_space::id());
         // Nearly always.
         let is_first = first.is_whole() && first.hold(me);
-        let chunk = if is_first { first } else { one_more(me)? };
+        let chunk = if is_first { ptr::from_ref(first) } else { one_more(me).map_or(ptr::null(), ptr::from_ref) };
         claimed.set(chunk);
-        Some(Claim { chunk })
+        Claim { chunk }
     })
 }
 
@@ -266,14 +268,17 @@ fn spare(layout: Layout) -> *mut u8 {
     if let Some(memory) = unsafe { CLAIMED.get().as_ref() }.and_then(|chunk| chunk.take(layout.size())) {
         return memory;
     }
-    // Outside of any part, or more than the chunk has.
+    // Outside of any part, or of one without a chunk, or more than the chunk has.
     let me = address_space::id();
-    for chunk in known().filter(|chunk| chunk.hold(me)) {
-        let memory = chunk.take(layout.size());
-        chunk.holder.store(0, Ordering::Release);
-        if let Some(memory) = memory {
-            return memory;
-        }
+    let taken = || {
+        known().filter(|chunk| chunk.hold(me)).find_map(|chunk| {
+            let memory = chunk.take(layout.size());
+            chunk.holder.store(0, Ordering::Release);
+            memory
+        })
+    };
+    if let Some(memory) = taken() {
+        return memory;
     }
     if layout.size() > SMALL {
         return ptr::null_mut();
@@ -282,7 +287,8 @@ fn spare(layout: Layout) -> *mut u8 {
     let again = (0..LAST_ATTEMPTS).map(|_| {
         std::hint::spin_loop();
         // SAFETY: the caller's own layout.
-        unsafe { System.alloc(layout) }
+        let memory = unsafe { System.alloc(layout) };
+        if memory.is_null() { taken().unwrap_or(ptr::null_mut()) } else { memory }
     });
     again.into_iter().find(|memory| !memory.is_null()).unwrap_or(ptr::null_mut())
 }
@@ -525,8 +531,8 @@ mod tests {
         let barrier = std::sync::Barrier::new(3 * CHUNKS);
         let all: Vec<usize> = std::thread::scope(|scope| {
             let claim_one = || {
-                let claim = claim().expect("memory");
-                let nested = super::claim().expect("an outer claim holds");
+                let claim = claim();
+                let nested = super::claim();
                 barrier.wait();
                 drop(nested);
                 let chunk = CLAIMED.get() as usize;
@@ -555,8 +561,26 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_too_many_has_no_chunk() {
+        let count = CHUNKS + MOST_EXTRA + 8;
+        let barrier = std::sync::Barrier::new(count);
+        let without = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..count {
+                scope.spawn(|| {
+                    let claim = claim();
+                    without.fetch_add(usize::from(claim.chunk.is_null()), Ordering::Relaxed);
+                    barrier.wait();
+                    drop(claim);
+                });
+            }
+        });
+        assert!(without.into_inner() >= 8);
+    }
+
+    #[test]
     fn what_grows_and_shrinks_keeps_its_bytes() {
-        let claim = claim().expect("memory");
+        let claim = claim();
         let layout = |size| Layout::from_size_align(size, 8).unwrap();
         // SAFETY: what `spare` gives is of that size, and is given back as what it is.
         unsafe {

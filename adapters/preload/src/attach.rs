@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use windlass_interpose::family::{Copy, Family};
 use windlass_interpose::sibling::Sibling;
@@ -9,7 +10,8 @@ use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{linker, resolver};
 
 use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
-use crate::hook::KeptErrno;
+use crate::hook::{KeptErrno, outside};
+use crate::openssl::sync::is_locking;
 use crate::openssl::{self, LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS, users};
 use crate::process::{self, Environment};
 
@@ -55,7 +57,9 @@ pub extern "C" fn windlass_attach() -> c_int {
     if !process::enabled() {
         return 0;
     }
-    if WAY_IN.is_attached() || WAY_IN.attach(false) { 1 } else { -1 }
+    let is_attached = WAY_IN.is_attached() || WAY_IN.attach(false);
+    IS_LEAVING.store(!is_attached, Ordering::SeqCst);
+    if is_attached { 1 } else { -1 }
 }
 
 /// Takes the library out of the way: stores get all that was registered with them, and calls go to the TLS libraries
@@ -65,8 +69,27 @@ pub extern "C" fn windlass_detach() -> c_int {
     if !WAY_IN.is_attached() {
         return 0;
     }
-    openssl::complete_all();
-    if WAY_IN.detach() { 0 } else { -1 }
+    if is_locking() {
+        return -1;
+    }
+    // What the program calls from where libcrypto has called it is as any other call.
+    let _outside = outside();
+    IS_LEAVING.store(true, Ordering::SeqCst);
+    openssl::part_all();
+    let is_detached = WAY_IN.detach();
+    IS_LEAVING.store(is_detached, Ordering::SeqCst);
+    // What was given out by a call that had begun before.
+    openssl::part_all();
+    if is_detached { 0 } else { -1 }
+}
+
+/// Nothing new is served.
+static IS_LEAVING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the library is going out of the way, or has gone: calls that come by what `dlsym` gave go on to the
+/// originals.
+pub fn is_leaving() -> bool {
+    IS_LEAVING.load(Ordering::SeqCst)
 }
 
 /// Whether a store that is made now may be used by an object whose calls are not seen.

@@ -114,6 +114,9 @@ labels! {
         Changing = "changed-while-reading",
         /// A subject of the source would have certificates of several origins in the store.
         SharedSubject = "shared-subject",
+        /// Keys are not worked with by libcrypto's own code (a default method, an engine), or it lacks what every
+        /// certificate needs.
+        KeyMethods = "key-methods",
         /// DER files and other file types are left to libcrypto.
         FileType = "file-type",
         /// The path is missing, empty or not usable.

@@ -142,6 +142,8 @@ fn what_the_program_takes_out_is_not_found() {
         for gone in [(1, 10), (3, 30)] {
             for asked in [First(1), First(3), All(3)] {
                 check(kind, &[Load(SHARED)], vec![vec![Remove(gone), asked], vec![asked]], Some(2));
+                // It is there again when it is loaded again.
+                check(kind, &[Load(SHARED)], vec![vec![Remove(gone), Load(SHARED), asked], vec![asked]], Some(2));
             }
         }
     }

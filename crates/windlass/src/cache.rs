@@ -1,8 +1,9 @@
 //! The cache: source to root store, believed only as long as the source has not changed.
 //!
-//! What it can't notice: a change made through a writable mapping, until the kernel writes the page back and sets the
-//! timestamps; and that this process has meanwhile shut itself out by Landlock or AppArmor, which neither access(2) nor
-//! the mode tells. It then serves what the process could read when it was loaded.
+//! What it can't notice: a change made through a shared writable mapping, as the kernel sets the timestamps when a
+//! page is first written to, and not again before it has written the page back; and that this process has meanwhile
+//! shut itself out by Landlock or AppArmor, which neither access(2) nor the mode tells. It then serves what the
+//! process could read when it was loaded.
 
 pub(crate) mod seeded;
 mod slot;

@@ -2,7 +2,7 @@
 
 #![allow(non_snake_case, non_camel_case_types, clippy::upper_case_acronyms)]
 
-use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 
 opaque! {
     X509 X509_STORE X509_STORE_CTX X509_LOOKUP X509_LOOKUP_METHOD X509_OBJECT X509_NAME X509_CRL
@@ -199,5 +199,50 @@ functions! {
         CONF_modules_load_file_ex: fn(*mut OSSL_LIB_CTX, *const c_char, *const c_char, c_ulong) -> c_int;
         EVP_set_default_properties: fn(*mut OSSL_LIB_CTX, *const c_char) -> c_int;
         EVP_default_properties_enable_fips: fn(*mut OSSL_LIB_CTX, c_int) -> c_int;
+        EVP_PKEY_asn1_add0: fn(*const c_void) -> c_int;
+        EVP_PKEY_asn1_add_alias: fn(c_int, c_int) -> c_int;
+        OPENSSL_cleanup: fn();
+        RSA_set_default_method: fn(*const c_void);
+        DSA_set_default_method: fn(*const c_void);
+        DH_set_default_method: fn(*const c_void);
+        EC_KEY_set_default_method: fn(*const c_void);
+        RSA_get_default_method: fn() -> *const c_void;
+        DSA_get_default_method: fn() -> *const c_void;
+        DH_get_default_method: fn() -> *const c_void;
+        EC_KEY_get_default_method: fn() -> *const c_void;
+        RSA_PKCS1_OpenSSL: fn() -> *const c_void;
+        DSA_OpenSSL: fn() -> *const c_void;
+        DH_OpenSSL: fn() -> *const c_void;
+        EC_KEY_OpenSSL: fn() -> *const c_void;
+        ENGINE_get_default_RSA: fn() -> *mut c_void;
+        ENGINE_get_default_DSA: fn() -> *mut c_void;
+        ENGINE_get_default_DH: fn() -> *mut c_void;
+        ENGINE_get_default_EC: fn() -> *mut c_void;
+        ENGINE_get_pkey_asn1_meth_engine: fn(c_int) -> *mut c_void;
+        ENGINE_finish: fn(*mut c_void) -> c_int;
+        ENGINE_set_default: fn(*mut c_void, c_uint) -> c_int;
+        ENGINE_set_default_string: fn(*mut c_void, *const c_char) -> c_int;
+        ENGINE_set_default_RSA: fn(*mut c_void) -> c_int;
+        ENGINE_set_default_DSA: fn(*mut c_void) -> c_int;
+        ENGINE_set_default_DH: fn(*mut c_void) -> c_int;
+        ENGINE_set_default_EC: fn(*mut c_void) -> c_int;
+        ENGINE_set_default_pkey_asn1_meths: fn(*mut c_void) -> c_int;
+        ENGINE_register_RSA: fn(*mut c_void) -> c_int;
+        ENGINE_register_DSA: fn(*mut c_void) -> c_int;
+        ENGINE_register_DH: fn(*mut c_void) -> c_int;
+        ENGINE_register_EC: fn(*mut c_void) -> c_int;
+        ENGINE_register_pkey_asn1_meths: fn(*mut c_void) -> c_int;
+        ENGINE_unregister_RSA: fn(*mut c_void);
+        ENGINE_unregister_DSA: fn(*mut c_void);
+        ENGINE_unregister_DH: fn(*mut c_void);
+        ENGINE_unregister_EC: fn(*mut c_void);
+        ENGINE_unregister_pkey_asn1_meths: fn(*mut c_void);
+        ENGINE_register_complete: fn(*mut c_void) -> c_int;
+        ENGINE_register_all_RSA: fn();
+        ENGINE_register_all_DSA: fn();
+        ENGINE_register_all_DH: fn();
+        ENGINE_register_all_EC: fn();
+        ENGINE_register_all_pkey_asn1_meths: fn();
+        ENGINE_register_all_complete: fn() -> c_int;
     } as optional
 }

@@ -204,7 +204,7 @@ unsafe extern "C" fn get_by_subject(
     if state.default_store.original.load(Ordering::Acquire) {
         return 0;
     }
-    let Some(_chunk) = reserve::claim() else { return 0 };
+    let _chunk = reserve::claim();
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));

@@ -1,7 +1,8 @@
 //! What is stood in front of in OpenSSL: each function with its handler.
 
-use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
+use crate::hook::{self, Caller};
 use crate::openssl::api::{
     BIO, OPENSSL_STACK, OSSL_LIB_CTX, SSL, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT,
     X509_STORE, X509_STORE_CTX,
@@ -11,9 +12,32 @@ use crate::openssl::{
     providers, taking_part, verification,
 };
 
-family! {
+/// A [`family!`] whose handlers are told first that the program calls.
+macro_rules! entered {
+    (
+        $(#[$meta:meta])*
+        $family:ident, $hooks:ident, $kind:ident, $entries:ident, known by $($anchor:literal),+;
+        $(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? => $handler:path;)*
+    ) => {
+        #[allow(non_snake_case, clippy::too_many_arguments)] // the foreign function's
+        mod $entries {
+            use super::*;
+            $(pub extern "C-unwind" fn $name($($argument: $type,)* caller: Caller) $(-> $result)? {
+                let _entered = hook::enter(caller);
+                $handler($($argument,)* caller)
+            })*
+        }
+        family! {
+            $(#[$meta])*
+            $family, $hooks, $kind, known by $($anchor),+;
+            $(fn $name($($argument: $type),*) $(-> $result)? => $entries::$name;)*
+        }
+    };
+}
+
+entered! {
     /// libcrypto.
-    LIBCRYPTO, LIBCRYPTO_HOOKS, resident, known by c"X509_STORE_new", c"ERR_clear_error";
+    LIBCRYPTO, LIBCRYPTO_HOOKS, resident, of_libcrypto, known by c"X509_STORE_new", c"ERR_clear_error";
     fn X509_STORE_new() -> *mut X509_STORE => lifecycle::new;
     fn X509_STORE_add_lookup(
         store: *mut X509_STORE, method: *mut X509_LOOKUP_METHOD,
@@ -186,15 +210,50 @@ family! {
         context: *mut OSSL_LIB_CTX, properties: *const c_char,
     ) -> c_int => providers::set_default_properties;
     fn EVP_default_properties_enable_fips(context: *mut OSSL_LIB_CTX, enable: c_int) -> c_int => providers::enable_fips;
+    fn EVP_PKEY_asn1_add0(method: *const c_void) -> c_int => providers::asn1_add0;
+    fn EVP_PKEY_asn1_add_alias(to: c_int, from: c_int) -> c_int => providers::asn1_add_alias;
+    fn RSA_set_default_method(method: *const c_void) => providers::rsa_method;
+    fn DSA_set_default_method(method: *const c_void) => providers::dsa_method;
+    fn DH_set_default_method(method: *const c_void) => providers::dh_method;
+    fn EC_KEY_set_default_method(method: *const c_void) => providers::ec_method;
+    fn ENGINE_set_default(engine: *mut c_void, flags: c_uint) -> c_int => providers::engine_set_default;
+    fn ENGINE_set_default_string(
+        engine: *mut c_void, list: *const c_char,
+    ) -> c_int => providers::engine_set_default_string;
+    fn ENGINE_set_default_RSA(engine: *mut c_void) -> c_int => providers::engine_set_default_rsa;
+    fn ENGINE_set_default_DSA(engine: *mut c_void) -> c_int => providers::engine_set_default_dsa;
+    fn ENGINE_set_default_DH(engine: *mut c_void) -> c_int => providers::engine_set_default_dh;
+    fn ENGINE_set_default_EC(engine: *mut c_void) -> c_int => providers::engine_set_default_ec;
+    fn ENGINE_set_default_pkey_asn1_meths(
+        engine: *mut c_void,
+    ) -> c_int => providers::engine_set_default_pkey_asn1_meths;
+    fn ENGINE_register_RSA(engine: *mut c_void) -> c_int => providers::engine_register_rsa;
+    fn ENGINE_register_DSA(engine: *mut c_void) -> c_int => providers::engine_register_dsa;
+    fn ENGINE_register_DH(engine: *mut c_void) -> c_int => providers::engine_register_dh;
+    fn ENGINE_register_EC(engine: *mut c_void) -> c_int => providers::engine_register_ec;
+    fn ENGINE_register_pkey_asn1_meths(engine: *mut c_void) -> c_int => providers::engine_register_pkey_asn1_meths;
+    fn ENGINE_unregister_RSA(engine: *mut c_void) => providers::engine_unregister_rsa;
+    fn ENGINE_unregister_DSA(engine: *mut c_void) => providers::engine_unregister_dsa;
+    fn ENGINE_unregister_DH(engine: *mut c_void) => providers::engine_unregister_dh;
+    fn ENGINE_unregister_EC(engine: *mut c_void) => providers::engine_unregister_ec;
+    fn ENGINE_unregister_pkey_asn1_meths(engine: *mut c_void) => providers::engine_unregister_pkey_asn1_meths;
+    fn ENGINE_register_complete(engine: *mut c_void) -> c_int => providers::engine_register_complete;
+    fn ENGINE_register_all_RSA() => providers::engine_register_all_rsa;
+    fn ENGINE_register_all_DSA() => providers::engine_register_all_dsa;
+    fn ENGINE_register_all_DH() => providers::engine_register_all_dh;
+    fn ENGINE_register_all_EC() => providers::engine_register_all_ec;
+    fn ENGINE_register_all_pkey_asn1_meths() => providers::engine_register_all_pkey_asn1_meths;
+    fn ENGINE_register_all_complete() -> c_int => providers::engine_register_all_complete;
+    fn OPENSSL_cleanup() => providers::cleanup;
 
     fn PEM_read_bio_X509(
         file: *mut BIO, target: *mut *mut X509, callback: *mut c_void, data: *mut c_void,
     ) -> *mut X509 => ca_names::pem_read_bio_x509;
 }
 
-family! {
+entered! {
     /// libssl.
-    LIBSSL, LIBSSL_HOOKS, resident, known by c"SSL_CTX_new", c"SSL_get_error";
+    LIBSSL, LIBSSL_HOOKS, resident, of_libssl, known by c"SSL_CTX_new", c"SSL_get_error";
     fn SSL_load_client_CA_file(file: *const c_char) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file;
     fn SSL_load_client_CA_file_ex(
         file: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,

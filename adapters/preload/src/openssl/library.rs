@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use windlass_interpose::definitions::Name;
 use windlass_interpose::family::{COPIES, Copy, Libraries, Origin};
@@ -30,6 +30,8 @@ pub struct Libcrypto {
     pub shows_verifications: bool,
     /// The originals of what is hooked.
     pub originals: Originals,
+    /// For `providers::is_ready`.
+    pub ready: AtomicU32,
     /// Everything that serving needs; `None`: every call is left to the originals.
     pub served: Option<Served>,
 }
@@ -54,6 +56,11 @@ impl Libcrypto {
     /// The libcrypto that a call is meant for.
     pub fn of_caller(caller: Caller) -> Option<&'static Libcrypto> {
         KNOWN.of(caller, Libcrypto::open)
+    }
+
+    /// The same, if a call that needed it came before.
+    pub fn known_of(caller: Caller) -> Option<&'static Libcrypto> {
+        KNOWN.known_of(caller)
     }
 
     /// The libcrypto with which the libssl works that a call is meant for.
@@ -100,7 +107,7 @@ impl Libcrypto {
             Some(api) => Served::new(api, &originals)?,
             None => None,
         };
-        Some(Libcrypto { copy, shows_additions, shows_verifications, originals, served })
+        Some(Libcrypto { copy, shows_additions, shows_verifications, originals, ready: AtomicU32::new(0), served })
     }
 }
 

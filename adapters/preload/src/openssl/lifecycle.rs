@@ -20,7 +20,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
             // Somebody may call where it is not seen.
-            if LIBCRYPTO.is_hidden() || attach::has_strangers() {
+            if LIBCRYPTO.is_hidden() || attach::is_leaving() || attach::has_strangers() {
                 return None;
             }
             lookup::attach(library, store);

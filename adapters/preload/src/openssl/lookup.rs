@@ -58,7 +58,7 @@ unsafe extern "C" fn get_by_subject(
 ) -> c_int {
     let Some(state) = state_of(lookup) else { return 0 };
     let _errno = hook::KeptErrno::new();
-    let Some(_chunk) = reserve::claim() else { return 0 };
+    let _chunk = reserve::claim();
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));

@@ -2,6 +2,7 @@
 
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use windlass::{AnchorIndex, CanonicalName};
 
@@ -37,12 +38,20 @@ pub struct Objects {
     pub own: Own,
     /// Objects that were taken out of the store's stack; another thread may still look at them.
     pub retired: AppendList<usize>,
+    /// The store is being freed.
+    gone: AtomicBool,
 }
 
 impl Objects {
     /// Of a store that was just made.
     pub fn new(library: &'static Libcrypto, served: &'static Served, store: *mut X509_STORE) -> Objects {
-        Objects { library, served, store, own: Own::default(), retired: AppendList::new() }
+        let (own, retired, gone) = (Own::default(), AppendList::new(), AtomicBool::new(false));
+        Objects { library, served, store, own, retired, gone }
+    }
+
+    /// The store is being freed. Who has its model's lock by now is waited for; who comes to it later finds no stack.
+    pub fn leave(&self) {
+        self.gone.store(true, Ordering::Release);
     }
 
     /// Calls `f` with the live stack of a version that keeps one, under the store's lock.
@@ -50,7 +59,7 @@ impl Objects {
         let api = &self.served.api;
         // SAFETY: the store is alive; its stack is only touched under its lock, which nothing that is called in between takes.
         unsafe {
-            if (api.X509_STORE_lock)(self.store) != 1 {
+            if self.gone.load(Ordering::Acquire) || (api.X509_STORE_lock)(self.store) != 1 {
                 return None;
             }
             let result = f(api, (api.X509_STORE_get0_objects)(self.store));

@@ -14,7 +14,7 @@ use crate::openssl::api::{OSSL_LIB_CTX, X509_LOOKUP};
 use crate::openssl::library::Libcrypto;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
-use crate::openssl::{self, LIBCRYPTO};
+use crate::openssl::{self, LIBCRYPTO, providers};
 use crate::process;
 
 /// The library context and the property query that a load is made with. A function without them is one with null pointers.
@@ -97,6 +97,9 @@ fn read_by(state: &StoreState, path: &CStr, load: Loading) -> Result<Arc<Snapsho
     let process = process::current();
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let roots = load(&process.cache, path).map_err(|error| Bypass::for_error(&error))?;
+    if !providers::are_keys_plain(state.library, state.served()) {
+        return Err(Bypass::KeyMethods);
+    }
     process.snapshot(state.library, roots).ok_or(Bypass::NoMemory)
 }
 

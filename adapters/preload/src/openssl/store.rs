@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::append_list::AppendList;
+use crate::attach;
 use crate::hook::{guarded, shielded};
 use crate::labels::{Bypass, Event};
 use crate::openssl::api::{X509, X509_LOOKUP, X509_NAME, X509_OBJECT, X509_STORE};
@@ -16,6 +17,7 @@ use crate::openssl::locks;
 use crate::openssl::model::{Foreign, Locked, Model, Phase};
 use crate::openssl::objects::Objects;
 use crate::openssl::own;
+use crate::openssl::providers;
 use crate::openssl::snapshot::Snapshot;
 use crate::process;
 use crate::ptr_table::PtrTable;
@@ -99,7 +101,6 @@ pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState,
 
 /// Calls `f` with the state of each store that is alive, or whose last `X509_STORE_free` has begun at this moment. Such a store waits
 /// for what is done under the model's lock, and what comes to the lock later finds the phase `Ended`: it must not touch the store then.
-#[allow(dead_code)] // for loads of providers and detaching, which are hooked elsewhere
 pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
     let mut live = Vec::new();
     STORES.for_each(|Tracked(state)| {
@@ -117,11 +118,20 @@ pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
 
 /// Puts all that is registered into every store of a libcrypto, now, and as soon as it is loaded from now on. A store that this thread
 /// has locked itself is only filled when something else asks for it.
-#[allow(dead_code)] // as above
 pub fn complete_all(library: &Libcrypto) {
     for_each_live(|state| {
         if std::ptr::eq(state.library, library) {
             state.make_eager();
+        }
+    });
+}
+
+/// As [`complete_all`], and none keeps certificates that others have.
+pub fn part_all(library: &Libcrypto) {
+    complete_all(library);
+    for_each_live(|state| {
+        if std::ptr::eq(state.library, library) && state.model.registrations().len() > 0 && !state.is_locked_here() {
+            own::keep_apart(state);
         }
     });
 }
@@ -158,6 +168,7 @@ impl StoreState {
         for lookup in &known.lookups {
             LOOKUPS.remove(lookup.load(Ordering::Acquire));
         }
+        known.model.foreign.leave();
         // Whoever found it by `for_each_live` is waited for here.
         known.model.end();
         let served = known.served();
@@ -245,7 +256,15 @@ impl StoreState {
     pub fn register(&self, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
         let _marked = Marked::new(self.served());
         let anchors = snapshot.roots.len() as u64;
-        self.model.register(snapshot).map_err(|_| Bypass::SharedSubject)?;
+        if !providers::is_ready(self.library, self.served(), &snapshot) {
+            return Err(Bypass::KeyMethods);
+        }
+        let locked = self.model.lock();
+        if attach::is_leaving() {
+            return Err(Bypass::HiddenCallers);
+        }
+        locked.register(snapshot).map_err(|_| Bypass::SharedSubject)?;
+        drop(locked);
         process::count(Event::AnchorsRegistered, anchors);
         Ok(())
     }

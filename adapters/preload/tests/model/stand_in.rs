@@ -240,7 +240,8 @@ impl Store {
         let lock = || model.lock_complete(complete, || Some(memory.lock()), drop).unwrap();
         match *operation {
             Operation::Load(source) => {
-                if model.register(source).is_err() {
+                let registered = model.lock().register(source);
+                if registered.is_err() {
                     model.leave_to_original();
                     for &one in source {
                         memory.add(one);

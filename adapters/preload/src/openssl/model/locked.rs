@@ -127,9 +127,13 @@ impl<'m, F: Foreign> Locked<'m, F> {
         })
     }
 
-    /// As [`Model::register`].
+    /// Registers a source in place of loading it.
     pub fn register(&self, source: F::Source) -> Result<(), Contested> {
         let Model { foreign, registrations, .. } = self.model;
+        // The program may have taken something out: only libcrypto knows what a load adds.
+        if self.model.phase() >= Phase::Exposed {
+            return Err(Contested);
+        }
         let is_first = foreign.keeps_a_stack()
             && !self.model.has_pending()
             && registrations.len() == 0

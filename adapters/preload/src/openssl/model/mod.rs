@@ -299,11 +299,6 @@ impl<F: Foreign> Model<F> {
         self.complete();
     }
 
-    /// Registers a source in place of loading it.
-    pub fn register(&self, source: F::Source) -> Result<(), Contested> {
-        self.lock().register(source)
-    }
-
     fn make<'m, I: Iterator<Item = F::Index>>(&'m self, of_source: impl Fn(&'m F::Source) -> I) {
         for registration in self.registrations.iter().filter(|registration| !registration.is_complete()) {
             for index in of_source(&registration.source) {
