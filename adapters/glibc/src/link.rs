@@ -7,7 +7,6 @@ use std::{env, fs};
 /// The functions in `shim.c`: each reference to one goes there.
 const SHIMMED: &[&str] = &[
     "_dl_find_object",
-    "bcmp",
     "dladdr",
     "dladdr1",
     "dlclose",

@@ -120,8 +120,6 @@ void *__wrap_mmap64(void *address, size_t size, int access, int flags, int descr
 {
     return mmap(address, size, access, flags, descriptor, offset);
 }
-/* glibc has one function under both names. */
-int __wrap_bcmp(const void *one, const void *other, size_t size) { return memcmp(one, other, size); }
 
 /* The unwinder (libgcc_eh, since GCC 12) finds an object's unwind tables by a function of 2.35, and by nothing else
  * if it was built where that is. It reads one field of the answer (unwind-dw2-fde-dip.c, _Unwind_Find_FDE). */

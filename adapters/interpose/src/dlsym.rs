@@ -277,10 +277,11 @@ unsafe fn by_scope(
     global: impl Fn() -> *mut c_void,
 ) -> *mut c_void {
     before();
-    if name.is_null() {
+    // SAFETY: as the caller states.
+    if !unsafe { matters(name) } {
         return ptr::null_mut();
     }
-    // SAFETY: as the caller states.
+    // SAFETY: as above.
     let name = unsafe { CStr::from_ptr(name) };
     let found = quietly(|| {
         let way = way_in::active()?;
@@ -297,6 +298,7 @@ unsafe fn by_scope(
     });
     found.unwrap_or(0) as *mut c_void
 }
+
 fn in_scope(way: &WayIn, handle: *mut c_void, name: &CStr, caller: usize, global: impl Fn() -> usize) -> Option<usize> {
     // Nobody but the C library defines these two, or it is not told who is meant.
     if !IS_CONTESTED.load(Ordering::Acquire)
@@ -328,19 +330,33 @@ fn is_defined_elsewhere(family: &Family, hook: usize) -> bool {
 
 /// What was loaded since is looked through before the original: it, too, forgets an earlier error of `dlerror`.
 fn before() {
-    quietly(|| {
-        way_in::look();
-        Some(())
-    });
+    if way_in::has_news() {
+        quietly(|| {
+            way_in::look();
+            Some(())
+        });
+    }
+}
+
+/// Whether a name matters. Nothing else is done for others: a sanitizer asks for them before its own functions work, one
+/// of which may stand in front of what we call.
+///
+/// # Safety
+/// A NUL-terminated name, or null.
+unsafe fn matters(name: *const c_char) -> bool {
+    // SAFETY: as the caller states.
+    !name.is_null()
+        && way_in::active().is_some_and(|way| way.names.find_text(unsafe { CStr::from_ptr(name) }).is_some())
 }
 
 /// # Safety
 /// A NUL-terminated name, or null.
 unsafe fn after(name: *const c_char, found: *mut c_void) -> *mut c_void {
-    if found.is_null() || name.is_null() {
+    // SAFETY: as the caller states.
+    if found.is_null() || !unsafe { matters(name) } {
         return found;
     }
-    // SAFETY: as the caller states.
+    // SAFETY: as above.
     let name = unsafe { CStr::from_ptr(name) };
     let exchanged = quietly(|| {
         let way = way_in::active()?;

@@ -9,7 +9,8 @@ use crate::way_in::WayIn;
 
 /// The symbols of an object that matter.
 pub(crate) struct Imports {
-    found: [(u32, Wanted); MOST],
+    /// Each with the place of the one before it that has the same lowest bits, counted from 1.
+    found: [(u32, Wanted, u8); MOST],
     count: usize,
     /// There was room for all of them.
     pub fits: bool,
@@ -22,7 +23,8 @@ pub(crate) struct Imports {
 pub(crate) const MOST: usize = 192;
 
 impl Imports {
-    pub const NONE: Imports = Imports { found: [(0, Wanted::Dlsym); MOST], count: 0, fits: true, filter: [0; FILTER] };
+    pub const NONE: Imports =
+        Imports { found: [(0, Wanted::Dlsym, 0); MOST], count: 0, fits: true, filter: [0; FILTER] };
 
     /// `None` if there are none.
     pub fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
@@ -78,7 +80,7 @@ impl Imports {
     fn add(&mut self, symbol: usize, wanted: Wanted) {
         match self.found.get_mut(self.count) {
             Some(place) => {
-                *place = (symbol as u32, wanted);
+                *place = (symbol as u32, wanted, self.filter[symbol % FILTER]);
                 self.count += 1;
                 self.filter[symbol % FILTER] = self.count as u8;
             }
@@ -86,12 +88,18 @@ impl Imports {
         }
     }
 
-    pub fn all(&self) -> &[(u32, Wanted)] {
-        &self.found[..self.count]
+    pub fn all(&self) -> impl Iterator<Item = Wanted> {
+        self.found[..self.count].iter().map(|(_, wanted, _)| *wanted)
     }
 
     pub fn find(&self, symbol: usize) -> Option<Wanted> {
-        let last = usize::from(self.filter[symbol % FILTER]);
-        self.found[..last].iter().rev().find(|(known, _)| *known as usize == symbol).map(|(_, wanted)| *wanted)
+        let mut at = self.filter[symbol % FILTER];
+        while let Some((known, wanted, before)) = usize::from(at).checked_sub(1).map(|at| self.found[at]) {
+            if known as usize == symbol {
+                return Some(wanted);
+            }
+            at = before;
+        }
+        None
     }
 }

@@ -169,7 +169,7 @@ pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
         return u32::MAX;
     }
     let Some(imports) = imports else { return 0 };
-    imports.all().iter().fold(0, |families, (_, wanted)| match wanted {
+    imports.all().fold(0, |families, wanted| match wanted {
         Wanted::Hook(family, _) => families | 1 << family,
         // It can find any function.
         Wanted::Dlsym | Wanted::Dlvsym => u32::MAX,
@@ -179,8 +179,8 @@ pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
 
 /// Whether an object imports hooked functions.
 pub fn imports_hooks(way: &WayIn, object: &Loaded) -> bool {
-    let is_hook = |(_, wanted): &(u32, Wanted)| matches!(wanted, Wanted::Hook(..));
-    Imports::of(way, object).is_some_and(|imports| !imports.fits || imports.all().iter().any(is_hook))
+    let is_hook = |wanted: Wanted| matches!(wanted, Wanted::Hook(..));
+    Imports::of(way, object).is_some_and(|imports| !imports.fits || imports.all().any(is_hook))
 }
 
 /// What a trampoline leads to.

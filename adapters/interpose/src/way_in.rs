@@ -174,9 +174,6 @@ impl WayIn {
             self.has_unreached_strangers();
             return self.tell();
         }
-        if !self.has_changed() {
-            return;
-        }
         linker::locked(self.resolver, || self.go_through());
         self.tell();
     }
@@ -312,7 +309,12 @@ impl WayIn {
     }
 }
 
-/// Looks whether objects were added, and through those that were.
+/// Whether objects may have been added, or removed, since somebody looked.
+pub fn has_news() -> bool {
+    active().is_some_and(|way| linker::is_out_of_reach() || way.has_changed())
+}
+
+/// Looks through the objects that were added.
 pub fn look() {
     if let Some(way) = active() {
         way.look();
