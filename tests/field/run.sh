@@ -1,5 +1,6 @@
 #!/bin/sh
-# The ways in which programs come to call OpenSSL and GnuTLS, stock and under Windlass: wrappers, plugins, copies, dlsym.
+# The ways in which programs come to call OpenSSL and GnuTLS, stock and under Windlass: wrappers, plugins, copies, dlsym,
+# what the dynamic linker does with slots, and what happens before a program's first instruction.
 #
 #   tests/field/run.sh                    all cases
 #   tests/field/run.sh --sample           about a tenth of them

@@ -170,6 +170,13 @@ class Builder:
         return self.compile("host-exporting", sources, [f'-DFUNCTIONS="{self.header(library)}"', "-DOWN_OPENSSL"],
                             [*archives, "-ldl", "-pthread"])
 
+    def symbol_versions(self, text):
+        """The option that gives a shared object these versions."""
+        path = self.out / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.map"
+        if not path.exists():
+            path.write_text(text)
+        return f"-Wl,--version-script={path}"
+
     @one_at_a_time
     def compile(self, name, sources, options, links):
         out = self.out / "bin" / name

@@ -1,8 +1,8 @@
 """All cases: pairs of a case, and whether it is in the sample."""
 
-from suites import dlsym, mixtures, wrappers
+from suites import dlsym, early, linker, loading, mixtures, wrappers
 
-SUITES = (wrappers, dlsym, mixtures)
+SUITES = (wrappers, dlsym, mixtures, linker, loading, early)
 
 
 def all_cases(world):
