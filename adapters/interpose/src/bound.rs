@@ -89,7 +89,8 @@ fn unbound(family: &'static Family, name: Name, object: &Loaded, slot: &Slot, ow
     let of_object = |dynamic: *const Dyn| {
         let mut copies =
             family.copies().filter(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == dynamic));
-        let address = |copy: &Copy| copy.find(name).filter(|_| version.is_none_or(|version| defines(copy, version)));
+        let defines = |copy: &Copy| copy.object().is_some_and(|object| object.defines(name, version));
+        let address = |copy: &Copy| copy.find(name).filter(|_| defines(copy));
         let found = copies.next().and_then(|(number, copy)| Some(Bound::To(number, copy, address(copy)?)));
         found.unwrap_or(Bound::Elsewhere)
     };
@@ -120,8 +121,4 @@ fn unbound(family: &'static Family, name: Name, object: &Loaded, slot: &Slot, ow
         }
         _ => Bound::Elsewhere,
     }
-}
-
-fn defines(copy: &Copy, version: &std::ffi::CStr) -> bool {
-    copy.object().is_some_and(|object| object.may_define_version(version))
 }

@@ -100,6 +100,12 @@ impl Definitions {
         self.symbol_that(name, |at| unsafe { self.is_defined(at) })
     }
 
+    /// Whether nothing but this symbol is defined by a name.
+    pub(crate) fn is_the_only(&self, name: Name, symbol: usize) -> bool {
+        // SAFETY: as above.
+        self.symbol_that(name, |at| at != symbol && unsafe { self.is_defined(at) }).is_none()
+    }
+
     #[inline]
     fn symbol_that(&self, name: Name, is_it: impl Fn(usize) -> bool) -> Option<usize> {
         const BITS: u32 = 64;

@@ -17,16 +17,31 @@ pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     if linker::is_stand_in(name, found) {
         return behind_executable(name);
     }
-    let Some(version) = version.filter(|_| found != 0) else { return found };
-    // An object without versions of its own is taken for any version. To `dlvsym` it is none, and to `dlsym` any
-    // version is right.
-    let fits = |object: &Loaded| object.may_define_version(version);
-    let copy = family.copies().find(|(_, copy)| copy.contains(found));
-    let is_it = match copy {
-        Some((_, copy)) => copy.object().is_some_and(fits),
-        None => linker::object_at(found).is_some_and(|object| fits(&object)),
-    };
-    if is_it { found } else { search(name.text(), Some(version)) }
+    // `dlsym` answers with the newest version of the first object that has any. `dlvsym` answers with this one, and passes
+    // over objects without versions of their own, which a slot is bound to, too.
+    let exact = version.map_or(0, |version| search(name.text(), Some(version)));
+    if found == exact || found == 0 {
+        return exact;
+    }
+    let of_copy = family.copies().find(|(_, copy)| copy.contains(found)).and_then(|(_, copy)| copy.object().copied());
+    let object = of_copy.or_else(|| linker::object_at(found));
+    let fits = object.is_some_and(|object| object.defines(name, version));
+    match (fits, exact) {
+        (true, 0) => found,
+        (false, _) if version.is_none() => UNKNOWN,
+        (false, _) => exact,
+        (true, _) => first(found, exact),
+    }
+}
+
+/// That of two addresses whose object comes first.
+fn first(one: usize, other: usize) -> usize {
+    let mut found = UNKNOWN;
+    linker::each_object(0, |object| {
+        found = [one, other].into_iter().find(|&address| object.contains(address)).unwrap_or(UNKNOWN);
+        found == UNKNOWN
+    });
+    found
 }
 
 /// What the executable's own entry stands for: what a call is bound to, and an address is not (`ELF_RTYPE_CLASS_PLT`).

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use crate::definitions::Name;
 use crate::elf::Loaded;
 use crate::elf::format::{HIDDEN, Verdaux, Vernaux};
 
@@ -42,6 +43,16 @@ impl Loaded {
             }
         }
         None
+    }
+
+    /// Whether the function that [`Definitions::find`](crate::definitions::Definitions::find) gives is what a slot gets
+    /// that needs this version, or none. (Where none is needed, the oldest of several versions is taken.)
+    pub fn defines(&self, name: Name, version: Option<&CStr>) -> bool {
+        let found = self.definitions().and_then(|definitions| Some((definitions, definitions.symbol(name)?)));
+        found.is_some_and(|(definitions, symbol)| match version {
+            Some(version) => self.version_of(symbol).is_none_or(|own| own == version),
+            None => definitions.is_the_only(name, symbol),
+        })
     }
 
     /// Whether it defines a symbol version of this name, or none at all.
