@@ -23,9 +23,11 @@ pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     if found == exact || found == 0 {
         return exact;
     }
-    let of_copy = family.copies().find(|(_, copy)| copy.contains(found)).and_then(|(_, copy)| copy.object().copied());
-    let object = of_copy.or_else(|| linker::object_at(found));
-    let fits = object.is_some_and(|object| object.defines(name, version));
+    let of_copy = family.copies().find(|(_, copy)| copy.contains(found)).and_then(|(_, copy)| copy.object());
+    let fits = match of_copy {
+        Some(object) => object.defines(name, version),
+        None => linker::object_at(found).is_none_or(|object| object.may_define(name, version)),
+    };
     match (fits, exact) {
         (true, 0) => found,
         (false, _) if version.is_none() => UNKNOWN,

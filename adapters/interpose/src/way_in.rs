@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 use crate::definitions::Name;
 use crate::elf::Loaded;
 use crate::family::{Copy, Family, Hook};
-use crate::scope::Room;
+use crate::scope::{self, Room};
 use crate::sibling::Sibling;
 use crate::wanted::Names;
 use crate::wanted::Wanted;
@@ -212,12 +212,14 @@ impl WayIn {
         });
         let is_first = !self.was_loaded.load(Ordering::Relaxed);
         for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
-            // What a program starts with stays. While the library is being loaded, nothing may be opened: the linker
-            // would have what it finds initialized before its turn, the C library without an environment.
+            // What a program starts with stays. Nothing of it may be opened before the program begins: the linker would
+            // have it initialized before its turn, the C library without an environment.
             if !is_first {
                 copy.pin_if_due();
-            } else if linker::is_program_start() {
+            } else if linker::is_program_start() || copy.object().is_some_and(scope::is_of_program) {
                 copy.note_pinned();
+            } else {
+                copy.pin_if_due();
             }
         }
         self.seen.store(count, Ordering::Relaxed);

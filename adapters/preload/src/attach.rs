@@ -42,7 +42,6 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
             process::prepare(environment);
             linker::watch_forks();
             WAY_IN.attach(true);
-            process::prepare_file_systems(environment, WAY_IN.families.iter().any(|family| !family.is_absent()));
         }
     });
 }

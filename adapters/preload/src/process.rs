@@ -87,11 +87,8 @@ impl<T> Once<T> {
     }
 }
 
-/// The file systems on which trust may lie.
-static FILE_SYSTEMS: Once<FileSystems> =
-    Once { state: AtomicU8::new(Once::<FileSystems>::EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) };
-
 struct Prepared {
+    file_systems: FileSystems,
     user: libc::uid_t,
     /// Which `WINDLASS_STATS` names.
     stats: Option<&'static Stats>,
@@ -107,7 +104,14 @@ pub fn prepare(environment: Environment) {
     PREPARED.set(|| {
         let user = kernel::effective_user();
         let stats = environment.variable(b"WINDLASS_STATS").and_then(|path| stats_page(path, user));
-        Prepared { user, stats }
+        let mut file_systems = FileSystems::none();
+        for path in PLACES {
+            if let Some(stat) = kernel::stat(path) {
+                let types = |statfs: libc::statfs64| (statfs.f_type as u64, statfs.f_flags as u64);
+                file_systems.note(stat.st_dev, || kernel::statfs(path).map(types));
+            }
+        }
+        Prepared { file_systems, user, stats }
     });
 }
 
@@ -118,23 +122,6 @@ fn stats_page(path: &CStr, user: libc::uid_t) -> Option<&'static Stats> {
     let page = kernel::File::open(path, libc::O_RDWR | libc::O_NONBLOCK | libc::O_NOCTTY)?;
     page.stat().filter(is_page)?;
     Stats::in_file(page.borrow(), &LABELS)
-}
-
-/// As [`prepare`], once it is known whether the program starts with a TLS library. Only then the places that its
-/// environment names are looked at: they can be on a server that does not answer, and no other program is to wait for
-/// that before it starts.
-pub fn prepare_file_systems(environment: Environment, has_libraries: bool) {
-    FILE_SYSTEMS.set(|| {
-        let mut known = FileSystems::none();
-        let named = [&b"SSL_CERT_FILE"[..], b"SSL_CERT_DIR"].into_iter().filter(|_| has_libraries);
-        for path in named.filter_map(|name| environment.variable(name)).chain(PLACES) {
-            if let Some(stat) = kernel::stat(path) {
-                let types = |statfs: libc::statfs64| (statfs.f_type as u64, statfs.f_flags as u64);
-                known.note(stat.st_dev, || kernel::statfs(path).map(types));
-            }
-        }
-        known
-    });
 }
 
 /// What a program was started with.
@@ -167,8 +154,9 @@ impl Environment {
     }
 }
 
-/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not the home
-/// or the working directory, for the same reason.
+/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not what the
+/// environment names, nor the home or the working directory: they can be on a server that does not answer, and every
+/// program would wait for it before it starts.
 const PLACES: [&CStr; 4] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp"];
 
 /// The effective user when the library was loaded.
@@ -256,7 +244,7 @@ impl Process {
         let stores = stores.unwrap_or_else(Directories::none);
         count(Event::ProcessAttached, 1);
         static NONE: FileSystems = FileSystems::none();
-        let file_systems = FILE_SYSTEMS.get().unwrap_or(&NONE);
+        let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
         let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);
         Process::of(cache, Snapshots::default())
     }

@@ -55,6 +55,13 @@ impl Loaded {
         })
     }
 
+    /// Whether a slot that needs this version may be bound to a function of any kind that it defines.
+    pub fn may_define(&self, name: Name, version: Option<&CStr>) -> bool {
+        let symbol = self.definitions().and_then(|definitions| definitions.any_symbol(name));
+        let own = symbol.and_then(|symbol| self.version_of(symbol));
+        own.zip(version).is_none_or(|(own, version)| own == version)
+    }
+
     /// Whether it defines a symbol version of this name, or none at all.
     pub fn may_define_version(&self, version: &CStr) -> bool {
         if self.defines.0.is_null() || self.defines.1 == 0 {
