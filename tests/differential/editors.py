@@ -14,6 +14,7 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "process" / "editors"
 # By which function the program gets the certificate; with + it has got the same root of another store before.
 GETTERS = ("objects", "objects-at-once", "locked", "objects1", "all", "build", "chain", "chain1", "current", "certs", "subject", "object",
            "issuer1", "get-issuer", "lookup", "callback", "in-callback", "callback-issuer", "check-issued", "connection", "server",
+           "verify-store", "own-verify-store", "other-context", "other-store", "other-verify-store", "sent",
            "chain+", "subject+", "callback+", "connection+", "objects+")
 EDITS = ("expire", "end", "revive", "bytes", "pubkey", "reject", "trust", "alias", "keyid", "name", "entry", "issuer", "serial", "extension",
          "constraints", "delete", "ex-data", "proxy", "version")
@@ -81,6 +82,9 @@ def editors(results, options, pki):
                 ("in a plugin, loaded last", [without, ".", "last", plugin], some_cases()),
             ):
                 same_cases(results, f"editors on OpenSSL {build}, setters {how}", command, cases, folder, options.library)
+            security = program("editors-security", build, ("-DSECURITY",))
+            same_cases(results, f"editors on OpenSSL {build}, asked about security", [security, ".", "here"],
+                       [f"security:{edit}" for edit in EDITS], folder, options.library)
             race = program("editors-race", build, (), ("race.c",))
             for how, library in (("stock", None), ("now", options.library)):
                 out = execute([race, ".", 300 * options.rounds], folder, library)

@@ -55,3 +55,16 @@ def removed(results, options, pki):
         for build in options.builds:
             same_in_both(results, f"a root taken out on OpenSSL {build}", [compiled("removed", build), "."], folder,
                          options.library)
+
+
+def handed(results, options, pki):
+    """What the program has of a store's certificates outlives the store as in stock, and several threads can ask for it."""
+    (root, *others), (leaf, *_) = roots_of_one_subject(pki.signer)
+    with filled({"bundle.pem": root + pki.pem("r1"), "root.pem": root, "twins.pem": b"".join([*others, root]),
+                 "leaf.pem": leaf, "leaf.key": pki.keys["leaf"].pem().encode()}) as folder:
+        for build in options.builds:
+            for mode, rounds in (("after", 200), ("authority", 1), ("contexts", 2000), ("connections", 500),
+                                 ("locked", 50), ("issued", 2000)):
+                same_in_both(results, f"what is handed out on OpenSSL {build}, {mode}",
+                             [compiled("handed", build), ".", mode, rounds * options.rounds], folder, options.library,
+                             env={"MALLOC_PERTURB_": "85"})

@@ -181,8 +181,9 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,removed,late,shortage,editors,asked,asked_of_libssl,"
-                        "cancelled,plugins,changed,configured,nested,herd,detached,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,removed,handed,late,shortage,"
+                        "editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,herd,detached,"
+                        "libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -196,7 +197,7 @@ def main():
             stress(results, options, pki, mode, rounds * options.rounds)
     if "shared" in chosen:
         one_subject.shared(results, options, pki, 600 * options.rounds)
-    for mode in (one_subject.late, one_subject.shortage, one_store.unseen, one_store.removed):
+    for mode in (one_subject.late, one_subject.shortage, one_store.unseen, one_store.removed, one_store.handed):
         if mode.__name__ in chosen:
             mode(results, options, pki)
     if "race" in chosen:

@@ -65,6 +65,7 @@ functions! {
         X509_new: fn() -> *mut X509;
         X509_up_ref: fn(*mut X509) -> c_int;
         X509_free: fn(*mut X509);
+        X509_cmp: fn(*const X509, *const X509) -> c_int;
         d2i_X509: fn(*mut *mut X509, *mut *const c_uchar, c_long) -> *mut X509;
         i2d_X509: fn(*const X509, *mut *mut c_uchar) -> c_int;
         X509_get_subject_name: fn(*const X509) -> *mut X509_NAME;

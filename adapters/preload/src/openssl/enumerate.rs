@@ -16,7 +16,8 @@ pub extern "C-unwind" fn get0_objects(store: *const X509_STORE, caller: Caller) 
     fill(store, caller);
     if let Some(state) = tracked(store).filter(|state| !state.library.contains(caller)) {
         guarded(|| {
-            if state.is_locked_here() {
+            // A function of the program's may ask in the middle of a search (see `taking_part::set_check_issued`).
+            if state.is_locked_here() || state.model.is_settled() {
                 state.model.expose();
                 return None;
             }

@@ -9,6 +9,8 @@
 //! | `snapshot` | the parsed certificates of one root store |
 //! | `providers` | what decides which keys can be read |
 //! | `own` | which certificates are one store's alone, and when they have to be |
+//! | `exchanging` | what a program gets in place of what stores share |
+//! | `chains` | with which store a connection's chain was verified |
 //! | `model` | the life of one `X509_STORE`: lock, phase, registrations, events; `sync` is what threads share it by |
 //! | `objects` | the memory of one `X509_STORE`, as the model sees it |
 //! | `contested` | sources that would give a subject certificates of several origins |
@@ -29,6 +31,7 @@ pub mod api;
 pub mod by_dir;
 pub mod ca_names;
 pub mod capath;
+pub mod chains;
 pub mod contested;
 pub mod default_paths;
 pub mod default_store;
@@ -36,6 +39,7 @@ pub mod directory_file;
 pub mod directory_search;
 pub mod enumerate;
 pub mod errors;
+pub mod exchanging;
 pub mod handed_out;
 pub mod held;
 pub mod hooks;

@@ -17,10 +17,10 @@ use crate::append_list::AppendList;
 use crate::fork_lock::ForkLock;
 use crate::hook::shielded;
 use crate::labels::Event;
-use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_OBJECT};
+use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, OPENSSL_STACK, Required, X509, X509_OBJECT};
 use crate::openssl::errors::Marked;
 use crate::openssl::library::{Libcrypto, Served};
-use crate::openssl::model::Locked;
+use crate::openssl::model::Phase;
 use crate::openssl::objects::Objects;
 use crate::openssl::snapshot::{self, Snapshot};
 use crate::openssl::store::StoreState;
@@ -84,13 +84,24 @@ fn may_share(objects: &Objects) -> bool {
     !is_apart && objects.served.sorts_objects() && (own.lent.len() > 0 || !users::may_change_certificates())
 }
 
-/// The program is about to see certificates of a store. To be called without the model's lock, and without the store's.
+/// The program is about to see certificates of a store. To be called without the model's lock, and without the store's, unless
+/// the store is kept apart already.
 pub fn keep_apart(state: &StoreState) {
-    if state.model.foreign.own.apart.load(Ordering::Acquire) {
+    let objects = &state.model.foreign;
+    if objects.own.apart.load(Ordering::Acquire) {
         return;
     }
-    let locked = state.model.lock();
-    keep_apart_locked(&state.model.foreign, &locked);
+    let _locked = state.model.lock();
+    if objects.own.apart.load(Ordering::Acquire) || state.model.phase() == Phase::Ended {
+        return;
+    }
+    if objects.own.lent.len() > 0 {
+        process::count(Event::StoreKeptApart, 1);
+        let _marked = Marked::new(objects.served);
+        exchange(objects);
+    }
+    // Whoever sees this goes on without the lock, so it comes last.
+    objects.own.apart.store(true, Ordering::Release);
 }
 
 /// Whether the store still has shared certificates although something may change them that no hook hands out.
@@ -110,23 +121,26 @@ pub fn mine(objects: &Objects, certificate: *mut X509) -> *mut X509 {
 
 fn in_exchange(objects: &Objects, certificate: *mut X509) -> *mut X509 {
     let Some((roots, index)) = snapshot::shared(certificate) else { return certificate };
-    // A certificate whose key could not be read when it was parsed stays one (see `providers`).
-    // SAFETY: both are kept, by the shared snapshot and by the store's own.
-    let has_key = |certificate: *mut X509| unsafe { !(objects.served.api.X509_get0_pubkey)(certificate).is_null() };
-    copy(objects, &roots, index).filter(|&own| has_key(own) == has_key(certificate)).unwrap_or(certificate)
+    copy(objects, &roots, index, certificate).unwrap_or(certificate)
 }
 
-/// A store's own certificate in place of one that a verification has used: what libcrypto remembers in it of its extensions and of its key (1.1.1) is
-/// from before the program got it.
-fn copy(objects: &Objects, roots: &Arc<RootStore>, index: AnchorIndex) -> Option<*mut X509> {
-    let served = objects.served;
-    let certificate = copies(objects, roots)?.certificate(served, index)?;
-    // SAFETY: the store keeps the certificate.
-    unsafe {
-        (served.api.X509_get_extension_flags)(certificate);
-        (served.api.X509_get0_pubkey)(certificate);
-    }
-    Some(certificate)
+/// A store's own certificate in place of one that a verification has used: what libcrypto remembers in it of its extensions and
+/// of its key (1.1.1) is from before the program got it. None if libcrypto reads less by now: with other providers, or as memory
+/// is short.
+fn copy(objects: &Objects, roots: &Arc<RootStore>, index: AnchorIndex, shared: *mut X509) -> Option<*mut X509> {
+    let own = copies(objects, roots)?.certificate(objects.served, index)?;
+    is_alike(objects.served, own, shared).then_some(own)
+}
+
+fn is_alike(served: &Served, own: *mut X509, shared: *mut X509) -> bool {
+    const UNREAD: u32 = EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT;
+    let read = |certificate| {
+        // SAFETY: both are kept, by the shared snapshot and by the store's own, or by the caller.
+        let (flags, key) =
+            unsafe { ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate)) };
+        (flags & UNREAD, key.is_null())
+    };
+    read(own) == read(shared)
 }
 
 /// Whether several stores may have a certificate.
@@ -134,30 +148,38 @@ pub fn is_shared(certificate: *mut X509) -> bool {
     snapshot::shared(certificate).is_some()
 }
 
-/// What a program is to get in place of a certificate of a store; `None` if that is not shared.
+/// What a program is to get in place of a certificate of a store; `None` if that is not shared. If there is nothing else to give,
+/// stores share no more.
 pub fn in_place_of(
     library: &'static Libcrypto,
     state: Option<&StoreState>,
     served: &Served,
     certificate: *mut X509,
 ) -> Option<InPlace> {
-    let (roots, index) = snapshot::shared(certificate)?;
-    shielded(|| {
+    let (roots, index, held) = snapshot::hold(served, certificate)?;
+    let found = shielded(|| {
         let _marked = Marked::new(served);
-        let Some(state) = state else {
+        // A store at the same address may be another by now.
+        let lent = |own: &Own| own.lent.iter().any(|known| Arc::ptr_eq(&known.roots, &roots));
+        let Some(state) = state.filter(|state| lent(&state.model.foreign.own)) else {
             // Nobody knows whose it is. What nobody else has changes nothing.
-            let copies = Snapshot::of_one_store(library, roots)?;
+            let copies = Snapshot::of_one_store(library, Arc::clone(&roots))?;
             let certificate = copies.certificate(served, index)?;
             // SAFETY: the snapshot has one reference, this is another.
             unsafe { (served.api.X509_up_ref)(certificate) };
             return Some(InPlace { certificate, has_reference: true });
         };
-        let objects = &state.model.foreign;
-        let locked = state.model.lock();
-        keep_apart_locked(objects, &locked);
-        let certificate = copy(objects, &roots, index)?;
+        // Who has locked a store has seen it kept apart.
+        if !state.is_locked_here() {
+            keep_apart(state);
+        }
+        let certificate = copy(&state.model.foreign, &roots, index, held.certificate)?;
         Some(InPlace { certificate, has_reference: false })
-    })
+    });
+    if found.is_none() {
+        users::note_changer();
+    }
+    found
 }
 
 /// See [`in_place_of`].
@@ -177,19 +199,6 @@ impl InPlace {
         }
         self.certificate
     }
-}
-
-/// Whoever sees that the store is kept apart goes on without the lock, so that comes last.
-fn keep_apart_locked(objects: &Objects, _locked: &Locked<'_, Objects>) {
-    if objects.own.apart.load(Ordering::Acquire) {
-        return;
-    }
-    if objects.own.lent.len() > 0 {
-        process::count(Event::StoreKeptApart, 1);
-        let _marked = Marked::new(objects.served);
-        exchange(objects);
-    }
-    objects.own.apart.store(true, Ordering::Release);
 }
 
 /// The store's own certificates of a root store.

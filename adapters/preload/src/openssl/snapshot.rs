@@ -11,6 +11,7 @@ use crate::labels::Event;
 use crate::memory;
 use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, EXFLAG_SI, EXFLAG_SS, X509};
 use crate::openssl::errors::Marked;
+use crate::openssl::held::Held;
 use crate::openssl::library::{Libcrypto, Served};
 use crate::openssl::remembered::Remembered;
 use crate::process;
@@ -33,6 +34,8 @@ pub struct Snapshot {
     doubtful: AppendList<u32>,
     /// Objects that were replaced by one that was read. Stores of before still have them.
     replaced: AppendList<usize>,
+    /// Those that are never freed.
+    kept: AppendList<usize>,
     /// Whether `has_readable_keys` was found to be so. That it is not is not remembered: memory may have been short.
     readable_keys: AtomicBool,
 }
@@ -54,6 +57,28 @@ pub fn shared(certificate: *const X509) -> Option<(Arc<RootStore>, AnchorIndex)>
         (Arc::clone(unsafe { &(*snapshot).roots }), index)
     })
 }
+
+/// As [`shared`], with a reference to the certificate: another thread may give back at this moment the one by which it was found.
+pub fn hold(served: &Served, certificate: *mut X509) -> Option<(Arc<RootStore>, AnchorIndex, Held)> {
+    SHARED.with(certificate as usize, |Origin(snapshot, index)| {
+        // SAFETY: as above; the snapshot has a reference to the certificate.
+        unsafe { (Arc::clone(&(*snapshot).roots), index, Held::new(&served.api, certificate)) }
+    })
+}
+
+/// A shared certificate is never freed from now on: a context may know it that does not own it.
+pub fn keep(certificate: *const X509) {
+    SHARED.with(certificate as usize, |Origin(snapshot, _)| {
+        // SAFETY: as above.
+        let kept = unsafe { &(*snapshot).kept };
+        if !kept.iter().any(|&known| known == certificate as usize) {
+            kept.push(certificate as usize);
+        }
+    });
+}
+
+/// Those that were kept when their snapshot went.
+static KEPT: AppendList<usize> = AppendList::new();
 
 /// 1.2.840.113549.1.1.1 in DER.
 const RSA_ENCRYPTION: &[u8] = &[0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
@@ -80,6 +105,7 @@ impl Snapshot {
             certificates: certificates.into_boxed_slice(),
             doubtful: AppendList::new(),
             replaced: AppendList::new(),
+            kept: AppendList::new(),
             readable_keys: AtomicBool::new(false),
         })
     }
@@ -191,6 +217,10 @@ impl Snapshot {
     fn release(&self, served: &Served, certificate: *mut X509) {
         if self.is_shared {
             SHARED.remove(certificate as usize);
+        }
+        if self.kept.iter().any(|&known| known == certificate as usize) {
+            KEPT.push(certificate as usize);
+            return;
         }
         // SAFETY: the reference is the snapshot's, and is not used any more.
         unsafe { (served.api.X509_free)(certificate) };

@@ -9,6 +9,7 @@ use crate::attach;
 use crate::hook::{guarded, shielded};
 use crate::labels::{Bypass, Event};
 use crate::openssl::api::{X509, X509_LOOKUP, X509_NAME, X509_OBJECT, X509_STORE};
+use crate::openssl::chains;
 use crate::openssl::default_store::DefaultStore;
 use crate::openssl::errors::Marked;
 use crate::openssl::held::Held;
@@ -34,6 +35,8 @@ pub struct StoreState {
     pub directories: AppendList<HashedDirectory>,
     /// OpenSSL 3.0 to 3.3: the default directory as an OSSL_STORE.
     pub default_store: DefaultStore,
+    /// Where the chains are that libssl has verified with it.
+    pub chains: AppendList<usize>,
     /// The handle of each kind of lookup. X509_STORE_add_lookup makes one for each method.
     lookups: [AtomicUsize; LookupKind::COUNT],
 }
@@ -150,6 +153,7 @@ impl StoreState {
             model: Model::new(Objects::new(library, served, store), phase),
             directories: AppendList::new(),
             default_store: DefaultStore::default(),
+            chains: AppendList::new(),
             lookups: [const { AtomicUsize::new(0) }; LookupKind::COUNT],
         }));
         STORES.insert(store as usize, Tracked(state));
@@ -165,6 +169,7 @@ impl StoreState {
         // SAFETY: as the caller states.
         let known = unsafe { &*state };
         STORES.remove(known.store as usize);
+        chains::forget(known);
         for lookup in &known.lookups {
             LOOKUPS.remove(lookup.load(Ordering::Acquire));
         }

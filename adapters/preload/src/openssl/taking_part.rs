@@ -9,6 +9,7 @@ use crate::openssl::api::{OPENSSL_STACK, OSSL_LIB_CTX, Required, X509, X509_STOR
 use crate::openssl::library::{Libcrypto, transparent};
 use crate::openssl::own;
 use crate::openssl::store::{StoreState, tracked};
+use crate::process;
 
 /// `X509_build_chain` (3.0), which verifies with contexts of its own.
 pub extern "C-unwind" fn build_chain(
@@ -57,7 +58,6 @@ takes_part! {
     set_verify X509_STORE_set_verify(*mut X509_STORE, function) by |_, store| store;
     set_verify_cb X509_STORE_set_verify_cb(*mut X509_STORE, function) by |_, store| store;
     set_get_issuer X509_STORE_set_get_issuer(*mut X509_STORE, function) by |_, store| store;
-    set_check_issued X509_STORE_set_check_issued(*mut X509_STORE, function) by |_, store| store;
     set_check_revocation X509_STORE_set_check_revocation(*mut X509_STORE, function) by |_, store| store;
     set_get_crl X509_STORE_set_get_crl(*mut X509_STORE, function) by |_, store| store;
     set_check_crl X509_STORE_set_check_crl(*mut X509_STORE, function) by |_, store| store;
@@ -72,6 +72,20 @@ takes_part! {
     of_context_set_get_crl X509_STORE_CTX_set_get_crl(*mut X509_STORE_CTX, function) by store_of;
     of_context_get_get_issuer X509_STORE_CTX_get_get_issuer(*mut X509_STORE_CTX) by store_of;
     of_context_get_lookup_certs X509_STORE_CTX_get_lookup_certs(*mut X509_STORE_CTX) by store_of;
+}
+
+/// `X509_STORE_set_check_issued`: before 3.5 the function is called with the store locked by libcrypto
+/// (X509_STORE_CTX_get1_issuer, x509_lu.c). If it looks at the store, nothing may be left to be done.
+pub extern "C-unwind" fn set_check_issued(
+    store: *mut X509_STORE,
+    function: *mut c_void,
+    caller: Caller,
+) -> *mut c_void {
+    keep_apart(tracked(store));
+    if let Some(state) = tracked(store).filter(|_| process::enabled()) {
+        state.make_eager();
+    }
+    transparent!(caller, X509_STORE_set_check_issued(store, function), or ptr::null_mut())
 }
 
 /// The store of a context.

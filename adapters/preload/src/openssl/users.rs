@@ -4,15 +4,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use windlass_interpose::definitions::Name;
 
-/// Functions that give certificates of any store away, or let them be given, so that it can't be said of which. Nothing of 180
-/// programs and libraries of Debian 12 that use OpenSSL imports one, but for the commands `openssl` and `sslscan`.
+/// Functions that give certificates of any store away, or let them be given, so that it can't be said of which. Nothing
+/// of 487 programs and libraries of Debian 12 that use OpenSSL imports one, but for OpenSSL itself and php, which reads
+/// names of purposes.
 pub const CHANGING: &[Name<'static>] = &[
     // The checks that they add are called with certificates of all stores.
     Name::new(c"X509_PURPOSE_add"),
     Name::new(c"X509_TRUST_add"),
-    // It is called with certificates that a server is about to send (ssl_security_cert, t1_lib.c).
-    Name::new(c"SSL_CTX_set_security_callback"),
-    Name::new(c"SSL_set_security_callback"),
+    // As one that is there already can be given another check.
+    Name::new(c"X509_PURPOSE_get0"),
+    Name::new(c"X509_TRUST_get0"),
+    // Its functions are called with keys of all stores.
+    Name::new(c"X509_CRL_METHOD_new"),
     // Its nodes have qualifiers that lie in the chain's certificates.
     Name::new(c"X509_STORE_CTX_get0_policy_tree"),
     // The issuer is one of the verified chain's.
@@ -26,8 +29,8 @@ pub const CHANGING: &[Name<'static>] = &[
 
 static CHANGES: AtomicBool = AtomicBool::new(false);
 
-/// Something that is loaded imports one of these names, or has asked for one. It may be called anywhere: a store that already has shared
-/// certificates gives them up before its next verification begins.
+/// Something that is loaded imports one of these names, or has asked for one. It may be called anywhere: a store that
+/// already has shared certificates gives them up before its next verification begins.
 pub fn note_changer() {
     CHANGES.store(true, Ordering::Release);
 }

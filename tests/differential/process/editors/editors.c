@@ -224,21 +224,62 @@ static int check_issued(X509_STORE_CTX *ctx, X509 *x, X509 *issuer)
     return result == X509_V_OK;
 }
 
-static void by_connection(X509_STORE *store)
+static int in_extension(SSL *ssl, unsigned int type, unsigned int context, const unsigned char **out, size_t *length, X509 *x,
+                        size_t at, int *alert, void *server)
+{
+    (void)ssl, (void)type, (void)context, (void)at, (void)alert;
+    if (server != NULL)
+        hold(x);
+    *out = (const unsigned char *)"";
+    *length = 0;
+    return 1;
+}
+
+#ifdef SECURITY
+static int on_security(const SSL *ssl, const SSL_CTX *ctx, int what, int bits, int nid, void *with, void *data)
+{
+    (void)ssl, (void)ctx, (void)bits, (void)nid, (void)data;
+    if ((what & SSL_SECOP_OTHER_TYPE) == SSL_SECOP_OTHER_CERT)
+        hold(with);
+    return 1;
+}
+#endif
+
+/* How the store comes to the one that verifies, or sends, and what changes before it is asked. */
+static void by_connection(const char *how, X509_STORE *store)
 {
     SSL_CTX *near_ctx = SSL_CTX_new(TLS_client_method()), *far_ctx = SSL_CTX_new(TLS_server_method());
+    SSL_CTX *next_ctx = SSL_CTX_new(TLS_client_method());
     BIO *near_end = NULL, *far_end = NULL;
     SSL *client, *server;
     STACK_OF(X509) *chain;
+    X509_STORE *next = new_store("roots.pem");
 
-    SSL_CTX_set1_cert_store(near_ctx, store);
+    SSL_CTX_set1_cert_store(next_ctx, next);
+    if (strcmp(how, "verify-store") == 0)
+        SSL_CTX_set1_verify_cert_store(near_ctx, store);
+    else if (strcmp(how, "sent") == 0 || strcmp(how, "security") == 0)
+        SSL_CTX_set1_cert_store(far_ctx, store);
+    else if (strcmp(how, "own-verify-store") != 0)
+        SSL_CTX_set1_cert_store(near_ctx, store);
     X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(near_ctx), NOW);
     SSL_CTX_set_verify(near_ctx, SSL_VERIFY_NONE, NULL);
     if (SSL_CTX_use_certificate_file(far_ctx, in_folder("leaf.pem"), SSL_FILETYPE_PEM) != 1
         || SSL_CTX_use_PrivateKey_file(far_ctx, in_folder("leaf.key"), SSL_FILETYPE_PEM) != 1)
         fail("server");
+    if (strcmp(how, "sent") == 0) {
+        unsigned int where = SSL_EXT_CLIENT_HELLO | SSL_EXT_TLS1_3_CERTIFICATE;
+
+        SSL_CTX_add_custom_ext(near_ctx, 1000, where, in_extension, NULL, NULL, NULL, NULL);
+        SSL_CTX_add_custom_ext(far_ctx, 1000, where, in_extension, NULL, far_ctx, NULL, NULL);
+    }
+#ifdef SECURITY
+    SSL_CTX_set_security_callback(far_ctx, on_security);
+#endif
     client = SSL_new(near_ctx);
     server = SSL_new(far_ctx);
+    if (strcmp(how, "own-verify-store") == 0)
+        SSL_set1_verify_cert_store(client, store);
     BIO_new_bio_pair(&near_end, 0, &far_end, 0);
     SSL_set_bio(client, near_end, near_end);
     SSL_set_bio(server, far_end, far_end);
@@ -249,6 +290,12 @@ static void by_connection(X509_STORE *store)
         SSL_do_handshake(server);
     }
     printf("  connection: %d, verified %ld\n", SSL_is_init_finished(client), SSL_get_verify_result(client));
+    if (strcmp(how, "other-context") == 0)
+        SSL_set_SSL_CTX(client, next_ctx);
+    else if (strcmp(how, "other-store") == 0)
+        SSL_CTX_set1_cert_store(near_ctx, next);
+    else if (strcmp(how, "other-verify-store") == 0)
+        SSL_set1_verify_cert_store(client, next);
     chain = SSL_get0_verified_chain(client);
     for (int i = 0; i < sk_X509_num(chain); i++)
         hold(sk_X509_value(chain, i));
@@ -259,6 +306,8 @@ static void by_connection(X509_STORE *store)
     SSL_free(server);
     SSL_CTX_free(near_ctx);
     SSL_CTX_free(far_ctx);
+    SSL_CTX_free(next_ctx);
+    X509_STORE_free(next);
 }
 
 static void by_server(X509_STORE *store)
@@ -380,8 +429,9 @@ static void get(const char *how, X509_STORE *store)
         X509_STORE_set_check_issued(store, (X509_STORE_CTX_check_issued_fn)(uintptr_t)check_issued);
         X509_STORE_CTX_free(verified(store, &result, NULL));
         printf("  called back: %d\n", result);
-    } else if (strcmp(how, "connection") == 0) {
-        by_connection(store);
+    } else if (strcmp(how, "connection") == 0 || strcmp(how, "sent") == 0 || strcmp(how, "security") == 0
+               || strstr(how, "verify-store") != NULL || strncmp(how, "other-", 6) == 0) {
+        by_connection(how, store);
     } else if (strcmp(how, "server") == 0) {
         by_server(store);
     } else {

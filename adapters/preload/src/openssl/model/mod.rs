@@ -146,6 +146,11 @@ impl<F: Foreign> Model<F> {
         (self.foreign.keeps_a_stack() && self.has_pending()) || self.is_missing_some()
     }
 
+    /// Whether all that is loaded is in memory as an eager load has it, and will be from now on.
+    pub fn is_settled(&self) -> bool {
+        self.foreign.keeps_a_stack() && self.phase() >= Phase::Eager && !self.is_incomplete()
+    }
+
     /// Whether something has happened that does not show, or not in its place, in memory.
     pub fn has_pending(&self) -> bool {
         self.log.len() > 0

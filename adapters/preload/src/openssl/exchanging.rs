@@ -1,0 +1,188 @@
+//! What a program gets in place of certificates that several stores have.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use crate::fork_lock::ForkLock;
+use crate::hook::{self, Caller};
+use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_OBJECT, X509_STORE_CTX};
+use crate::openssl::errors::Marked;
+use crate::openssl::library::{Libcrypto, Served, defined, libssl_of, transparent};
+use crate::openssl::own;
+use crate::openssl::snapshot;
+use crate::openssl::store::{StoreState, tracked};
+use crate::openssl::taking_part::store_of;
+
+/// What is known of the store of a context.
+pub fn of_context<'a>(api: &Required, context: *const X509_STORE_CTX) -> Option<&'a StoreState> {
+    tracked(store_of(api, context.cast_mut()))
+}
+
+/// Whether the program is about to get a certificate that others have.
+pub fn is_to_be_exchanged(certificate: *mut X509, to_program: impl FnOnce() -> bool) -> bool {
+    !certificate.is_null() && !hook::is_inside() && own::is_shared(certificate) && to_program()
+}
+
+/// A certificate that the program is about to get, and what it is to get in its place; `None`: it is not shared, or does not go
+/// to the program.
+fn exchanged<'a>(
+    library: Option<&'static Libcrypto>,
+    to_program: impl FnOnce() -> bool,
+    certificate: *mut X509,
+    state: impl FnOnce(&Required) -> Option<&'a StoreState>,
+) -> Option<(&'static Served, own::InPlace)> {
+    if !is_to_be_exchanged(certificate, to_program) {
+        return None;
+    }
+    let library = library?;
+    let served = library.served.as_ref()?;
+    Some((served, own::in_place_of(library, state(&served.api), served, certificate)?))
+}
+
+/// What the program gets without a reference, from a context.
+pub fn exchange_borrowed(
+    library: Option<&'static Libcrypto>,
+    caller: Caller,
+    certificate: *mut X509,
+    context: *const X509_STORE_CTX,
+) -> *mut X509 {
+    let (to_program, state) = (|| !is_openssl(caller), |api: &Required| of_context(api, context));
+    if !is_to_be_exchanged(certificate, to_program) {
+        return certificate;
+    }
+    let chain = transparent!(caller, X509_STORE_CTX_get0_chain(context), or ptr::null_mut());
+    exchange_all(library, to_program, chain, Whose::AContexts, state);
+    in_place_of(library, to_program, certificate, chain, state).unwrap_or(certificate)
+}
+
+/// What a program is to get in place of a certificate that it gets without a reference: that of a chain whose certificates were
+/// exchanged, if it is there. Who has the chain keeps it; the store may go.
+pub fn in_place_of<'a>(
+    library: Option<&'static Libcrypto>,
+    to_program: impl FnOnce() -> bool,
+    certificate: *mut X509,
+    chain: *mut OPENSSL_STACK,
+    state: impl FnOnce(&Required) -> Option<&'a StoreState>,
+) -> Option<*mut X509> {
+    let served = library?.served.as_ref()?;
+    let (api, _marked) = (&served.api, Marked::new(served));
+    // SAFETY: libcrypto's stack of certificates, or null. A shared certificate is kept by its snapshot, or for good.
+    let in_chain = unsafe {
+        let elements = (0..(api.OPENSSL_sk_num)(chain).max(0)).map(|at| (api.OPENSSL_sk_value)(chain, at).cast());
+        elements.into_iter().find(|&one| (api.X509_cmp)(one, certificate) == 0)
+    };
+    in_chain.or_else(|| exchanged(library, to_program, certificate, state).map(|(_, other)| other.certificate))
+}
+
+/// What the program gets with a reference.
+///
+/// # Safety
+/// `place` holds a certificate with a reference.
+pub unsafe fn exchange_owned(
+    library: Option<&'static Libcrypto>,
+    caller: Caller,
+    place: *mut *mut X509,
+    context: *const X509_STORE_CTX,
+) {
+    // SAFETY: as the caller states.
+    unsafe {
+        let shared = *place;
+        if let Some((served, other)) =
+            exchanged(library, || !is_openssl(caller), shared, |api| of_context(api, context))
+        {
+            *place = other.with_reference(served);
+            (served.api.X509_free)(shared);
+        }
+    }
+}
+
+/// What the program gets in an object.
+pub fn exchange_in_object(
+    library: Option<&'static Libcrypto>,
+    caller: Caller,
+    object: *mut X509_OBJECT,
+    context: *const X509_STORE_CTX,
+) {
+    let served = library.and_then(|library| library.served.as_ref());
+    let (Some(served), false) = (served, object.is_null()) else { return };
+    // SAFETY: libcrypto has filled the object, or refused it.
+    let certificate = unsafe { (served.api.X509_OBJECT_get0_X509)(object) };
+    if let Some((_, other)) = exchanged(library, || !is_openssl(caller), certificate, |api| of_context(api, context)) {
+        // SAFETY: as above. The object gives its old reference back and takes a new one.
+        unsafe {
+            let own = other.with_reference(served);
+            (served.api.X509_OBJECT_set1_X509)(object, own);
+            (served.api.X509_free)(own);
+        }
+    }
+}
+
+/// Who may look at the certificates of a stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// A context, which knows some of them without a reference of its own; and other threads that ask for them.
+    AContexts,
+    /// Only who asks for the stack.
+    Nobodys,
+}
+
+/// Of two threads that ask for the same stack, one exchanges.
+static EXCHANGING: ForkLock = ForkLock::new();
+
+/// What the program gets in a stack, each with a reference of the stack's.
+pub fn exchange_all<'a>(
+    library: Option<&'static Libcrypto>,
+    to_program: impl Fn() -> bool,
+    stack: *mut OPENSSL_STACK,
+    whose: Whose,
+    state: impl Fn(&Required) -> Option<&'a StoreState>,
+) {
+    let served = library.and_then(|library| library.served.as_ref());
+    let (Some(served), false) = (served, stack.is_null()) else { return };
+    let api = &served.api;
+    // SAFETY: libcrypto's stack of certificates.
+    let count = unsafe { (api.OPENSSL_sk_num)(stack) };
+    for at in 0..count.max(0) {
+        // SAFETY: as above.
+        let shared = unsafe { (api.OPENSSL_sk_value)(stack, at) }.cast::<X509>();
+        let Some((_, other)) = exchanged(library, &to_program, shared, &state) else { continue };
+        let own = other.with_reference(served);
+        let guard = EXCHANGING.lock();
+        // SAFETY: as above.
+        let is_there = unsafe { (api.OPENSSL_sk_value)(stack, at) }.cast() == shared;
+        if is_there {
+            if whose == Whose::AContexts {
+                snapshot::keep(shared);
+            }
+            // SAFETY: as above.
+            unsafe { (api.OPENSSL_sk_set)(stack, at, own.cast()) };
+        }
+        drop(guard);
+        // SAFETY: the stack's reference, or the new certificate's.
+        unsafe { (api.X509_free)(if is_there { shared } else { own }) };
+    }
+}
+
+/// Whether a chain of a context goes to the program, sooner or later.
+pub fn is_programs(library: Option<&'static Libcrypto>, context: *const X509_STORE_CTX, caller: Caller) -> bool {
+    !is_openssl(caller) || library.is_some_and(|library| builds_chain(library, context, caller))
+}
+
+/// Whether libssl has verified with a context to build a chain that is sent. The contexts of a connection's verification know
+/// the connection (ssl_verify_cert_chain, ssl_cert.c), others don't (ssl_build_cert_chain there; ssl_add_cert_chain,
+/// statem_lib.c).
+fn builds_chain(library: &'static Libcrypto, context: *const X509_STORE_CTX, caller: Caller) -> bool {
+    type Index = unsafe extern "C-unwind" fn() -> c_int;
+    if library.contains(caller) {
+        return false;
+    }
+    let index = libssl_of(caller).and_then(|libssl| defined::<Index>(libssl, c"SSL_get_ex_data_X509_STORE_CTX_idx"));
+    let (Some(index), Some(get)) = (index, library.originals.X509_STORE_CTX_get_ex_data) else { return false };
+    // SAFETY: libssl passes its own context.
+    unsafe { get(context, index()).is_null() }
+}
+
+/// Whether a call comes from one of OpenSSL's own libraries.
+pub fn is_openssl(caller: Caller) -> bool {
+    caller.is_own() || caller.is_companion()
+}
