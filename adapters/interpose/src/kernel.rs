@@ -6,24 +6,27 @@
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::AtomicU64;
 
 /// The state of what a path leads to.
 pub fn stat(path: &CStr) -> Option<libc::stat64> {
     // SAFETY: a path, and room for the result.
-    filled(|room| unsafe { call(libc::SYS_newfstatat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, room, 0]) })
+    filled(|room| unsafe {
+        call(libc::SYS_newfstatat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, room, 0, 0, 0])
+    })
 }
 
 /// The file system that a path leads to.
 pub fn statfs(path: &CStr) -> Option<libc::statfs64> {
     // SAFETY: a path, and room for the result.
-    filled(|room| unsafe { call(libc::SYS_statfs, [path.as_ptr() as usize, room, 0, 0]) })
+    filled(|room| unsafe { call(libc::SYS_statfs, [path.as_ptr() as usize, room, 0, 0, 0, 0]) })
 }
 
 /// The effective user.
 pub fn effective_user() -> libc::uid_t {
     // SAFETY: no arguments.
-    unsafe { call(libc::SYS_geteuid, [0; 4]) as libc::uid_t }
+    unsafe { call(libc::SYS_geteuid, [0; 6]) as libc::uid_t }
 }
 
 /// An open file.
@@ -34,7 +37,7 @@ impl File {
     pub fn open(path: &CStr, flags: i32) -> Option<File> {
         let (directory, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
         // SAFETY: a path.
-        let opened = unsafe { call(libc::SYS_openat, [directory, path, (flags | libc::O_CLOEXEC) as usize, 0]) };
+        let opened = unsafe { call(libc::SYS_openat, [directory, path, (flags | libc::O_CLOEXEC) as usize, 0, 0, 0]) };
         (opened >= 0).then_some(File(opened as RawFd))
     }
 
@@ -42,13 +45,28 @@ impl File {
     pub fn stat(&self) -> Option<libc::stat64> {
         let (opened, empty) = (self.0 as usize, c"".as_ptr() as usize);
         // SAFETY: room for the result.
-        filled(|room| unsafe { call(libc::SYS_newfstatat, [opened, empty, room, libc::AT_EMPTY_PATH as usize]) })
+        filled(|room| unsafe { call(libc::SYS_newfstatat, [opened, empty, room, libc::AT_EMPTY_PATH as usize, 0, 0]) })
     }
 
-    /// For other calls.
-    pub fn borrow(&self) -> BorrowedFd<'_> {
-        // SAFETY: it stays open as long as `self` is there.
-        unsafe { BorrowedFd::borrow_raw(self.0) }
+    /// Maps the first `len` counters of a memory file, for the rest of the process; `None` if that can't be done safely.
+    pub fn counters(&self, len: usize) -> Option<&'static [AtomicU64]> {
+        let (opened, bytes) = (self.0 as usize, len.checked_mul(size_of::<AtomicU64>())?);
+        // SAFETY: the seals of an open file.
+        let seals = unsafe { call(libc::SYS_fcntl, [opened, libc::F_GET_SEALS as usize, 0, 0, 0, 0]) };
+        let is_sealed = seals >= 0 && seals & libc::F_SEAL_SHRINK as isize != 0;
+        let size = self.stat().and_then(|stat| usize::try_from(stat.st_size).ok())?;
+        if !is_sealed || bytes == 0 || size < bytes {
+            return None;
+        }
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: the kernel chooses the place of the mapping, where nothing is.
+        let start = unsafe { call(libc::SYS_mmap, [0, bytes, access as usize, kind as usize, opened, 0]) };
+        if start <= 0 {
+            return None;
+        }
+        // SAFETY: page aligned, readable and writable, never unmapped. The file can't become shorter: it was sealed
+        // against that before its size was read, and seals stay. Other processes change it, which atomics allow.
+        Some(unsafe { std::slice::from_raw_parts(start as *const AtomicU64, len) })
     }
 }
 
@@ -61,7 +79,7 @@ impl AsRawFd for File {
 impl Drop for File {
     fn drop(&mut self) {
         // SAFETY: our own, and nobody uses it any more.
-        unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0]) };
+        unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
     }
 }
 
@@ -74,7 +92,7 @@ fn filled<T>(fill: impl FnOnce(usize) -> isize) -> Option<T> {
 
 /// # Safety
 /// As the call demands.
-unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> isize {
+unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the kernel keeps all registers but these (syscall(2)); what it does to memory is the caller's business.
     #[cfg(target_arch = "x86_64")]
@@ -86,6 +104,8 @@ unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> isize {
             in("rsi") arguments[1],
             in("rdx") arguments[2],
             in("r10") arguments[3],
+            in("r8") arguments[4],
+            in("r9") arguments[5],
             lateout("rcx") _,
             lateout("r11") _,
             options(nostack),
@@ -101,6 +121,8 @@ unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> isize {
             in("x1") arguments[1],
             in("x2") arguments[2],
             in("x3") arguments[3],
+            in("x4") arguments[4],
+            in("x5") arguments[5],
             options(nostack),
         );
     }

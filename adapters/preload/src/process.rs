@@ -121,7 +121,7 @@ fn stats_page(path: &CStr, user: libc::uid_t) -> Option<&'static Stats> {
     kernel::stat(path).filter(is_page)?;
     let page = kernel::File::open(path, libc::O_RDWR | libc::O_NONBLOCK | libc::O_NOCTTY)?;
     page.stat().filter(is_page)?;
-    Stats::in_file(page.borrow(), &LABELS)
+    Stats::in_page(page.counters(Stats::WORDS)?, &LABELS)
 }
 
 /// What a program was started with.

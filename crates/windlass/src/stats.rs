@@ -5,7 +5,7 @@
 //! state, value, and the name in 48 bytes, padded with NUL. A slot is free (0), being named (1) or in use (2).
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,6 +39,9 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// How many words a page has.
+    pub const WORDS: usize = WORDS;
+
     /// Counters that nobody else sees. They live as long as the process: make them once.
     pub fn private(labels: &'static [&'static str]) -> &'static Stats {
         let page: &'static [AtomicU64] = Box::leak(labels.iter().map(|_| AtomicU64::new(0)).collect());
@@ -56,11 +59,6 @@ impl Stats {
         identity::is_regular(stat) && stat.st_uid == user && u64::try_from(stat.st_size) == Ok(PAGE_BYTES)
     }
 
-    /// Counters in an open page: see [`Stats::is_page`].
-    pub fn in_file(page: BorrowedFd<'_>, labels: &'static [&'static str]) -> Option<&'static Stats> {
-        Stats::in_page(mapped::counters(page, WORDS).ok()?, labels)
-    }
-
     /// As [`Stats::attach`]; None if only memory is short, and it can be tried again.
     pub fn try_attach(path: &Path, labels: &'static [&'static str]) -> Option<Option<&'static Stats>> {
         let page = match open(path) {
@@ -71,7 +69,8 @@ impl Stats {
         Some(Stats::in_page(page, labels))
     }
 
-    fn in_page(page: &'static [AtomicU64], labels: &'static [&'static str]) -> Option<&'static Stats> {
+    /// Counters in a page that is mapped already, [`Stats::WORDS`] long.
+    pub fn in_page(page: &'static [AtomicU64], labels: &'static [&'static str]) -> Option<&'static Stats> {
         let header = page.get(..HEADER_WORDS)?;
         if header.iter().take(3).map(|word| word.load(Ordering::Acquire)).ne([MAGIC, VERSION, SLOTS as u64]) {
             return None;

@@ -13,9 +13,10 @@ from objects import SYSTEM
 from sides import Side
 from linked import GOOD, LISTED, Parts, preload_library
 
-ORDERS = ("first", "last")
+# With counters the constructor opens their page, too.
+ORDERS = ("first", "last", "first, counted")
 # The other library's own settings differ from run to run.
-ENVIRONMENT = "env | grep -v -e ^LD_PRELOAD= -e ^FAKEROOTKEY= | sort"
+ENVIRONMENT = "env | grep -v -e ^LD_PRELOAD= -e ^FAKEROOTKEY= -e ^WINDLASS_STATS= | sort"
 GAWK = """BEGIN {
     while ((getline line < ENVIRON["FIELD_BUNDLE"]) > 0) if (line ~ /BEGIN/) count++
     print "certificates:", count
@@ -64,12 +65,14 @@ def in_both_orders(world, other, command):
     for order in ORDERS:
 
         def run(side, order=order):
-            libraries = [other.library()]
+            libraries, counted = [other.library()], ()
             if side.name != "stock":
-                libraries.insert(0 if order == "first" else 1, preload_library(side))
+                libraries.insert(1 if order == "last" else 0, preload_library(side))
+                if "counted" in order:
+                    counted = (side.windlass, "run", "--stats", "--stats-file", "/dev/null", "--")
+            preloaded = ("env", "LD_PRELOAD=" + ":".join(map(str, libraries)))
             return Side().run(
-                [*other.wrapper, "env", "LD_PRELOAD=" + ":".join(map(str, libraries)), *command.make()],
-                {**world.env(), **other.env},
+                [*counted, *other.wrapper, *preloaded, *command.make()], {**world.env(), **other.env}
             )
 
         yield Case(
