@@ -222,14 +222,16 @@ pub fn is_out_of_reach() -> bool {
     OUT_OF_REACH.load(Ordering::Relaxed)
 }
 
-/// How many objects were looked through, and the last one of these when a child began that can't ask for them: it can
-/// look into the linker's own list.
-static SEEN: AtomicUsize = AtomicUsize::new(0);
+/// The last object that was looked through: what was loaded later stands behind it in the linker's own list.
 static LAST_SEEN: AtomicPtr<Link> = AtomicPtr::new(ptr::null_mut());
+/// Whether that list was whole when this process was copied.
+static WAS_CONSISTENT: AtomicBool = AtomicBool::new(false);
 
-/// Notes that all objects up to this number were looked through.
-pub fn note_seen(count: usize) {
-    SEEN.store(count, Ordering::Relaxed);
+/// Notes that all objects were looked through. The linker's lock is held.
+pub fn note_seen() {
+    // SAFETY: nobody else loads or unloads any.
+    let last = list().and_then(|list| unsafe { list.entries() }.last());
+    LAST_SEEN.store(last.map_or(ptr::null_mut(), |last| ptr::from_ref(last).cast_mut()), Ordering::Relaxed);
 }
 
 fn list() -> Option<&'static Debug> {
@@ -242,13 +244,16 @@ fn list() -> Option<&'static Debug> {
 pub fn each_unreached(mut visit: impl FnMut(Option<&Loaded>)) {
     let list = list();
     let last = LAST_SEEN.load(Ordering::Relaxed).cast_const();
-    let Some(list) = list.filter(|_| !last.is_null()) else { return visit(None) };
+    // Else a thread that is not here was in the middle of changing it.
+    let is_whole = !last.is_null() && WAS_CONSISTENT.load(Ordering::Relaxed);
+    let Some(list) = list.filter(|_| is_whole) else { return visit(None) };
     let mut is_new = false;
     // SAFETY: a child of several threads has one, and few begin others before they load something. Whoever does, and
     // unloads libraries in one thread while another begins with TLS, would be seen here in the middle of it.
-    for (link, object) in unsafe { list.objects() } {
+    for link in unsafe { list.entries() } {
         if is_new {
-            visit(Some(&object));
+            // SAFETY: as above.
+            visit(Some(&unsafe { Loaded::of_list(link) }));
         }
         is_new |= ptr::eq(link, last);
     }
@@ -288,9 +293,7 @@ pub fn watch_forks() {
     }
     unsafe extern "C" fn child() {
         if !WAS_ALONE.load(Ordering::Relaxed) && !OUT_OF_REACH.swap(true, Ordering::Relaxed) {
-            // SAFETY: a process of one thread.
-            let last = list().and_then(|list| unsafe { list.objects() }.take(SEEN.load(Ordering::Relaxed)).last());
-            LAST_SEEN.store(last.map_or(ptr::null_mut(), |(link, _)| link.cast_mut()), Ordering::Relaxed);
+            WAS_CONSISTENT.store(list().is_some_and(Debug::is_consistent), Ordering::Relaxed);
         }
     }
     // SAFETY: the handlers only touch atomics; this library stays loaded (`-z nodelete`).

@@ -223,7 +223,7 @@ impl WayIn {
             }
         }
         self.seen.store(count, Ordering::Relaxed);
-        linker::note_seen(count);
+        linker::note_seen();
         self.added.store(added, Ordering::Relaxed);
         self.removed.store(removed, Ordering::Relaxed);
     }

@@ -10,7 +10,7 @@ impl Loaded {
     ///
     /// # Safety
     /// It stays loaded as long as the result is used.
-    unsafe fn of_list(link: &Link) -> Loaded {
+    pub unsafe fn of_list(link: &Link) -> Loaded {
         let unknown = Loaded { base: link.base, start: link.base, dynamic: link.dynamic, ..Loaded::UNKNOWN };
         // SAFETY: as the caller states.
         unsafe { unknown.with_tables() }
@@ -22,6 +22,8 @@ impl Loaded {
 pub struct Debug {
     version: c_int,
     first: *const Link,
+    breakpoint: usize,
+    state: c_int,
 }
 
 /// The public part of `struct link_map` of <link.h>.
@@ -34,19 +36,22 @@ pub struct Link {
 }
 
 impl Debug {
-    /// The objects that are loaded, in the order of loading.
+    /// Whether nothing is being added or taken away (`RT_CONSISTENT`).
+    pub fn is_consistent(&self) -> bool {
+        self.state == 0
+    }
+
+    /// The entries, in the order of loading. Nothing is read of the objects themselves.
     ///
     /// # Safety
     /// No other thread loads or unloads any meanwhile.
-    pub unsafe fn objects(&self) -> impl Iterator<Item = (*const Link, Loaded)> {
+    pub unsafe fn entries(&self) -> impl Iterator<Item = &Link> {
         let mut at = self.first;
         std::iter::from_fn(move || {
             // SAFETY: as the caller states.
             let link = unsafe { at.as_ref() }?;
-            let found = at;
             at = link.next;
-            // SAFETY: as above.
-            Some((found, unsafe { Loaded::of_list(link) }))
+            Some(link)
         })
     }
 }
