@@ -27,11 +27,12 @@ def cases(world):
     yield reach("shared_store", r"second context: 1")
     yield reach("forks", r"child: 1 1")
     yield reach("threads", r"threads: 64 of 64")
-    def stores(what, *shows):
-        return Case(f"C: {what}", lambda side: side.run([world.built["stores.c"], what], env), shows=shows)
+    def stores(what, *shows, **more):
+        return Case(f"C: {what}", lambda side: side.run([world.built["stores.c"], what], env), shows=shows, **more)
 
     yield stores("deleted_root", r"deleted: verdict 0")
-    yield stores("live_stack", f"seen later: {pki.count}")
+    # What is loaded into a store whose stack the program has is libcrypto's business: something may be missing there.
+    yield stores("live_stack", f"seen later: {pki.count}", served=None)
     yield stores("two_locks", r"root beside its twin: verdict 1", f"both locked: {pki.count} objects")
     yield stores("own_method", r"root beside its twin: verdict 1")
     yield stores("own_method_file", r"root beside its twin: verdict 1", f"objects: {pki.count + 1}")

@@ -175,6 +175,8 @@ fn files_change_under_many_threads() {
                 })
             })
             .collect();
+        // Also when something below fails: the readers would go on for ever.
+        let ending = Ending(&end);
         for n in 0..60 {
             let content: Vec<u8> = (0..=n % 4).flat_map(certificate).collect();
             match n % 3 {
@@ -189,7 +191,16 @@ fn files_change_under_many_threads() {
         fs::rename(bench.write("new.pem", &certificate(0)), &path).unwrap();
         // The last state is what is served in the end.
         bench.expect(&path, &[0]);
-        end.store(true, Ordering::SeqCst);
+        drop(ending);
         assert!(readers.into_iter().map(|reader| reader.join().unwrap()).sum::<u64>() > 0);
     });
+}
+
+/// Sets what ends other threads.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
