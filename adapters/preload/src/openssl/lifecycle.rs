@@ -9,7 +9,7 @@ use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_
 use crate::openssl::library::{Libcrypto, original, transparent};
 use crate::openssl::serving::owner;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
-use crate::openssl::{self, LIBCRYPTO, lookup};
+use crate::openssl::{self, LIBCRYPTO, lookup, providers};
 
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
 /// a file holds comes before what any other source has.
@@ -19,6 +19,9 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
         openssl::complete_what_is_due();
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
+            if caller.is_companion() {
+                providers::note_configured(library);
+            }
             // Somebody may call where it is not seen.
             if LIBCRYPTO.is_hidden() || attach::is_leaving() || attach::has_strangers() {
                 return None;

@@ -124,6 +124,12 @@ pub fn is_ready(library: &Libcrypto, served: &Served, snapshot: &Snapshot) -> bo
     is_ready
 }
 
+/// libssl makes a store for a context of its own. It has had libcrypto read the configuration before
+/// (`OPENSSL_init_ssl`), so nothing has to be parsed for that.
+pub fn note_configured(library: &Libcrypto) {
+    library.ready.store(changes().wrapping_add(1), Ordering::Relaxed);
+}
+
 /// Kinds of keys, as OpenSSL numbers them: RSA, RSA-PSS, DSA, EC, Ed25519, Ed448.
 const KEYS: [c_int; 6] = [6, 912, 116, 408, 1087, 1088];
 
