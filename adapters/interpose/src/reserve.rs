@@ -479,8 +479,15 @@ mod tests {
         Box::new(Chunk::new())
     }
 
+    /// All tests have the same chunks.
+    fn alone() -> impl Drop {
+        static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     #[test]
     fn pieces_do_not_overlap_and_come_back() {
+        let _alone = alone();
         let chunk = chunk();
         let mut rng = 7u64;
         let mut next = |below: usize| {
@@ -518,6 +525,7 @@ mod tests {
 
     #[test]
     fn larger_requests_leave_half_of_it() {
+        let _alone = alone();
         let chunk = chunk();
         while chunk.take(4096).is_some() {}
         assert!(chunk.is_whole());
@@ -528,6 +536,7 @@ mod tests {
 
     #[test]
     fn claims_are_one_to_a_thread_and_more_chunks_come() {
+        let _alone = alone();
         let barrier = std::sync::Barrier::new(3 * CHUNKS);
         let all: Vec<usize> = std::thread::scope(|scope| {
             let claim_one = || {
@@ -562,6 +571,7 @@ mod tests {
 
     #[test]
     fn a_thread_too_many_has_no_chunk() {
+        let _alone = alone();
         let count = CHUNKS + MOST_EXTRA + 8;
         let barrier = std::sync::Barrier::new(count);
         let without = AtomicUsize::new(0);
@@ -580,6 +590,7 @@ mod tests {
 
     #[test]
     fn what_grows_and_shrinks_keeps_its_bytes() {
+        let _alone = alone();
         let claim = claim();
         let layout = |size| Layout::from_size_align(size, 8).unwrap();
         // SAFETY: what `spare` gives is of that size, and is given back as what it is.
@@ -602,6 +613,7 @@ mod tests {
 
     #[test]
     fn a_chunk_that_a_parent_held_may_be_claimed() {
+        let _alone = alone();
         let chunk = chunk();
         let me = address_space::id();
         assert!(chunk.hold(me + 1) && chunk.hold(me) && !chunk.hold(me));
