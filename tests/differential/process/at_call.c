@@ -89,19 +89,23 @@ static int before(const char *path, int writes)
     return 0;
 }
 
-/* The definitions below have the types of the C library's own, 64-bit offsets included. */
+/* The definitions below have the types of the C library's own. Rust's std calls those with 64-bit offsets, and the
+ * preload library has them go to the ones without, where a long has 64 bits anyway. */
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-int open64(const char *path, int flags, ...)
-{
-    __builtin_va_list ap;
-    mode_t mode;
-
-    __builtin_va_start(ap, flags);
-    mode = flags & O_CREAT ? __builtin_va_arg(ap, mode_t) : 0;
-    __builtin_va_end(ap);
-    return before(path, flags & O_CREAT) ? -1 : NEXT(open64)(path, flags, mode);
-}
+#define OPEN(name) \
+    int name(const char *path, int flags, ...) \
+    { \
+        __builtin_va_list ap; \
+        mode_t mode; \
+        \
+        __builtin_va_start(ap, flags); \
+        mode = flags & O_CREAT ? __builtin_va_arg(ap, mode_t) : 0; \
+        __builtin_va_end(ap); \
+        return before(path, flags & O_CREAT) ? -1 : NEXT(name)(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
 
 int openat64(int directory, const char *path, int flags, ...)
 {
@@ -114,17 +118,23 @@ int openat64(int directory, const char *path, int flags, ...)
     return before(path, flags & O_CREAT) ? -1 : NEXT(openat64)(directory, path, flags, mode);
 }
 
-int stat64(const char *path, struct stat64 *out)
-{
-    before(path, 0);
-    return NEXT(stat64)(path, out);
-}
+#define STAT(name, type) \
+    int name(const char *path, type *out) \
+    { \
+        before(path, 0); \
+        return NEXT(name)(path, out); \
+    }
+STAT(stat, struct stat)
+STAT(stat64, struct stat64)
 
-int fstat64(int fd, struct stat64 *out)
-{
-    before(NULL, 0);
-    return NEXT(fstat64)(fd, out);
-}
+#define FSTAT(name, type) \
+    int name(int fd, type *out) \
+    { \
+        before(NULL, 0); \
+        return NEXT(name)(fd, out); \
+    }
+FSTAT(fstat, struct stat)
+FSTAT(fstat64, struct stat64)
 
 int faccessat(int directory, const char *path, int mode, int flags)
 {
