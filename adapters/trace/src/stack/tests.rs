@@ -16,19 +16,23 @@ const CODE: usize = 0x100_0000;
 /// The column of return addresses.
 const RETURN: u8 = if cfg!(target_arch = "aarch64") { 30 } else { 16 };
 
-/// An object of which there are only headers and tables, before a page that can't be read.
+/// An object of which there are only headers and tables, before pages that can't be read. All addresses of the object
+/// are reserved: other tests map and unmap memory at the same time.
 struct Image {
     memory: *mut u8,
     size: usize,
 }
 
+/// The last address of an object, from its beginning.
+const END: usize = 2 * CODE;
+
 impl Image {
     fn of(bytes: &[u8]) -> Image {
         let size = bytes.len().next_multiple_of(PAGE);
-        // SAFETY: a new mapping, of which all but the last page is opened, and filled from its end on.
+        // SAFETY: a new mapping, of which the first pages are opened and filled.
         unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            let memory = libc::mmap(ptr::null_mut(), size + PAGE, libc::PROT_NONE, flags, -1, 0);
+            let memory = libc::mmap(ptr::null_mut(), size + END, libc::PROT_NONE, flags, -1, 0);
             assert_ne!(memory, libc::MAP_FAILED);
             assert_eq!(libc::mprotect(memory, size, libc::PROT_READ | libc::PROT_WRITE), 0);
             let memory = memory.cast::<u8>();
@@ -39,7 +43,7 @@ impl Image {
 
     fn object(&self) -> Object {
         let start = self.memory as usize;
-        Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + 2 * CODE }
+        Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + END }
     }
 
     fn rules<R>(&self, address: usize, look: impl FnOnce(&rules::Rules) -> R) -> Option<R> {
@@ -61,7 +65,7 @@ impl Image {
 impl Drop for Image {
     fn drop(&mut self) {
         // SAFETY: mapped by `of`.
-        unsafe { libc::munmap(self.memory.cast(), self.size + PAGE) };
+        unsafe { libc::munmap(self.memory.cast(), self.size + END) };
     }
 }
 
@@ -193,7 +197,7 @@ fn what_can_not_be_read_is_not_there() {
         bytes.splice(0..0, vec![0; count.next_multiple_of(PAGE) - count]);
         let image = Image::of(&bytes);
         let start = image.memory as usize + bytes.len() - count;
-        let object = Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + 2 * CODE };
+        let object = Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + END };
         let memory = Memory::new();
         // SAFETY: the image is there.
         if let Some(entry) = unsafe { Table::of(&object, &memory) }.and_then(|table| table.entry(start + CODE + 4)) {
