@@ -69,10 +69,8 @@ impl Copy {
         self.pin.store(PINNED, Ordering::Release);
     }
 
-    pub(crate) fn pin_if_due(&self) {
-        if self.pin.load(Ordering::Relaxed) == DUE {
-            self.pin();
-        }
+    pub(crate) fn is_to_be_pinned(&self) -> bool {
+        self.pin.load(Ordering::Relaxed) == DUE
     }
 
     /// Keeps it loaded, without loading anything, as libcrypto pins itself when it is first used. Whether it could. It

@@ -106,6 +106,11 @@ impl Scope {
         Scope { of: ptr::null(), objects: [const { MaybeUninit::uninit() }; MOST], count: 0 }
     }
 
+    /// Of no object any more.
+    pub fn forget(&mut self) {
+        (self.of, self.count) = (ptr::null(), 0);
+    }
+
     /// The dynamic section of the first object in which the linker can find a function.
     pub fn find(&mut self, object: &Loaded, name: Name) -> Option<*const Dyn> {
         if self.of != object.dynamic {

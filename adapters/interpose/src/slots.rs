@@ -111,6 +111,11 @@ impl Scratch {
     pub const fn new() -> Scratch {
         Scratch { imports: Imports::NONE, writes: Writes::new(), scope: Scope::new() }
     }
+
+    /// Forgets what the look before was about: another object may lie where one was.
+    pub fn forget(&mut self) {
+        self.scope.forget();
+    }
 }
 
 /// What is to be written, once it is certain that all can be.

@@ -39,8 +39,6 @@ pub struct WayIn {
     removed: AtomicU64,
     /// One of them was not ready yet.
     unready: AtomicBool,
-    /// The first look is done: from then on other threads can be at work.
-    was_loaded: AtomicBool,
     /// The counter of additions when somebody last asked for strangers, and whether there were any.
     asked: AtomicU64,
     strangers: AtomicBool,
@@ -76,7 +74,6 @@ impl WayIn {
             added: AtomicU64::new(0),
             removed: AtomicU64::new(0),
             unready: AtomicBool::new(false),
-            was_loaded: AtomicBool::new(false),
             asked: AtomicU64::new(0),
             strangers: AtomicBool::new(false),
             hidden: AtomicBool::new(false),
@@ -95,7 +92,6 @@ impl WayIn {
         self.attached.store(true, Ordering::Release);
         let done = if is_loading {
             self.go_through();
-            self.was_loaded.store(true, Ordering::Relaxed);
             true
         } else {
             linker::locked(self.resolver, || self.go_through())
@@ -129,7 +125,9 @@ impl WayIn {
             return true;
         }
         if linker::is_out_of_reach() {
-            return self.has_unreached_strangers();
+            let strangers = self.has_unreached_strangers();
+            self.tell();
+            return strangers;
         }
         if !self.has_changed() {
             return false;
@@ -206,20 +204,19 @@ impl WayIn {
         let from = if news { 0 } else { seen };
         // SAFETY: the linker's lock is held, and nothing in here comes back here.
         let room = unsafe { ROOM.lend() };
+        room.forget();
         linker::each_object(from, |object| {
             self.write(object, page, room);
             true
         });
-        let is_first = !self.was_loaded.load(Ordering::Relaxed);
         for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
             // What a program starts with stays. Nothing of it may be opened before the program begins: the linker would
             // have it initialized before its turn, the C library without an environment.
-            if !is_first {
-                copy.pin_if_due();
-            } else if linker::is_program_start() || copy.object().is_some_and(scope::is_of_program) {
+            let is_due = copy.is_to_be_pinned();
+            if linker::is_program_start() || is_due && copy.object().is_some_and(scope::is_of_program) {
                 copy.note_pinned();
-            } else {
-                copy.pin_if_due();
+            } else if is_due {
+                copy.pin();
             }
         }
         self.seen.store(count, Ordering::Relaxed);
@@ -235,8 +232,8 @@ impl WayIn {
         match slots::write(self, object, page, room) {
             slots::Outcome::Done => {}
             // Another thread may be inside of the first call through one of them: the linker then writes it once more.
-            slots::Outcome::DoneEarly => self.unready.store(self.was_loaded.load(Ordering::Relaxed), Ordering::Relaxed),
-            slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
+            slots::Outcome::DoneEarly if linker::is_program_start() => {}
+            slots::Outcome::DoneEarly | slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
             slots::Outcome::Refused => self.hide_all(slots::imported_families(self, object)),
         }
     }

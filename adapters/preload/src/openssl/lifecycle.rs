@@ -16,7 +16,6 @@ use crate::openssl::{self, LIBCRYPTO, lookup, providers};
 pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     let store = original!(caller, X509_STORE_new(), or ptr::null_mut());
     if !store.is_null() {
-        openssl::complete_what_is_due();
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
             if caller.is_companion() {
@@ -29,6 +28,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
             lookup::attach(library, store);
             Some(())
         });
+        openssl::complete_what_is_due();
     }
     store
 }
