@@ -175,8 +175,9 @@ impl TrustCache {
                         None => self.load_first(source, state, &slot),
                         previous => self.load_now(source, state, previous),
                     };
-                    loader.finish(outcome.clone());
-                    return outcome.map(|entry| entry.store);
+                    let store = outcome.as_ref().map(|entry| Arc::clone(&entry.store)).map_err(Clone::clone);
+                    loader.finish(outcome);
+                    return store;
                 }
                 Turn::Wait(flight) => {
                     if !waited {

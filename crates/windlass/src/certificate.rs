@@ -44,7 +44,8 @@ pub(crate) fn walk(der: &[u8], canonicaliser: &mut Canonicaliser, canonical: &mu
     let mut certificate = outer.enter(SEQUENCE)?;
     outer.end()?;
     let mut tbs = certificate.enter(SEQUENCE)?;
-    signature_algorithm(&mut certificate)?;
+    let (algorithm, _) = certificate.element_of(SEQUENCE)?;
+    signature_algorithm(algorithm.of(der))?;
     whole_bytes(certificate.content_of(BIT_STRING)?)?;
     certificate.end()?;
 
@@ -61,7 +62,11 @@ pub(crate) fn walk(der: &[u8], canonicaliser: &mut Canonicaliser, canonical: &mu
     }
     let (_, serial) = tbs.element_of(INTEGER)?;
     integer(serial.of(der))?;
-    signature_algorithm(&mut tbs)?;
+    let (algorithm_within, _) = tbs.element_of(SEQUENCE)?;
+    // They are alike, or no signature fits; `d2i_X509` takes any two.
+    if algorithm_within.of(der) != algorithm.of(der) {
+        signature_algorithm(algorithm_within.of(der))?;
+    }
     let (issuer, _) = tbs.element_of(SEQUENCE)?;
     let mut validity = tbs.enter(SEQUENCE)?;
     let not_before = time(&mut validity)?;

@@ -72,8 +72,8 @@ fn algorithm_identifier<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], Parame
 }
 
 /// Of the algorithms that libcrypto knows, `x509_sig_info_init` looks at the parameters of RSASSA-PSS.
-pub(crate) fn signature_algorithm(reader: &mut Reader<'_>) -> Result<(), DerFault> {
-    match algorithm_identifier(reader)? {
+pub(crate) fn signature_algorithm(der: &[u8]) -> Result<(), DerFault> {
+    match algorithm_identifier(&mut Reader::new(der))? {
         (RSASSA_PSS, Parameters::Sequence(parameters)) => pss_parameters(parameters),
         (RSASSA_PSS, _) => Err(DerFault::Parameters),
         _ => Ok(()),

@@ -33,22 +33,26 @@ pub(super) struct Slot {
 #[derive(Default)]
 struct Inner {
     entry: Option<Entry>,
+    is_loading: bool,
+    /// Where those wait for whom it is loading; none if nobody does.
     flight: Option<Arc<Flight>>,
 }
 
 /// What there is to do about a source.
+// Most loads are of sources that nobody else loads at the same time, so a loader is not worth an allocation.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Turn<'s> {
     /// It is here.
     Hit(Arc<RootStore>),
     /// Another thread is loading it: wait.
     Wait(Arc<Flight>),
     /// Load it. Others wait until this is finished or dropped.
-    Load(Box<Loader<'s>>),
+    Load(Loader<'s>),
 }
 
 impl Slot {
     pub fn with_entry(entry: Entry) -> Slot {
-        Slot { inner: Mutex::new(Inner { entry: Some(entry), flight: None }), ..Slot::default() }
+        Slot { inner: Mutex::new(Inner { entry: Some(entry), ..Inner::default() }), ..Slot::default() }
     }
 
     /// `serves` decides whether a finished load may be used.
@@ -57,13 +61,11 @@ impl Slot {
         if let Some(entry) = inner.entry.as_ref().filter(|entry| serves(entry)) {
             return Turn::Hit(Arc::clone(&entry.store));
         }
-        if let Some(flight) = &inner.flight {
-            return Turn::Wait(Arc::clone(flight));
+        if inner.is_loading {
+            return Turn::Wait(Arc::clone(inner.flight.get_or_insert_default()));
         }
-        let flight = Arc::new(Flight::default());
-        inner.flight = Some(Arc::clone(&flight));
-        let previous = inner.entry.clone();
-        Turn::Load(Box::new(Loader { slot: self, flight, previous, outcome: None }))
+        inner.is_loading = true;
+        Turn::Load(Loader { slot: self, previous: inner.entry.clone(), outcome: None })
     }
 
     /// The store of the finished load, if `serves` says that it may be used.
@@ -82,7 +84,7 @@ impl Slot {
     /// Whether there is something that serves a source in the state that `is_so` confirms, or that may come to.
     pub fn may_serve(&self, is_so: impl FnOnce(&State) -> bool) -> bool {
         match self.inner.try_lock() {
-            Ok(inner) => inner.flight.is_some() || inner.entry.as_ref().is_some_and(|entry| is_so(&entry.state)),
+            Ok(inner) => inner.is_loading || inner.entry.as_ref().is_some_and(|entry| is_so(&entry.state)),
             Err(_) => true,
         }
     }
@@ -113,7 +115,6 @@ impl Slot {
 /// The right to load, and the duty to tell those who wait, whatever happens.
 pub(super) struct Loader<'s> {
     slot: &'s Slot,
-    flight: Arc<Flight>,
     /// The load before this one.
     pub previous: Option<Entry>,
     outcome: Option<Result<Entry, LoadError>>,
@@ -128,7 +129,8 @@ impl Loader<'_> {
 impl Drop for Loader<'_> {
     fn drop(&mut self) {
         let mut inner = self.slot.lock();
-        inner.flight = None;
+        inner.is_loading = false;
+        let flight = inner.flight.take();
         let told = match self.outcome.take() {
             Some(Ok(entry)) => {
                 inner.entry = Some(entry);
@@ -139,22 +141,18 @@ impl Drop for Loader<'_> {
             None => Outcome::Interrupted,
         };
         drop(inner);
-        self.flight.land(told);
+        // To wake nobody would be a system call, too.
+        if let Some(flight) = flight {
+            flight.land(told);
+        }
     }
 }
 
 /// A load under way, as those see it who wait for it.
 #[derive(Default)]
 pub(super) struct Flight {
-    inner: Mutex<Landing>,
+    outcome: Mutex<Option<Outcome>>,
     landed: Condvar,
-}
-
-#[derive(Default)]
-struct Landing {
-    outcome: Option<Outcome>,
-    /// Whether somebody has to be woken: to wake nobody is a system call, too.
-    awaited: bool,
 }
 
 #[derive(Clone)]
@@ -168,21 +166,21 @@ pub(super) enum Outcome {
 
 impl Flight {
     pub fn wait(&self) -> Outcome {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = self.lock();
         loop {
-            if let Some(outcome) = &inner.outcome {
+            if let Some(outcome) = &*outcome {
                 return outcome.clone();
             }
-            inner.awaited = true;
-            inner = self.landed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            outcome = self.landed.wait(outcome).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     fn land(&self, outcome: Outcome) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.outcome = Some(outcome);
-        if inner.awaited {
-            self.landed.notify_all();
-        }
+        *self.lock() = Some(outcome);
+        self.landed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Outcome>> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

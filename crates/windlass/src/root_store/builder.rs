@@ -43,8 +43,6 @@ impl Builder {
         if self.records.len() >= MAX_ANCHORS {
             return Err(Unsupported::TooLarge);
         }
-        // A canonical name has less than twice the bytes of its original.
-        self.canonical.try_reserve(2 * len).map_err(|_| Unsupported::OutOfMemory)?;
         let reserved = if self.records.is_empty() {
             // Most files of a directory have one.
             self.records.try_reserve_exact(1)
