@@ -73,6 +73,26 @@ def herd(results, options, pki, rounds):
             results.check(f"a herd of threads on OpenSSL {build}", out.endswith("exit 0\n"), out)
 
 
+def narrow(results, options, pki):
+    """What stock does on the smallest stack of a thread is done on it with the library, too."""
+    key = forge.Key(pki.signer, "pki narrow")
+    names = [ca_name(f"Narrow {n}") for n in range(400)]
+    roots = b"".join(forge.cert_pem(forge.certificate(name, key, name, key, n + 1, extension_list=forge.extensions(
+        ca=True, ski=key.key_id, aki=key.key_id, aki_issuer=(name, n + 1), usage=forge.CERT_SIGN))).encode()
+        for n, name in enumerate(names))
+    content = {"bundle.pem": bundle_of(pki) + roots, "leaf.pem": pki.pem("leaf0"),
+               f"directory/{pki.hash_of('Root 0')}.0": pki.pem("r0")}
+    with filled(content) as folder:
+        for build in options.builds:
+            done = 0
+            for what in ("load", "store", "default", "directory", "verify", "objects", "names", "file"):
+                command = [compiled("narrow", build), what, "bundle.pem", "directory", "leaf.pem"]
+                if execute(command, folder).endswith("exit 0\n"):
+                    same_in_both(results, f"on a narrow stack on OpenSSL {build}: {what}", command, folder, options.library)
+                    done += 1
+            results.check(f"stock does most of it on a narrow stack on OpenSSL {build}", done > 4, done)
+
+
 def detached(results, options, pki, seconds):
     """The library goes out of the way, and comes back, while threads are at work."""
     with filled({"bundle.pem": pki.pem("r0", "r1", "r2")}) as folder:

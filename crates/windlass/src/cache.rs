@@ -212,6 +212,7 @@ impl TrustCache {
     }
 
     /// A file that was loaded by another name, and is still what it was, is not read again.
+    #[inline(never)]
     fn load_first(&self, source: SourceRef<'_>, state: State, slot: &Arc<Slot>) -> Result<Entry, LoadError> {
         if let State::File(identity) = &state {
             let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -232,6 +233,7 @@ impl TrustCache {
     }
 
     /// Takes the compiled store of this state, if there is one; else reads the source.
+    #[inline(never)]
     fn load_now(&self, source: SourceRef<'_>, state: State, previous: Option<Entry>) -> Result<Entry, LoadError> {
         // What another user vouched for is not even compared with.
         let previous = previous.filter(|entry| is_vouched_for(entry.voucher));
@@ -282,6 +284,7 @@ impl TrustCache {
         Ok(Entry { store, state: reading.state, believed: reading.believed, voucher, since, files })
     }
 
+    #[inline(never)]
     fn index(
         &self,
         source: SourceRef<'_>,
@@ -311,6 +314,7 @@ impl TrustCache {
         slots.of(source).slots.get(source.path().as_os_str()).map(Arc::clone)
     }
 
+    #[inline(never)]
     fn slot(&self, source: SourceRef<'_>) -> Result<Arc<Slot>, LoadError> {
         let path = source.path().as_os_str();
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);

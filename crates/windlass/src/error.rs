@@ -172,8 +172,8 @@ pub enum NameFault {
     /// The structure around the values is not strict DER.
     #[error("a malformed name")]
     Structure,
-    /// A name of more than 1 MiB, which OpenSSL refuses (`X509_NAME_MAX`).
-    #[error("a name of more than 1 MiB")]
+    /// A name of more than 1 MiB, which OpenSSL refuses (`X509_NAME_MAX`), or an RDN of more than 16 entries.
+    #[error("a name of more than 1 MiB, or of more than 16 entries in one of its parts")]
     TooLarge,
     /// A value of a type whose canonical form is not known here.
     #[error("a name with an unusual type of string")]

@@ -7,6 +7,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::error::Unsupported;
+use crate::sorted::sorted;
 
 /// What records are found by. Hashes are part of the compiled store's format.
 pub(crate) trait Key: Ord {
@@ -43,12 +44,12 @@ impl Index {
             // Most files of a hashed directory.
             return Ok(Index { hashes: filled(1, only.hash())?, records: filled(1, 0)? });
         }
-        let mut entries: Vec<(u64, u32)> = Vec::new();
+        let mut entries: Vec<(u64, K, u32)> = Vec::new();
         entries.try_reserve_exact(len as usize).map_err(|_| Unsupported::OutOfMemory)?;
-        entries.extend((0..len).filter_map(|record| Some((key(record)?.hash(), record))));
-        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(&key(b.1))).then(a.1.cmp(&b.1)));
+        entries.extend((0..len).filter_map(|record| key(record).map(|key| (key.hash(), key, record))));
+        let entries = sorted(entries);
         let (mut hashes, mut records) = (filled(entries.len(), 0)?, filled(entries.len(), 0)?);
-        for (place, (hash, record)) in entries.into_iter().enumerate() {
+        for (place, (hash, _, record)) in entries.into_iter().enumerate() {
             if let (Some(to_hash), Some(to_record)) = (hashes.get_mut(place), records.get_mut(place)) {
                 (*to_hash, *to_record) = (hash, record);
             }

@@ -36,6 +36,7 @@ mod name;
 mod pem;
 mod policy;
 mod root_store;
+mod sorted;
 mod source;
 pub mod stats;
 mod time;

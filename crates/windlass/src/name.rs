@@ -23,6 +23,9 @@ const BMP_STRING: u8 = 0x1E;
 /// `X509_NAME_MAX`: `x509_name_ex_d2i` looks at no more than this.
 const MAX_NAME: usize = 1 << 20;
 
+/// Certificate authorities have one entry in an RDN, rarely two. More than this are not sorted here: see [`crate::sorted`].
+const MAX_ENTRIES: usize = 16;
+
 /// The DER of a whole Name, tag and length included, byte for byte as it stood in a certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RawName<'a>(&'a [u8]);
@@ -161,6 +164,9 @@ impl Canonicaliser {
             return Err(NameFault::Structure);
         }
         while !set.is_empty() {
+            if self.entries.len() == MAX_ENTRIES {
+                return Err(NameFault::TooLarge);
+            }
             let start = self.rdn.len();
             self.entry(set.enter(der::SEQUENCE).map_err(structure)?)?;
             self.entries.try_reserve(1).map_err(out_of_memory)?;

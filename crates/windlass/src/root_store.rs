@@ -14,6 +14,7 @@ use crate::error::Unsupported;
 use crate::gnutls_profile::{self, GnutlsProfile};
 use crate::index::{Index, Key};
 use crate::name::{CanonicalName, RawName, SubjectHash};
+use crate::sorted::sorted;
 use builder::Builder;
 pub(crate) use bytes::Bytes;
 use twins::Twins;
@@ -58,6 +59,7 @@ impl RootStore {
     }
 
     /// Reads several PEM files into one store, in this order. An error tells which of them it is about.
+    #[inline(never)]
     pub(crate) fn from_pem_files<'p>(
         files: impl IntoIterator<Item = &'p [u8]>,
     ) -> Result<RootStore, (usize, Unsupported)> {
@@ -167,9 +169,7 @@ impl RootStore {
 
     /// For each distinct subject, as OpenSSL compares names, the first anchor that has it, in source order.
     pub fn first_of_each_subject(&self) -> impl Iterator<Item = AnchorIndex> {
-        let mut heads: Vec<_> = self.subjects.heads(|record| self.canonical_of(record)).map(AnchorIndex).collect();
-        heads.sort_unstable();
-        heads.into_iter()
+        sorted(self.subjects.heads(|record| self.canonical_of(record)).map(AnchorIndex).collect()).into_iter()
     }
 
     /// All anchors with this subject key identifier, in source order.
@@ -192,9 +192,7 @@ impl RootStore {
     pub fn ca_names(&self) -> impl ExactSizeIterator<Item = RawName<'_>> {
         let names = self.ca_names.get_or_init(|| {
             let heads = self.raw_subject_index().map(|index| index.heads(|record| self.raw_subject_of(record)));
-            let mut heads: Vec<_> = heads.into_iter().flatten().map(AnchorIndex).collect();
-            heads.sort_unstable();
-            Box::new(heads.into_boxed_slice())
+            Box::new(sorted(heads.into_iter().flatten().map(AnchorIndex).collect()).into_boxed_slice())
         });
         names.iter().map(|&index| self.anchor(index).raw_subject())
     }
@@ -260,9 +258,8 @@ impl RootStore {
         self.subject_hashes.get_or_init(|| {
             let read = |all: &Written| written::read_hashes(all.subject_hashes.as_slice(), self.count());
             Box::new(self.written.as_deref().and_then(read).unwrap_or_else(|| {
-                let mut all: Vec<_> = self.anchors().map(|anchor| (anchor.subject_hash(), anchor.index())).collect();
-                all.sort_unstable();
-                all.into_boxed_slice()
+                let all = self.anchors().map(|anchor| (anchor.subject_hash(), anchor.index()));
+                sorted(all.collect()).into_boxed_slice()
             }))
         })
     }

@@ -11,6 +11,7 @@ use super::slot::Slot;
 use crate::error::Unsupported;
 use crate::identity::Identity;
 use crate::memory;
+use crate::sorted::sorted;
 use crate::source::SourceRef;
 
 /// A program that makes a file for each connection must not fill memory with its stores, and one that loads each file of a
@@ -111,8 +112,8 @@ impl Table {
             // Without memory to tell them apart, all go.
             if uses.try_reserve_exact(self.slots.len()).is_ok() {
                 uses.extend(self.slots.values().map(|slot| slot.last_used.load(Ordering::Relaxed)));
-                uses.sort_unstable();
             }
+            let uses = sorted(uses);
             let middle = uses.get(uses.len() / 2).copied().unwrap_or(u64::MAX);
             self.slots.retain(|_, slot| slot.last_used.load(Ordering::Relaxed) > middle);
         }

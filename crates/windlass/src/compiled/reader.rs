@@ -41,6 +41,7 @@ pub(crate) enum Found {
 pub(crate) struct Candidate(Compiled);
 
 /// Looks for the compiled store of a source that is in this state now. `refuse` is told of each file that can't be used.
+#[inline(never)] // Its stack is not the caller's, which goes on to read the source.
 pub(crate) fn find(
     directories: &Directories,
     source: SourceRef<'_>,
@@ -72,6 +73,7 @@ pub(crate) fn find(
 
 impl Candidate {
     /// The root store, if these are the files that it was made of, byte for byte; and who says so.
+    #[inline(never)]
     pub fn into_store_of(self, reading: &Reading) -> Option<(RootStore, Voucher)> {
         let voucher = self.0.voucher;
         let same = digests_are_quick() && self.0.origin.is_made_of(reading);

@@ -3,6 +3,7 @@
 use crate::anchor::AnchorIndex;
 use crate::error::Unsupported;
 use crate::index::{Index, filled};
+use crate::sorted::sorted;
 
 /// What is known about anchors that share a subject.
 #[derive(Default)]
@@ -53,8 +54,6 @@ impl Twins {
             }
             duplicates.extend(group.iter().filter(|(_, is_first)| !is_first).map(|(index, _)| *index));
         }
-        shared.sort_unstable();
-        duplicates.sort_unstable();
-        Ok(Twins { shared: shared.into_boxed_slice(), duplicates: duplicates.into_boxed_slice() })
+        Ok(Twins { shared: sorted(shared).into_boxed_slice(), duplicates: sorted(duplicates).into_boxed_slice() })
     }
 }

@@ -12,6 +12,7 @@ use super::system::{System, may_be_an_image};
 use super::{Reading, Resolve, State, cafile, failed, out_of_memory};
 use crate::error::LoadError;
 use crate::identity::{Identity, is_directory};
+use crate::sorted::sorted;
 
 /// How often a directory may change under the reader.
 const ATTEMPTS: usize = 5;
@@ -97,7 +98,7 @@ fn list(path: &Path) -> Result<(Identity, Vec<HashName>), LoadError> {
             names.push(name);
         }
     }
-    names.sort_unstable();
+    let mut names = sorted(names);
     names.dedup();
     Ok((Identity::of(&stat), without_gaps(names)))
 }

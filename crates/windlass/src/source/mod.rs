@@ -100,6 +100,7 @@ impl<'a> SourceRef<'a> {
     }
 
     /// As [`SourceRef::observe`], by system calls that a guest may make.
+    #[inline(never)]
     pub fn observe_in(self, system: &dyn System) -> Result<State, LoadError> {
         match self {
             SourceRef::Cafile(path) if system.is_guest() => cafile::observe_as_guest(path).map(State::File),
@@ -140,6 +141,7 @@ impl<'a> SourceRef<'a> {
     }
 
     /// Reads the source in a state in which it stood still.
+    #[inline(never)]
     pub fn read(self, system: &dyn System) -> Result<Reading, LoadError> {
         self.read_below(system, &Ok)
     }
