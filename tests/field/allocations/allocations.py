@@ -32,7 +32,7 @@ from programs import CLEAN, execute, write_files  # noqa: E402
 COMMON = [HERE / "children.c", HERE / "failing.c"]
 MACHINES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 WORKERS = 2
-HALF = 512 * 64  # reserve.rs
+HALF = 512 * 64  # reserve/chunk.rs
 
 
 def files(pki):
