@@ -88,7 +88,8 @@ def narrow(results, options, pki):
             for what in ("load", "store", "default", "directory", "verify", "objects", "names", "file"):
                 command = [compiled("narrow", build), what, "bundle.pem", "directory", "leaf.pem"]
                 if execute(command, folder).endswith("exit 0\n"):
-                    same_in_both(results, f"on a narrow stack on OpenSSL {build}: {what}", command, folder, options.library)
+                    label = f"on a narrow stack on OpenSSL {build}: {what}"
+                    same_in_both(results, label, command, folder, options.library)
                     done += 1
             results.check(f"stock does most of it on a narrow stack on OpenSSL {build}", done > 4, done)
 

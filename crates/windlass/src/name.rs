@@ -23,7 +23,8 @@ const BMP_STRING: u8 = 0x1E;
 /// `X509_NAME_MAX`: `x509_name_ex_d2i` looks at no more than this.
 const MAX_NAME: usize = 1 << 20;
 
-/// Certificate authorities have one entry in an RDN, rarely two. More than this are not sorted here: see [`crate::sorted`].
+/// Certificate authorities have one entry in an RDN, rarely two. More than this are not sorted here: see
+/// [`crate::sorted`].
 const MAX_ENTRIES: usize = 16;
 
 /// The DER of a whole Name, tag and length included, byte for byte as it stood in a certificate.

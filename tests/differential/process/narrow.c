@@ -1,6 +1,7 @@
 /*
- * narrow WHAT BUNDLE DIRECTORY LEAF [KIB]: a thread with the smallest stack there is (PTHREAD_STACK_MIN, 16 KiB) is the first that loads, looks up
- * or verifies. With KIB the stack has that many, and what was used of it is told.
+ * narrow WHAT BUNDLE DIRECTORY LEAF [KIB]: a thread with the smallest stack there is
+ * (PTHREAD_STACK_MIN, 16 KiB) is the first that loads, looks up or verifies. With
+ * KIB the stack has that many, and what was used of it is told.
  */
 #include "pki.h"
 #include <openssl/ssl.h>
@@ -39,7 +40,8 @@ static void *work(void *unused)
     if (is("names"))
         printf("names %d\n", sk_X509_NAME_num(SSL_load_client_CA_file(bundle)));
     if (is("file"))
-        printf("file %d\n", X509_LOOKUP_load_file(X509_STORE_add_lookup(store, X509_LOOKUP_file()), bundle, X509_FILETYPE_PEM));
+        printf("file %d\n", X509_LOOKUP_load_file(X509_STORE_add_lookup(store, X509_LOOKUP_file()), bundle,
+                                                  X509_FILETYPE_PEM));
     return NULL;
 }
 

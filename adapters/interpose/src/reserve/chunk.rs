@@ -24,7 +24,8 @@ pub(super) const LARGEST: usize = GRANULES * GRANULE / 8;
 /// A part of the reserve.
 #[repr(C, align(64))]
 pub(super) struct Chunk {
-    /// The address space whose thread has claimed it; 0: none. That of a parent, whose thread is not here, counts as none.
+    /// The address space whose thread has claimed it; 0: none. That of a parent, whose thread is not here, counts as
+    /// none.
     pub holder: AtomicU32,
     /// Granules that are taken.
     pub used: AtomicU32,

@@ -17,8 +17,8 @@ thread_local! {
     pub(super) static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Until the value is dropped, the reserve has nothing for this thread: for loops in which each allocation may fail, small as it is,
-/// and there are as many as an input has.
+/// Until the value is dropped, the reserve has nothing for this thread: for loops in which each allocation may fail,
+/// small as it is, and there are as many as an input has.
 pub fn unreserved() -> Unreserved {
     Unreserved(MAY_FAIL.replace(true))
 }

@@ -1,8 +1,9 @@
 //! The allocator of a library in somebody else's process: what to do when there is no memory.
 //!
-//! Rust's collections abort the process when an allocation fails, and say so on standard error. The stock libraries return an error
-//! there, and many programs go on. So whatever grows with its input is asked for in a way that can fail; and the few small
-//! things that are not (a box, a reference count, the payload of a panic) come from a reserve when `malloc` has nothing.
+//! Rust's collections abort the process when an allocation fails, and say so on standard error. The stock libraries
+//! return an error there, and many programs go on. So whatever grows with its input is asked for in a way that can
+//! fail; and the few small things that are not (a box, a reference count, the payload of a panic) come from a reserve
+//! when `malloc` has nothing.
 //!
 //! The reserve is a number of chunks in memory that costs nothing before it is touched. Each part of a hooked call
 //! begins by claiming one for its thread ([`claim`]). What is taken may outlive the call. So a chunk counts what of
@@ -39,8 +40,8 @@ pub struct Reserving;
 /// How often `malloc` is asked when a small request can't be met at all.
 const LAST_ATTEMPTS: usize = 1000;
 
-// SAFETY: memory comes from the system's allocator or from a chunk, which gives each granule to one at a time, and is given back to
-// where its address says that it came from. Nothing here unwinds.
+// SAFETY: memory comes from the system's allocator or from a chunk, which gives each granule to one at a time, and is
+// given back to where its address says that it came from. Nothing here unwinds.
 unsafe impl GlobalAlloc for Reserving {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -106,7 +107,8 @@ unsafe impl GlobalAlloc for Reserving {
 /// As for `GlobalAlloc::realloc`, to a larger size.
 unsafe fn moved(from: &Reserving, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
     let Ok(larger) = Layout::from_size_align(size, layout.align()) else { return ptr::null_mut() };
-    // SAFETY: the size is not zero; both are valid for the smaller size, and do not overlap; the old memory is the caller's to give back.
+    // SAFETY: the size is not zero; both are valid for the smaller size, and do not overlap; the old memory is the
+    // caller's to give back.
     unsafe {
         let to = from.alloc(larger);
         if !to.is_null() {

@@ -11,10 +11,11 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// A module whose code finds one of its thread-local variables by an offset from the thread pointer (initial-exec) has all of them in
-/// static TLS: the dynamic linker makes room when it loads the module, in the threads that there are as well, or refuses to load it.
-/// Else the first access of a thread to a library that came by `dlopen` asks for memory (`__tls_get_addr`), and glibc ends the process
-/// when there is none. One reference is enough, and it has to be in code that is never left out.
+/// A module whose code finds one of its thread-local variables by an offset from the thread pointer (initial-exec) has
+/// all of them in static TLS: the dynamic linker makes room when it loads the module, in the threads that there are as
+/// well, or refuses to load it. Else the first access of a thread to a library that came by `dlopen` asks for memory
+/// (`__tls_get_addr`), and glibc ends the process when there is none. One reference is enough, and it has to be in code
+/// that is never left out.
 #[inline(always)]
 pub(super) fn stay() {
     let _offset: usize;
