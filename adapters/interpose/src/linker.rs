@@ -269,15 +269,19 @@ pub fn meet_libc(definitions: &Definitions) {
         SINGLE_THREADED.store(found as *mut c_char, Ordering::Relaxed);
     }
     ITERATE.store(definitions.find(Name::new(c"dl_iterate_phdr")).unwrap_or(0), Ordering::Release);
-    if let Some(found) = definitions.find(Name::new(c"environ")) {
+    const ENVIRONMENT: Name = Name::new(c"__environ");
+    // An executable that uses it has it (`R_*_COPY`), and the C library uses that, too.
+    let of_executable = executable().and_then(Loaded::definitions).and_then(|of| of.find(ENVIRONMENT));
+    if let Some(found) = of_executable.or_else(|| definitions.find(ENVIRONMENT)) {
         ENVIRON.store(found as *mut *const c_void, Ordering::Relaxed);
     }
 }
 
-/// The C library's own `environ`.
+/// The C library's `environ`.
 static ENVIRON: AtomicPtr<*const c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether the C library has not been initialized yet, as in the constructor of a library that a program starts with.
+/// In a constructor: whether it is of a library that a program starts with, and the C library has not been initialized
+/// yet. At any other time a program may have cleared its environment.
 pub fn is_program_start() -> bool {
     // SAFETY: null, or a variable of the C library, which stays.
     unsafe { ENVIRON.load(Ordering::Relaxed).as_ref() }.is_some_and(|environ| environ.is_null())

@@ -91,10 +91,10 @@ impl WayIn {
         self.seen.store(0, Ordering::Relaxed);
         self.attached.store(true, Ordering::Release);
         let done = if is_loading {
-            self.go_through();
+            self.go_through(true);
             true
         } else {
-            linker::locked(self.resolver, || self.go_through())
+            linker::locked(self.resolver, || self.go_through(false))
         };
         self.attached.store(done, Ordering::Release);
         self.tell();
@@ -172,7 +172,7 @@ impl WayIn {
             self.has_unreached_strangers();
             return self.tell();
         }
-        linker::locked(self.resolver, || self.go_through());
+        linker::locked(self.resolver, || self.go_through(false));
         self.tell();
     }
 
@@ -183,7 +183,7 @@ impl WayIn {
     }
 
     /// All objects, or those that are new. The linker's lock is held.
-    fn go_through(&self) {
+    fn go_through(&self, is_loading: bool) {
         let (added, removed) = linker::counters();
         if removed != self.removed.load(Ordering::Relaxed) || self.unready.load(Ordering::Relaxed) {
             self.seen.store(0, Ordering::Relaxed);
@@ -202,18 +202,19 @@ impl WayIn {
         }
         // What was not bound before can lead to a library that has just come.
         let from = if news { 0 } else { seen };
+        let is_program_start = is_loading && linker::is_program_start();
         // SAFETY: the linker's lock is held, and nothing in here comes back here.
         let room = unsafe { ROOM.lend() };
         room.forget();
         linker::each_object(from, |object| {
-            self.write(object, page, room);
+            self.write(object, page, room, is_program_start);
             true
         });
         for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
             // What a program starts with stays. Nothing of it may be opened before the program begins: the linker would
             // have it initialized before its turn, the C library without an environment.
             let is_due = copy.is_to_be_pinned();
-            if linker::is_program_start() || is_due && copy.object().is_some_and(scope::is_of_program) {
+            if is_program_start || is_due && copy.object().is_some_and(scope::is_of_program) {
                 copy.note_pinned();
             } else if is_due {
                 copy.pin();
@@ -225,14 +226,14 @@ impl WayIn {
         self.removed.store(removed, Ordering::Relaxed);
     }
 
-    fn write(&self, object: &Loaded, page: usize, room: &mut slots::Scratch) {
+    fn write(&self, object: &Loaded, page: usize, room: &mut slots::Scratch, is_program_start: bool) {
         if self.sibling.contains(object.dynamic as usize) {
             return;
         }
         match slots::write(self, object, page, room) {
             slots::Outcome::Done => {}
             // Another thread may be inside of the first call through one of them: the linker then writes it once more.
-            slots::Outcome::DoneEarly if linker::is_program_start() => {}
+            slots::Outcome::DoneEarly if is_program_start => {}
             slots::Outcome::DoneEarly | slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
             slots::Outcome::Refused => self.hide_all(slots::imported_families(self, object)),
         }

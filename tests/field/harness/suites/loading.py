@@ -48,6 +48,21 @@ def closed(parts):
         ("before: objects\nclosed: 0\n(.*\n)*behind: moved\n",),
         True,
     )
+    for title, options, arguments in (
+        ("", (), ()),
+        (", a program with environ in it", ("-DUSES_ENVIRON", "-no-pie"), ()),
+        (", an empty environment", (), ("cleared",)),
+    ):
+        yield Linked(
+            f"GnuTLS closed and opened elsewhere{title}",
+            lambda options=options, arguments=arguments: [
+                parts.program("reopened" + "".join(options), "reopened.c", *options),
+                "libgnutls.so.30",
+                *arguments,
+            ],
+            (r"loaded: \d+\nend\n$",),
+            True,
+        )
     # The linker's list has become shorter: who remembers how much of it was looked through must begin again.
     two = ("ask", "close a", "close b")
     for when in ("before", "behind"):
