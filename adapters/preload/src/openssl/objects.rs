@@ -1,5 +1,6 @@
 //! The memory of one `X509_STORE`, as the model (`model`) sees it.
 
+use std::collections::BinaryHeap;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -192,11 +193,12 @@ impl Foreign for Objects {
 
     fn shared_subjects<'s>(&self, source: &'s Arc<Snapshot>) -> Option<impl Iterator<Item = CanonicalName> + use<'s>> {
         let shared = source.roots.shared_subjects();
-        let mut one_of_each = memory::collected(shared.iter().copied(), shared.len())?;
-        let subject = |index: &AnchorIndex| source.roots.anchor(*index).canonical_subject();
-        one_of_each.sort_unstable_by(|a, b| subject(a).cmp(subject(b)));
-        one_of_each.dedup_by(|a, b| subject(a) == subject(b));
-        Some(one_of_each.into_iter().filter_map(|index| canonical_subject(source, index)))
+        let with_subject = |&index: &AnchorIndex| (source.roots.anchor(index).canonical_subject(), index);
+        let all = memory::collected(shared.iter().map(with_subject), shared.len())?;
+        // Not by the quicksort of the standard library: its stack grows with the source.
+        let mut one_of_each = BinaryHeap::from(all).into_sorted_vec();
+        one_of_each.dedup_by_key(|(subject, _)| *subject);
+        Some(one_of_each.into_iter().filter_map(|(_, index)| canonical_subject(source, index)))
     }
 
     fn number(index: AnchorIndex) -> u32 {

@@ -64,8 +64,9 @@ impl Slot {
         if inner.is_loading {
             return Turn::Wait(Arc::clone(inner.flight.get_or_insert_default()));
         }
+        let previous = inner.entry.clone();
         inner.is_loading = true;
-        Turn::Load(Loader { slot: self, previous: inner.entry.clone(), outcome: None })
+        Turn::Load(Loader { slot: self, previous, outcome: None })
     }
 
     /// The store of the finished load, if `serves` says that it may be used.
