@@ -74,8 +74,8 @@ impl Copy {
     }
 
     /// Keeps it loaded, without loading anything, as libcrypto pins itself when it is first used. Whether it could. It
-    /// waits for the linker's lock; a copy of a [resident](Family::resident) family was pinned before, when whoever met
-    /// it had that.
+    /// waits for the linker's lock; a copy of a [resident](crate::family::Family::resident) family was pinned before,
+    /// when whoever met it had that.
     pub fn pin(&self) -> bool {
         let path = self.path();
         if self.pin.load(Ordering::Acquire) != PINNED && !path.is_null() {

@@ -6,7 +6,7 @@
 //! when `malloc` has nothing.
 //!
 //! The reserve is a number of chunks in memory that costs nothing before it is touched. Each part of a hooked call
-//! begins by claiming one for its thread ([`claim`]). What is taken may outlive the call. So a chunk counts what of
+//! begins by claiming one for its thread ([`claim()`]). What is taken may outlive the call. So a chunk counts what of
 //! it is taken, and may be claimed as long as half of it is free: more than any call had when all its memory came
 //! from there (`tests/field/allocations`). Larger requests, which are those that can fail, never touch that half.
 //!
