@@ -20,9 +20,9 @@ def figure(value, unit):
 
 def cells(row):
     sides = [f"{figure(median(side), row.unit)}" for side in (row.stock, row.limit, row.windlass)]
-    bar = "-" if row.bar is None else f"{'>=' if row.at_least else '<='} {row.bar:g}"
+    bar = "-" if row.bar is None else f"{'>=' if row.at_least else '<='} {figure(row.bar, '')}"
     mark = {None: "", True: "pass", False: "FAIL"}[row.passed()]
-    return [row.name, row.unit, *sides, f"{row.ratio:.3g}", bar, mark]
+    return [row.name, row.unit, *sides, figure(row.ratio, ""), bar, mark]
 
 
 HEAD = ["row", "unit", "stock", "limit", "Windlass", "ratio", "bar", ""]
