@@ -20,7 +20,7 @@ const MAX_UNSEEN: usize = 12;
 
 /// The whole report.
 pub fn render(report: &Report, terminal: Terminal) -> String {
-    let mut findings: Vec<_> = report.findings().collect();
+    let mut findings: Vec<_> = report.new_findings().collect();
     // Stable: of one severity they stay in the order of the checks.
     findings.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
     // What to do about several in the same way is said once, behind them.
@@ -132,7 +132,7 @@ fn duration(nanoseconds: u64) -> String {
 
 fn totals(summary: &Summary) -> String {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let Summary { checks, errors, warnings, notes, not_seen, needs_root } = *summary;
+    let Summary { checks, errors, warnings, notes, known, not_seen, needs_root } = *summary;
     let mut text = format!(
         "{}: {}, {}, {}",
         counted(checks, "check"),
@@ -140,6 +140,9 @@ fn totals(summary: &Summary) -> String {
         counted(warnings, "warning"),
         counted(notes, "note")
     );
+    if known > 0 {
+        text.push_str(&format!("; {known} in the baseline"));
+    }
     if not_seen > 0 {
         text.push_str(&format!("; {} could not be looked at", counted(not_seen, "thing")));
     }
@@ -177,7 +180,13 @@ mod tests {
             ),
             examined("duplicates", vec![finding(Severity::Warning, "E", "keep it")]),
         ];
-        let report = Report { root: None, results, unseen: Unseens::default(), summary: Summary::default() };
+        let report = Report {
+            root: None,
+            results,
+            unseen: Unseens::default(),
+            has_baseline: false,
+            summary: Summary::default(),
+        };
         let text = render(&report, Terminal::stdout());
         let expected = "\
 error expired\n  B\n    why:    r\n

@@ -65,7 +65,7 @@ fn warn_of_directories(
             1 => format!("1 {one}"),
             count => format!("{count} {several}"),
         };
-        let finding = Finding::new(Severity::Warning, &directory.real, what).facts(facts);
+        let finding = Finding::new(Severity::Warning, &directory.real, what).about(facts.iter().cloned()).facts(facts);
         outcome.found(finding.reason(reason).remedy(remedy(directory.real.display())));
     }
 }
