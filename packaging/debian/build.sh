@@ -72,6 +72,10 @@ completions zsh usr/share/zsh/vendor-completions/_windlass
 completions fish usr/share/fish/vendor_completions.d/windlass.fish
 
 put 644 $here/copyright usr/share/doc/windlass/copyright
+# What README.md and SECURITY.md name beside them is there too, at the same place.
+for page in README.md SECURITY.md ARCHITECTURE.md docs/*.md; do
+    put 644 "$page" "usr/share/doc/windlass/$page"
+done
 gzip -9nc $here/changelog >"$work/changelog"
 put 644 "$work/changelog" usr/share/doc/windlass/changelog.Debian.gz
 

@@ -153,6 +153,31 @@ def both_default_paths(image):
     (image.root / "usr/lib/ssl/cert.pem").symlink_to("/etc/ssl/certs/ca-certificates.crt")
 
 
+def one_line(image):
+    """A whole block on one line, as it comes out of an environment variable."""
+    lines = image.authorities.root("b").read_text().split("\n")
+    image.write_bundle("a", "".join(lines) + "\n")
+
+
+def long_base64(image):
+    """All of the base64 on one line, and the markers on their own."""
+    first, *middle, last = image.authorities.root("b").read_text().strip().split("\n")
+    image.write_bundle("a", f"{first}\n{''.join(middle)}\n{last}\n")
+
+
+def private_key(image):
+    image.write_bundle("ab", (image.authorities.directory / "a.key").read_text())
+
+
+def local_not_taken(image):
+    image.write_bundle("a")
+    image.hash_link("b").unlink()
+    (image.certs / "b.pem").unlink()
+    local = image.root / "usr/local/share/ca-certificates"
+    local.mkdir(parents=True)
+    (local / "b.pem").write_bytes(image.authorities.root("b").read_bytes())
+
+
 def token(image):
     """As docs/pkcs11.md sets it up."""
     module = image.root / "etc/pkcs11/modules/p11-kit-trust.module"
@@ -204,6 +229,10 @@ CASES = {
     "refused-in-bundle": (refused_in_bundle, {"bundle-differs"}, True, False),
     "refused-in-both": (refused_in_both, set(), False, False),
     "trusted-with-settings": (trusted_with_settings, set(), True, True),
+    "one-line": (one_line, {"block-skipped", "bundle-differs"}, True, False),
+    "long-base64": (long_base64, set(), True, True),
+    "private-key": (private_key, {"private-key-readable"}, True, True),
+    "local-not-taken": (local_not_taken, {"local-not-taken"}, False, False),
     "double-load": (both_default_paths, {"double-load"}, True, True),
     "token": (token, set(), True, True),
     "token-directories": (token_with_directories, set(), True, True),

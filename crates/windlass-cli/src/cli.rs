@@ -9,13 +9,17 @@ pub mod top;
 pub mod trace;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::stderr;
 
 const ABOUT: &str = "Load trusted CA certificates once, for every program and every context";
 
@@ -45,9 +49,12 @@ Examples:
   windlass run --stats=json --stats-file=stats.json -- make check
   windlass run --add-ca test-ca.pem -- make check
 
-Out of reach, and run without change: programs that are static, setuid, setgid or have file
-capabilities, are of another architecture or C library, or have a copy of OpenSSL or GnuTLS linked
-into them. The report of --stats says so, and which of these it is where the executable tells.
+Out of reach are programs that are static, setuid, setgid or have file capabilities, are of another
+architecture or C library, or have a copy of OpenSSL or GnuTLS linked into them. If PROGRAM is one,
+it runs without change, and the report of --stats says so, and which of these it is where the
+executable tells. Its child processes are started by it, with the library in LD_PRELOAD: one that is
+out of reach is not served, the report does not name it, and of one of another architecture or C
+library the dynamic linker may say that it can't preload the library.
 
 Environment:
   WINDLASS_PRELOAD_LIBRARY
@@ -92,11 +99,13 @@ Report of --stats=json, one object on one line:
 ";
 
 const LS_ABOUT: &str = "\
-List the trust anchors of SOURCE: a file of PEM certificates (CAfile), or a directory of files named by subject hash \
+List the certificates of SOURCE, the trust anchors: a file of PEM certificates (CAfile), or a directory of files named by subject hash \
 (CApath, as made by `openssl rehash`).
 
 Without SOURCE, the one that OpenSSL's default paths name here: SSL_CERT_FILE, else cert.pem in OPENSSLDIR; where that \
-file does not exist, SSL_CERT_DIR, else certs in OPENSSLDIR. The output says which was taken, and why.";
+file does not exist, SSL_CERT_DIR, else certs in OPENSSLDIR. The output says which was taken, and why.
+
+A file may also be one certificate in DER, which OpenSSL would not take as a CAfile.";
 
 const LS_HELP: &str = "\
 Examples:
@@ -109,7 +118,7 @@ The table is coloured on a terminal only, unless NO_COLOR is set; COLUMNS overri
 Output of --json, one object:
   schema      1; a larger number means a change that readers must know of
   source      {kind: \"cafile\" or \"capath\", path, reason}
-  summary     {anchors, distinct, duplicates, expired, not_yet_valid}
+  summary     {anchors, distinct, duplicates, expired, not_yet_valid, not_ca}
   anchors     in the order of the source, each with
     index                   position, from 0
     subject, issuer         distinguished names as in RFC 4514
@@ -121,6 +130,7 @@ Output of --json, one object:
     subject_key_id          hexadecimal, or null
     sha256_fingerprint      hexadecimal, of the whole certificate
     self_issued             subject and issuer are equal, byte for byte
+    ca                      it may vouch for others, as X509_check_ca of OpenSSL sees it
     expired, not_yet_valid  as of now
     duplicate               repeats an earlier certificate byte for byte
     shares_subject          a different certificate here has the same subject
@@ -227,7 +237,7 @@ pub enum StatsFormat {
 /// Arguments of `windlass ls`.
 #[derive(Debug, Args)]
 pub struct LsArgs {
-    /// A PEM file or a hashed directory
+    /// A PEM file, a hashed directory, or a file of one certificate in DER
     #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath)]
     pub source: Option<PathBuf>,
 
@@ -257,9 +267,23 @@ pub fn definition() -> clap::Command {
     Cli::command()
 }
 
-/// Reads the command line of this process. Ends it where that is not understood, or asks for help.
-pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| with_usage(error, std::env::args_os()).exit())
+/// Reads the command line of this process. Where that is not understood, or asks for help, all is said, and this is how to end.
+pub fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| ended(&with_usage(error, std::env::args_os())))
+}
+
+/// Says what clap has to say. Help that can't be written is a failure as any other output, unless nobody reads it.
+fn ended(error: &clap::Error) -> ExitCode {
+    let written = error.print().and_then(|()| std::io::stdout().flush());
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let failure = Failure::new(Exit::Failure, "standard output", error);
+            stderr::line(&failure);
+            failure.exit.into()
+        }
+        _ if error.use_stderr() => Exit::Usage.into(),
+        _ => Exit::Success.into(),
+    }
 }
 
 /// clap's usage of what can't be together is what was given: the very thing that it has refused.

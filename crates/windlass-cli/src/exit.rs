@@ -25,6 +25,8 @@ pub enum Exit {
     DoctorErrors,
     /// `doctor` found nothing, but could not look at everything.
     DoctorBlind,
+    /// A condition of `trace --fail-if` holds.
+    TraceLimit,
     /// `run` failed before it came to the program. 125 to 127 are those of env(1) and timeout(1).
     RunFailed,
     /// `run` found the program, but could not execute it.
@@ -35,7 +37,7 @@ pub enum Exit {
 
 impl Exit {
     /// All of them, in the order in which the help text lists them.
-    pub const ALL: [Exit; 13] = [
+    pub const ALL: [Exit; 14] = [
         Exit::Success,
         Exit::Failure,
         Exit::Usage,
@@ -46,6 +48,7 @@ impl Exit {
         Exit::DoctorWarnings,
         Exit::DoctorErrors,
         Exit::DoctorBlind,
+        Exit::TraceLimit,
         Exit::RunFailed,
         Exit::NotExecutable,
         Exit::NotFound,
@@ -64,6 +67,7 @@ impl Exit {
             Exit::DoctorWarnings => 7,
             Exit::DoctorErrors => 8,
             Exit::DoctorBlind => 9,
+            Exit::TraceLimit => 10,
             Exit::RunFailed => 125,
             Exit::NotExecutable => 126,
             Exit::NotFound => 127,
@@ -82,6 +86,7 @@ impl Exit {
             Exit::DoctorWarnings => "the worst finding is a warning",
             Exit::DoctorErrors => "the worst finding is an error",
             Exit::DoctorBlind => "nothing was found, but not everything could be looked at",
+            Exit::TraceLimit => "a condition of --fail-if holds, or can't be judged",
             Exit::RunFailed => "a library or a file that is needed can't be used",
             Exit::NotExecutable => "PROGRAM was found, but can't be executed",
             Exit::NotFound => "PROGRAM was not found",
@@ -97,6 +102,7 @@ impl Exit {
             (Exit::DoctorBlind, "doctor") => "nothing was found that counts, but not everything could be looked at",
             (Exit::Failure, "prune") => "not agreed to, nobody to ask, something was left alone, or another failure",
             (Exit::Failure, "install" | "uninstall") => "not agreed to, nobody to ask, or another failure",
+            (Exit::SourceUnreadable, "prune") => "a PATH that was named is missing, or no directory",
             (Exit::RunFailed, "run") => "the preload library, the counters or a file of --add-ca can't be used",
             (Exit::RunFailed, "trace") => "a library of Windlass or a file for a report can't be used",
             _ => self.meaning(),
@@ -107,10 +113,11 @@ impl Exit {
     const fn subcommands(self) -> &'static [&'static str] {
         match self {
             Exit::Success | Exit::Failure | Exit::Usage => &[],
-            Exit::SourceUnreadable => &["ls", "compile", "top"],
+            Exit::SourceUnreadable => &["ls", "compile", "top", "prune"],
             Exit::SourceUnsupported => &["ls", "compile"],
             Exit::StoreStale | Exit::StoreShrinks => &["compile"],
             Exit::DoctorWarnings | Exit::DoctorErrors | Exit::DoctorBlind => &["doctor"],
+            Exit::TraceLimit => &["trace"],
             Exit::RunFailed | Exit::NotExecutable | Exit::NotFound => &RUN,
         }
     }

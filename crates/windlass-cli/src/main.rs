@@ -25,7 +25,10 @@ use std::process::ExitCode;
 use cli::Command;
 
 fn main() -> ExitCode {
-    let cli = cli::parse();
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     let result = match cli.command {
         Command::Run(arguments) => cmd::run::run(&arguments),
         Command::Ls(arguments) => cmd::ls::run(&arguments),

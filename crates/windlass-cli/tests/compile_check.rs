@@ -189,3 +189,21 @@ fn a_store_that_is_missing_or_cannot_be_used_is_not_fresh() {
     windlass().env("WINDLASS_STORE", &compiled.store).arg("compile").arg(&compiled.source).assert().success();
     compiled.assert("fresh", "", 0);
 }
+
+/// Programs find a compiled store by the path that they name, to the byte: `DIR/` is another one than `DIR`.
+#[test]
+fn another_spelling_of_a_compiled_source_is_told() {
+    let compiled = Compiled::file(&["rsa.pem"]);
+    let directory = compiled.source.parent().unwrap();
+    let other = directory.join(".").join(compiled.source.file_name().unwrap());
+    let other =
+        std::ffi::OsString::from(format!("{}/./{}", directory.display(), other.file_name().unwrap().to_str().unwrap()));
+    let (report, status) = json_of(&compiled.store, &["compile".as_ref(), "--check".as_ref(), &other]);
+    assert_eq!((report["sources"][0]["state"].as_str(), status), (Some("missing"), 5), "{report:#}");
+    let why = format!("there is one of {}, but programs find it by the path that they name", compiled.source.display());
+    assert!(report["sources"][0]["detail"].as_str().unwrap().starts_with(&why), "{report:#}");
+    let mut command = windlass();
+    let table =
+        command.env("WINDLASS_STORE", &compiled.store).args(["compile", "--check"]).arg(&other).assert().code(5);
+    table.stdout(predicates::str::contains(why));
+}

@@ -162,6 +162,27 @@ fn who_believes_whom() {
     assert_eq!(state(&place, &users), "distrusted");
 }
 
+/// `compile --check` and `cache status` say the same of a compiled store, to root and to a user.
+#[test]
+fn checking_and_looking_agree() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let (roots, source) = (place.path("roots"), place.path("bundle.pem"));
+    assert_eq!(json_of(&roots, &["compile".as_ref(), source.as_os_str()]).1, 0);
+    let of_user = |arguments: &[&std::ffi::OsStr]| -> serde_json::Value {
+        let mut command = place.windlass();
+        let output = command.env("WINDLASS_STORE", &roots).args(arguments).arg("--json").output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let looked = of_user(&["cache".as_ref(), "status".as_ref()]);
+    let checked = of_user(&["compile".as_ref(), "--check".as_ref(), source.as_os_str()]);
+    assert_eq!(looked["directories"][0]["stores"][0]["state"], "fresh");
+    assert_eq!(checked["sources"][0]["state"], "fresh");
+    assert_eq!(checked["sources"][0]["store"], looked["directories"][0]["stores"][0]["file"]);
+}
+
 /// In a mount namespace, so that this machine's own directory stays as it is.
 #[test]
 fn roots_stores_are_the_machines() {

@@ -32,10 +32,34 @@ impl Image {
         self.0.path().join(inside)
     }
 
-    /// A warning: OpenSSL reads the bundle too.
+    /// A warning: OpenSSL reads a file of somebody's own too.
     fn with_warning(self) -> Image {
-        symlink("/etc/ssl/certs/ca-certificates.crt", self.path("usr/lib/ssl/cert.pem")).unwrap();
+        std::fs::copy(fixture("rsa.pem"), self.path("usr/lib/ssl/cert.pem")).unwrap();
         self
+    }
+
+    /// As Debian delivers it: OpenSSL reads the bundle too, and one of the roots of package ca-certificates has expired.
+    fn delivered(self) -> Image {
+        symlink("/etc/ssl/certs/ca-certificates.crt", self.path("usr/lib/ssl/cert.pem")).unwrap();
+        self.with_expired();
+        std::fs::create_dir_all(self.path("usr/share/ca-certificates/mozilla")).unwrap();
+        std::fs::copy(fixture("expired.pem"), self.path("usr/share/ca-certificates/mozilla/old.crt")).unwrap();
+        std::fs::create_dir_all(self.path("var/lib/dpkg/info")).unwrap();
+        let list = "/.\n/usr/share/ca-certificates/mozilla/old.crt\n";
+        std::fs::write(self.path("var/lib/dpkg/info/ca-certificates.list"), list).unwrap();
+        self
+    }
+
+    /// Adds an expired certificate to the bundle and to the directory.
+    fn with_expired(&self) {
+        let bundle = self.path("etc/ssl/certs/ca-certificates.crt");
+        let text =
+            std::fs::read_to_string(&bundle).unwrap() + &std::fs::read_to_string(fixture("expired.pem")).unwrap();
+        std::fs::write(bundle, text).unwrap();
+        std::fs::copy(fixture("expired.pem"), self.path("etc/ssl/certs/expired.pem")).unwrap();
+        let listing = common::listing_of(&fixture("expired.pem"));
+        let hash = listing["anchors"][0]["subject_hash"].as_str().unwrap().to_owned();
+        symlink("expired.pem", self.path(&format!("etc/ssl/certs/{hash}.0"))).unwrap();
     }
 
     /// An error: the bundle ends in a bad block.
@@ -84,6 +108,77 @@ fn the_exit_status_tells_the_worst() {
     )
     .unwrap();
     image.doctor(&["--check", "not-ca"]).assert().code(0).stdout(contains("note not-ca"));
+}
+
+#[test]
+fn a_machine_as_the_distribution_delivers_it_has_no_fault() {
+    let image = Image::healthy().delivered();
+    let report = image.json(&["--json", "--no-measure"]);
+    let severities = |id: &str| -> Vec<String> {
+        let check = report["checks"].as_array().unwrap().iter().find(|check| check["id"] == id).unwrap();
+        let findings = check["findings"].as_array().unwrap().iter();
+        findings.map(|finding| finding["severity"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!((severities("double-load"), severities("expired")), (vec!["note".into()], vec!["note".into()]));
+    image.doctor(&["--no-measure"]).assert().code(0).stdout(contains("0 errors, 0 warnings, 2 notes"));
+    image.doctor(&["--no-measure", "--fail-on", "note"]).assert().code(7);
+    let log = image.json(&["--sarif", "--no-measure"]);
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!(results.iter().all(|result| result["level"] == "note") && results.len() == 2, "{results:?}");
+    // The same certificate, of somebody else.
+    std::fs::write(image.path("var/lib/dpkg/info/ca-certificates.list"), "/.\n").unwrap();
+    image.doctor(&["--no-measure"]).assert().code(7).stdout(contains("warning expired"));
+}
+
+#[test]
+fn checks_can_be_skipped() {
+    let image = Image::healthy().with_warning();
+    let report = image.json(&["--json", "--no-measure", "--skip", "double-load", "--skip", "expired,not-ca"]);
+    let ids: Vec<_> = report["checks"].as_array().unwrap().iter().map(|check| check["id"].as_str().unwrap()).collect();
+    let skipped = ["double-load", "expired", "not-ca", "processes"];
+    assert_eq!(ids, checks().iter().filter(|id| !skipped.contains(&&***id)).collect::<Vec<_>>());
+    image.doctor(&["--skip", "double-load"]).assert().code(0);
+    image.doctor(&["--skip", "no-such"]).assert().code(2).stdout("").stderr(contains("double-load, bundle-differs, "));
+    let none = image.doctor(&["--check", "expired", "--skip", "expired"]).assert().code(2).stdout("");
+    none.stderr(contains("it leaves no check to run"));
+}
+
+#[test]
+fn what_a_baseline_has_is_not_new() {
+    let image = Image::healthy().with_warning();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("accepted.json");
+    let file = file.to_str().unwrap();
+    image.doctor(&["--write-baseline", file]).assert().code(0).stdout(contains("warning double-load"));
+    let written = std::fs::read(file).unwrap();
+    let document: Value = serde_json::from_slice(&written).unwrap();
+    assert_eq!((&document["schema"], &document["findings"][0]["check"]), (&1.into(), &"double-load".into()));
+    assert_documented(&["doctor"], &[&document, &document["findings"][0]]);
+    // Costs and counts differ from run to run, and are not in it.
+    image.doctor(&["--write-baseline", file, "--no-measure"]).assert().code(0);
+    assert_eq!(std::fs::read(file).unwrap(), written);
+
+    let known = image.doctor(&["--baseline", file]).assert().code(0);
+    known.stdout(contains("double-load").not()).stdout(contains("0 warnings, 0 notes; 1 in the baseline"));
+    let report = image.json(&["--json", "--baseline", file]);
+    assert_eq!((&report["summary"]["known"], &report["summary"]["warnings"]), (&1.into(), &0.into()));
+    let log = image.json(&["--sarif", "--baseline", file]);
+    assert_eq!(log["runs"][0]["results"][0]["suppressions"][0]["kind"], "external");
+
+    image.with_expired();
+    image.doctor(&["--baseline", file]).assert().code(7).stdout(contains("warning expired"));
+    let log = image.json(&["--sarif", "--baseline", file]);
+    let results = log["runs"][0]["results"].as_array().unwrap().iter();
+    let suppressed: Vec<_> = results.map(|result| result["suppressions"].as_array().unwrap().len()).collect();
+    assert!(suppressed.len() > 1 && suppressed[1..].iter().all(|count| *count == 0), "{suppressed:?}");
+    assert_eq!(suppressed[0], 1);
+
+    let missing = image.doctor(&["--baseline", "/nonexistent"]).assert().code(1).stdout("");
+    missing.stderr(contains("cannot read the baseline /nonexistent: No such file or directory\n  help: make it:"));
+    image.doctor(&["--write-baseline", "/nonexistent/a"]).assert().code(1).stdout("");
+    image.doctor(&["--write-baseline", file, "--baseline", file]).assert().code(2);
+    std::fs::write(file, "{}").unwrap();
+    image.doctor(&["--baseline", file]).assert().code(1).stderr(contains("missing field `schema`"));
 }
 
 #[test]
@@ -187,10 +282,11 @@ fn a_wrong_command_line_is_2() {
 #[test]
 fn only_the_named_checks_run() {
     let image = Image::healthy().with_warning().with_error();
-    let report = image.json(&["--json", "--check", "expired", "--check", "double-load", "--check", "expired"]);
+    let report =
+        image.json(&["--json", "--no-measure", "--check", "expired", "--check", "double-load", "--check", "expired"]);
     let ids: Vec<_> = report["checks"].as_array().unwrap().iter().map(|check| check["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["double-load", "expired"]);
-    assert_eq!(report, image.json(&["--json", "--check", "expired,double-load"]), "with commas");
+    assert_eq!(report, image.json(&["--json", "--no-measure", "--check", "expired,double-load"]), "with commas");
     assert_eq!(report["summary"]["checks"], 2);
     assert_eq!(report["summary"]["errors"], 0);
 }

@@ -127,3 +127,29 @@ fn a_hashed_directory_is_listed() {
     assert_eq!(listing["summary"]["anchors"], 3);
     assert!(listing["anchors"].as_array().unwrap().iter().all(|anchor| anchor["name"] != "Expired Root"));
 }
+
+/// People have certificates in DER, and the help names it.
+#[test]
+fn a_certificate_in_der_is_listed_as_the_same_in_pem() {
+    let folder = tempfile::tempdir().unwrap();
+    let der = folder.path().join("my-ca.der");
+    let mut openssl = std::process::Command::new("openssl");
+    openssl.args(["x509", "-outform", "DER", "-in"]).arg(common::fixture("rsa.pem")).arg("-out").arg(&der);
+    assert!(openssl.status().unwrap().success());
+    let (of_der, of_pem) = (common::listing_of(&der), common::listing_of(&common::fixture("rsa.pem")));
+    assert_eq!(of_der["anchors"], of_pem["anchors"]);
+    std::fs::write(&der, &std::fs::read(&der).unwrap()[..200]).unwrap();
+    windlass().arg("ls").arg(&der).assert().code(4).stdout("");
+}
+
+#[test]
+fn a_leaf_is_not_called_a_trust_anchor() {
+    let leaf = common::fixture("doctor/leaf.pem");
+    let listing = common::listing_of(&leaf);
+    assert_eq!((&listing["summary"]["not_ca"], &listing["anchors"][0]["ca"]), (&1.into(), &false.into()));
+    let table = windlass().arg("ls").arg(&leaf).assert().success();
+    table.stdout(contains("\n1 certificate of no CA\n")).stdout(contains("no CA\n"));
+    let folder = tempfile::tempdir().unwrap();
+    let both = common::bundle(folder.path(), &["rsa.pem", "doctor/leaf.pem"]);
+    windlass().arg("ls").arg(both).assert().success().stdout(contains("\n1 trust anchor and 1 certificate of no CA\n"));
+}

@@ -85,7 +85,7 @@ fn the_plan_is_shown_and_nothing_done_without_consent() {
     scene.prune(&["--undo=none"]).code(1).stderr(contains("no such backup"));
     scene.prune(&["--list"]).success().stdout(contains("No backups in "));
     scene.prune(&["--undo", "--list"]).code(2);
-    scene.prune(&[scene.path("nowhere").to_str().unwrap()]).code(1).stderr(contains("can't use "));
+    scene.prune(&[scene.path("nowhere").to_str().unwrap()]).code(3).stderr(contains("can't use "));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn links_of_an_image_are_followed_in_it() {
     assert_eq!(state(&store).len(), 4);
     scene.prune(&["--undo", "--yes"]).success();
     assert_eq!(state(&store), before);
-    scene.prune(&["--root", image, text]).code(1).stderr(contains("with --root it is a path in "));
+    scene.prune(&["--root", image, text]).code(3).stderr(contains("with --root it is a path in "));
     scene.prune(&["--root", &format!("{text}/expired.pem")]).code(1).stderr(contains("can't use "));
     scene.prune(&["--undo", "--root", image]).code(2);
 }

@@ -275,3 +275,82 @@ fn a_library_that_is_missing_is_said() {
         .code(125)
         .stderr(contains("tracing library /no/such/libwindlass_trace.so").and(contains("WINDLASS_TRACE_LIBRARY")));
 }
+
+/// The run that `events` tell of, with these options, as it ends: status, and standard error without the report.
+fn ending(events: &str, options: &[&str], program: &[&str]) -> (i32, String) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("events"), events).unwrap();
+    let mut command = windlass();
+    command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", folder.path().join("events"));
+    let output =
+        command.args(["trace", "--output", "/dev/null"]).args(options).arg("--").args(program).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+const RUN: &str = "{\"e\":\"process\",\"pid\":7,\"ppid\":1,\"t\":1,\"exe\":\"/opt/none/app\",\"args\":[\"app\"]}\n";
+const END: &str = "{\"e\":\"exit\",\"pid\":7,\"t\":9,\"cpu\":60000000}\n";
+
+#[test]
+fn a_condition_that_holds_fails_the_run() {
+    // Two loads, 40 ms, 30 of 60 ms of CPU time, 1,782,578 bytes.
+    let events = [RUN, &load(""), &load(""), END].concat();
+    let of = |condition: &str| ending(&events, &["--fail-if", condition], &["true"]);
+    for (condition, found) in [
+        ("share>10%", "share is 50.00%"),
+        ("share>=50%", "share is 50.00%"),
+        ("loads>1", "loads is 2"),
+        ("loads<3", "loads is 2"),
+        ("ms>=40", "ms is 40.000"),
+        ("bytes>1MiB", "bytes is 1782578"),
+    ] {
+        assert_eq!(of(condition), (10, format!("windlass: --fail-if {condition}: {found}\n")));
+    }
+    for condition in ["share>50%", "loads>2", "ms<40", "bytes>=2MiB"] {
+        assert_eq!(of(condition), (0, String::new()), "{condition}");
+    }
+    let both = ending(&events, &["--fail-if", "loads>1", "--fail-if", "ms>1"], &["true"]);
+    assert_eq!((both.0, both.1.lines().count()), (10, 2));
+    let failing = ending(&events, &["--fail-if", "loads>1"], &["sh", "-c", "exit 3"]);
+    assert_eq!(failing.0, 3, "the program's own status");
+    assert!(failing.1.contains("loads is "), "{failing:?}");
+}
+
+#[test]
+fn a_condition_on_nothing_and_on_what_is_not_known() {
+    assert_eq!(ending(&[RUN, END].concat(), &["--fail-if", "share>0%"], &["true"]).0, 0, "nothing was loaded");
+    let blind = ending("", &["--fail-if", "loads>100"], &["true"]);
+    assert_eq!(
+        blind,
+        (10, String::from("windlass: --fail-if loads>100: loads is not known in this run, see the report\n"))
+    );
+}
+
+#[test]
+fn a_condition_that_is_none_teaches() {
+    let refused = windlass().args(["trace", "--fail-if", "share>10", "--", "true"]).assert().code(2).stdout("");
+    refused.stderr(contains("a share is in percent: 10%; write METRIC OP VALUE, as 'loads>10'"));
+}
+
+/// The conditions of docs/trace.md, as they stand there.
+#[test]
+fn the_conditions_of_the_documentation_are_understood() {
+    let documentation = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/trace.md");
+    let text = std::fs::read_to_string(documentation).unwrap();
+    let events = [RUN, &load(""), &load(""), END].concat();
+    let mut conditions = Vec::new();
+    for line in text
+        .lines()
+        .map(|line| line.trim_start_matches(['$', ' ']))
+        .filter(|line| line.starts_with("windlass trace --fail-if"))
+    {
+        let parts: Vec<_> = line.split('\'').collect();
+        let given = parts.windows(2).filter(|pair| pair[0].ends_with("--fail-if ")).map(|pair| pair[1]);
+        conditions.extend(given.map(str::to_owned));
+    }
+    assert!(conditions.len() >= 4, "{conditions:?}");
+    for condition in &conditions {
+        let (status, error) = ending(&events, &["--fail-if", condition], &["true"]);
+        assert!(matches!(status, 0 | 10), "{condition}: {error}");
+    }
+    assert_eq!(ending(&events, &["--fail-if", "share>10%"], &["true"]).0, 10);
+}

@@ -36,8 +36,11 @@ def contents(root, package):
                  "/usr/share/man/man1/windlass-install.1.gz", "/usr/share/bash-completion/completions/windlass",
                  library(root).replace("windlass/libwindlass_preload", "pkcs11/libwindlass_pkcs11"),
                  "/usr/share/windlass/p11-kit/p11-kit-trust.module",
-                 "/usr/share/doc/windlass/changelog.Debian.gz", "/usr/share/doc/windlass/copyright"):
+                 "/usr/share/doc/windlass/changelog.Debian.gz", "/usr/share/doc/windlass/copyright",
+                 "/usr/share/doc/windlass/README.md", "/usr/share/doc/windlass/SECURITY.md", "/usr/share/doc/windlass/docs/doctor.md"):
         assert name in listed, f"{name} is missing"
+    # A phrase and an address. The domain is reserved (RFC 2606): there is no public address yet, and none of a stranger is named.
+    assert package.field("Maintainer") == "Windlass maintainers <maintainers@windlass.invalid>", package.field("Maintainer")
     assert root.run("dpkg", "--verify", "windlass").stdout == ""
     root.run("bash", "-n", "/usr/share/bash-completion/completions/windlass")
     own = set(root.quiet("windlass", "man", "-h").replace("\n", " ").split("possible values: ")[1].split("]")[0].replace(",", " ").split())

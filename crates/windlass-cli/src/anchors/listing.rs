@@ -8,6 +8,7 @@ use windlass::{RootStore, Source, Timestamp, TrustAnchor};
 use super::choose::Choice;
 use super::key::Key;
 use super::name::{Name, hex};
+use crate::doctor::certificate::Certificate;
 
 /// The anchors of a source.
 #[derive(Debug, Serialize)]
@@ -45,6 +46,8 @@ pub struct Summary {
     pub expired: usize,
     /// Before their time.
     pub not_yet_valid: usize,
+    /// That may vouch for nobody.
+    pub not_ca: usize,
 }
 
 /// One anchor.
@@ -66,6 +69,8 @@ pub struct Anchor {
     /// Lower-case hexadecimal.
     pub sha256_fingerprint: String,
     self_issued: bool,
+    /// It may vouch for others.
+    pub ca: bool,
     /// `not_after` has passed.
     pub expired: bool,
     /// `not_before` is to come.
@@ -110,6 +115,7 @@ impl Summary {
             duplicates,
             expired: count(|anchor| anchor.expired),
             not_yet_valid: count(|anchor| anchor.not_yet_valid),
+            not_ca: count(|anchor| !anchor.ca),
         }
     }
 }
@@ -131,6 +137,8 @@ impl Anchor {
             subject_key_id: anchor.subject_key_id().map(hex),
             sha256_fingerprint: hex(&anchor.sha256_fingerprint()),
             self_issued: anchor.raw_subject().as_bytes() == anchor.raw_issuer().as_bytes(),
+            // What is too unusual for the reader here is not called something that it may not be.
+            ca: Certificate::of(anchor.der().to_vec()).says.is_none_or(|says| says.is_ca),
             expired: anchor.not_after() < now,
             not_yet_valid: anchor.not_before() > now,
             duplicate: anchor.is_duplicate(),

@@ -22,10 +22,18 @@ Examples:
   windlass doctor --explain double-load
   windlass doctor --check expired,duplicates --json
   windlass doctor --root /mnt/image --no-measure
+  windlass doctor --skip processes,private-bundle
   windlass doctor --sarif > windlass.sarif
+  windlass doctor --write-baseline windlass.json
+  windlass doctor --baseline windlass.json
 
 For CI: the exit status tells the worst finding that counts. `windlass doctor --fail-on error` fails
-on errors only. What could not be looked at (9) fails in any case, as nobody knows what is there.
+on errors only. Notes are no faults: they count with --fail-on note alone. What could not be looked
+at (9) fails in any case, as nobody knows what is there.
+
+A baseline holds what was found once, and is accepted: --baseline reports what is new, and the exit
+status counts that alone. New is also a finding that has become worse, or to which something was
+added, such as one more expired certificate. Costs, counts and line numbers do not matter.
 
 With --root, paths are those within DIR, links included. The check processes does not run then, and
 nothing is said of the environment of this command. The libcrypto of this machine decides what a
@@ -38,13 +46,15 @@ Environment:
 Output of --json, one object:
   schema    1; a larger number means a change that readers must know of
   root      the directory of --root, or null
-  summary   {checks, errors, warnings, notes, not_seen, needs_root}: checks that ran, findings by
-            severity, things that could not be looked at, and those that only root can look at
+  summary   {checks, errors, warnings, notes, known, not_seen, needs_root}: checks that ran, new
+            findings by severity, findings that the baseline has, things that could not be looked
+            at, and those that only root can look at
   checks    those that ran, each with
     id, title  as in --list
     severity   of its worst findings: \"error\", \"warning\" or \"note\"
     findings   each with
       severity   of this one
+      known      whether the baseline has it
       path       what it is about, or null
       line       in that file, from 1, or null
       what       what is so
@@ -58,6 +68,12 @@ Output of --json, one object:
 
 Output of --sarif: SARIF 2.1.0 (OASIS). Paths are relative to the base ROOT. Each result has a
 location: of what is not about a file the /proc/PID/environ or the executable where it was seen.
+What the baseline has is suppressed (kind external).
+
+Output of --write-baseline, one object in FILE, which is replaced at once:
+  schema    1; another number is refused
+  findings  each {check, severity, path, about}: path is null if there is none, about has what stays
+            the same of the rest: fingerprints of certificates, file names, variables
 ";
 
 /// Arguments of `windlass doctor`.
@@ -79,6 +95,18 @@ pub struct DoctorArgs {
     #[arg(long = "check", value_name = "CHECK,...", value_delimiter = ',', value_parser = names(), hide_possible_values = true)]
     pub checks: Vec<String>,
 
+    /// Do not run these checks; may be given several times
+    #[arg(long, value_name = "CHECK,...", value_delimiter = ',', value_parser = names(), hide_possible_values = true)]
+    pub skip: Vec<String>,
+
+    /// Report only what FILE does not have
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub baseline: Option<PathBuf>,
+
+    /// Write all that is found to FILE, as a baseline, and do not fail because of it
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "baseline")]
+    pub write_baseline: Option<PathBuf>,
+
     /// The least severe finding that the exit status counts
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]
     pub fail_on: FailOn,
@@ -89,11 +117,11 @@ pub struct DoctorArgs {
 
     /// Say all about one check, and look at nothing
     #[arg(long, value_name = "CHECK", value_parser = names(), hide_possible_values = true)]
-    #[arg(conflicts_with_all = ["json", "sarif", "root", "checks", "no_measure", "list"])]
+    #[arg(conflicts_with_all = ["json", "sarif", "root", "checks", "skip", "baseline", "write_baseline", "no_measure", "list"])]
     pub explain: Option<String>,
 
     /// List all checks, and look at nothing
-    #[arg(long, conflicts_with_all = ["sarif", "root", "checks", "no_measure"])]
+    #[arg(long, conflicts_with_all = ["sarif", "root", "checks", "skip", "baseline", "write_baseline", "no_measure"])]
     pub list: bool,
 }
 

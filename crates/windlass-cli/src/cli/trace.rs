@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::trace::fail_if::Condition;
 use crate::trace::measure::Front;
 
 pub const ABOUT: &str = "\
@@ -21,6 +22,7 @@ Examples:
   windlass trace --html trace.html -- ./nightly.sh
   windlass trace --compare -- ruby -ropenssl -e 'OpenSSL::X509::Store.new.set_default_paths'
   windlass trace --json trace.json --output trace.txt -- make check
+  windlass trace --fail-if 'loads>10' --fail-if 'ms>=2000' -- python3 app.py
 
 --compare runs PROGRAM again, N times without and N times with the preload library, in turns, and
 shows the medians. Nothing is estimated. These runs do all that PROGRAM does once more; their
@@ -28,6 +30,14 @@ standard input is empty and their output is thrown away. One more run, which is 
 whether they load as often as the first one did; if not, or if not all runs end alike, no ratio is
 shown. Nothing is measured after a run that a signal ended; a signal to windlass ends the measuring,
 and what was traced is reported.
+
+--fail-if is for pipelines: METRIC OP VALUE, in quotes, as > is the shell's. METRIC is one of
+  loads   loads of CA certificates
+  bytes   what loaded stores held at most at a time; VALUE may have the unit KiB, MiB or GiB
+  ms      wall time of all loads, in milliseconds
+  share   their part of all CPU time, in percent: 'share>10%'
+and OP is >, >=, < or <=. If a condition holds, or what it asks for is not known, and PROGRAM ended
+with 0, the exit status is 10, and standard error says what was found.
 
 Processes that outlive PROGRAM are not waited for. If a report can't be written and PROGRAM ended
 with 0, the exit status is 1.
@@ -109,6 +119,10 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "5")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub compare: Option<u32>,
+
+    /// End with 10 if CONDITION holds, as 'share>10%'; can be given several times
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<Condition>,
 
     /// For --compare itself: run once, and write what it took to FILE
     #[arg(long, value_name = "FILE", hide = true)]

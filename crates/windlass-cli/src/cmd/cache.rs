@@ -9,6 +9,7 @@ use crate::compile::status::{Removed, Status};
 use crate::compile::target;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::terminal::Terminal;
 use crate::output::{cache_json, cache_table, stdout};
 
 /// Shows or removes compiled stores.
@@ -22,7 +23,11 @@ pub fn run(arguments: &CacheArgs) -> Result<ExitCode, Failure> {
 fn status(output: &OutputArgs) -> Result<ExitCode, Failure> {
     let status = Status::of(&Directories::from_environment(|name| std::env::var_os(name)));
     let only = std::env::var_os("WINDLASS_STORE").is_some();
-    let text = if output.json { cache_json::render(&status) } else { cache_table::status(&status, only) };
+    let text = if output.json {
+        cache_json::render(&status)
+    } else {
+        cache_table::status(&status, only, Terminal::stdout().width())
+    };
     stdout::write(text.as_bytes())
 }
 

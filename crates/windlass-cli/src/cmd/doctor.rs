@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use windlass_libcrypto::Libcrypto;
 
 use crate::cli::doctor::DoctorArgs;
+use crate::doctor::baseline::Baseline;
 use crate::doctor::check::Check;
 use crate::doctor::machine::Machine;
 use crate::doctor::registry;
@@ -31,6 +32,11 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
         // In their own order, and once each.
         registry::all().filter(|check| named.iter().any(|named| named.id == check.id)).collect()
     };
+    let is_skipped = |check: &&Check| arguments.skip.iter().any(|skipped| skipped == check.id);
+    let checks: Vec<_> = checks.into_iter().filter(|check| !is_skipped(check)).collect();
+    if checks.is_empty() {
+        return Err(Failure::new(Exit::Usage, "--skip", "it leaves no check to run"));
+    }
     let root = arguments.root.as_ref().map(|root| image(root)).transpose()?;
     if let ([check], Some(root)) = (&checks[..], &root)
         && registry::needs_running(check)
@@ -38,16 +44,30 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
         let what = format!("--check {} with --root {}", check.id, root.display());
         return Err(Failure::new(Exit::Usage, what, "it looks at running programs, and none of an image runs"));
     }
+    // Before the work: nobody waits for a report that can't be made.
+    let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
     let libcryptos = Libcrypto::all();
     let machine = Machine::new(root.as_deref(), &libcryptos, !arguments.no_measure);
-    let report = Report::of(&machine, checks);
+    let mut report = Report::of(&machine, checks);
+    if let Some(path) = &arguments.write_baseline {
+        Baseline::of(&report).write(path)?;
+    }
+    if let Some(baseline) = &baseline {
+        baseline.apply(&mut report);
+    }
     let text = match (arguments.json, arguments.sarif) {
         (true, _) => doctor_json::render(&report),
         (_, true) => doctor_sarif::render(&report),
         _ => doctor_table::render(&report, Terminal::stdout()),
     };
     stdout::write(text.as_bytes())?;
-    Ok(report.exit(arguments.fail_on.severity()).into())
+    let exit = report.exit(arguments.fail_on.severity());
+    // What was written is accepted. What could not be looked at is not in it.
+    Ok(match (exit, &arguments.write_baseline) {
+        (Exit::DoctorErrors | Exit::DoctorWarnings, Some(_)) => report.exit_if_accepted(),
+        _ => exit,
+    }
+    .into())
 }
 
 fn check(id: &str) -> Result<&'static Check, Failure> {

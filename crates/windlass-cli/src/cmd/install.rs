@@ -8,6 +8,7 @@ use crate::cli::install::{HowArgs, InstallArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::install::{Home, Installation, Place, Plan, Wanted};
+use crate::output::terminal::printable;
 use crate::output::{install_json, install_plan, stderr, stdout};
 
 /// Shows what is to be installed, and does it.
@@ -66,7 +67,7 @@ fn install(installation: &Installation, plan: &Plan, how: &HowArgs) -> Result<bo
             Some(root) => format!("windlass uninstall --root {}", root.display()),
             None => "windlass uninstall".into(),
         };
-        stdout::write(format!("Done. `{undo}` undoes it.\n").as_bytes())?;
+        stdout::write(format!("Done. `{}` undoes it.\n", printable(&undo)).as_bytes())?;
     }
     Ok(true)
 }

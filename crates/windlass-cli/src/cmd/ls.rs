@@ -1,12 +1,13 @@
 //! `windlass ls`.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use windlass::{Config, LoadError, Source, TrustCache, Unsupported};
 
 use crate::anchors::choose::{self, Choice};
-use crate::anchors::line;
 use crate::anchors::listing::Listing;
+use crate::anchors::{der, line};
 use crate::cli::LsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -16,7 +17,10 @@ use crate::output::{anchors_json, anchors_table, stdout};
 /// Lists the anchors of a source.
 pub fn run(arguments: &LsArgs) -> Result<ExitCode, Failure> {
     let choice = choose::choose(arguments.source.as_deref())?;
-    let store = TrustCache::new(Config::default(), None).load(&choice.source);
+    let store = match der::read(choice.source.path()) {
+        Some(store) => store.map(Arc::new),
+        None => TrustCache::new(Config::default(), None).load(&choice.source),
+    };
     let store = store.map_err(|error| failure(&choice, &error))?;
     let listing = Listing::of(&choice, &store);
     let text = if arguments.json {

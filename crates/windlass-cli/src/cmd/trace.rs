@@ -58,6 +58,7 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
     let Compared { comparison, note, has_failed, stopped } = compared(arguments, ending);
     // What the symbols of strangers could do to their reader is not to become the program's ending.
     let made = std::panic::catch_unwind(AssertUnwindSafe(|| report(run, events)));
+    let mut holds = false;
     let made = made.unwrap_or_else(|_| Err(Failure::new(Exit::Failure, "trace", "the report could not be made")));
     let is_whole = match made {
         Ok(mut report) => {
@@ -65,7 +66,12 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
                 report.compare(comparison);
             }
             report.notes.extend(note.map(String::from));
-            reports.write(&report)
+            let is_whole = reports.write(&report);
+            for broken in arguments.fail_if.iter().filter_map(|condition| condition.broken_by(&report.summary)) {
+                holds = true;
+                stderr::line(&Failure::new(Exit::TraceLimit, format!("--fail-if {}", broken.condition()), &broken));
+            }
+            is_whole
         }
         Err(failure) => {
             stderr::line(&failure);
@@ -76,6 +82,7 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
         // As if it had not waited for the report.
         (Some(signal), _) => Ending::Killed(signal as i32).repeat(),
         (None, Ending::Exited(0)) if !is_whole || has_failed => Exit::Failure.into(),
+        (None, Ending::Exited(0)) if holds => Exit::TraceLimit.into(),
         // The program's ending is passed on whatever becomes of the report: it is what the caller waits for.
         (None, ending) => ending.repeat(),
     })

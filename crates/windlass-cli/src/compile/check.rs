@@ -1,19 +1,22 @@
 //! Whether compiled stores are what their sources would give now. Nothing is written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use windlass::Source;
 use windlass::compiled::{self, Freshness, ReadError, Root};
 
 use super::build::{state_of, why};
 use super::report::{Row, State};
 use super::sources::Candidate;
+use crate::exit::Exit;
+use crate::failure::Failure;
 
 /// Looks at the compiled store of one source.
 pub fn source(candidate: &Candidate, directory: &Path, root: Root<'_>) -> Row {
     let path = directory.join(compiled::file_name(&candidate.source));
     let found = match compiled::inspect(&path) {
         Ok(found) => found,
-        Err(error) => return not_there(candidate, root, &error),
+        Err(error) => return not_there(candidate, directory, root, &error),
     };
     let (state, detail) = match found.freshness(root.0) {
         Freshness::Fresh => (State::Fresh, None),
@@ -38,16 +41,52 @@ pub fn by_content(is_believed: bool) -> &'static str {
     }
 }
 
-fn not_there(candidate: &Candidate, root: Root<'_>, error: &ReadError) -> Row {
+fn not_there(candidate: &Candidate, directory: &Path, root: Root<'_>, error: &ReadError) -> Row {
     if !matches!(error, ReadError::Missing { .. }) {
         return Row::new(candidate, State::Unusable).because(error);
     }
     if candidate.named {
-        return Row::new(candidate, State::Missing).because(error);
+        let row = Row::new(candidate, State::Missing);
+        return match otherwise_named(candidate, directory) {
+            Some(other) => row.because(format!(
+                "there is one of {}, but programs find it by the path that they name themselves, to the byte",
+                other.path().display()
+            )),
+            None => match compiled::compile(&candidate.source, root.0) {
+                Ok(_) => row.because(error),
+                Err(error) => {
+                    Row::new(candidate, state_of(root, candidate, &error)).because(why(root, candidate, &error))
+                }
+            },
+        };
     }
     // A default source that can't be compiled has no compiled store, and that is as it should be.
     match compiled::compile(&candidate.source, root.0) {
         Ok(_) => Row::new(candidate, State::Missing).because(error),
         Err(error) => Row::new(candidate, state_of(root, candidate, &error)).because(why(root, candidate, &error)),
     }
+}
+
+/// What is wrong with a named source itself, if nothing is compiled of it.
+pub fn failure(row: &Row) -> Option<Failure> {
+    let exit = match row.state {
+        State::Absent | State::Unreadable => Exit::SourceUnreadable,
+        State::Unsupported => Exit::SourceUnsupported,
+        _ => return None,
+    };
+    let why = row.detail.as_deref().unwrap_or("it can't be read");
+    row.named.then(|| Failure::new(exit, format!("cannot compile {}", row.path), why))
+}
+
+/// The same source by the path as others write it, without slashes and dots that mean nothing, if that is compiled.
+fn otherwise_named(candidate: &Candidate, directory: &Path) -> Option<Source> {
+    let path = candidate.source.path();
+    let plain: PathBuf = path.components().collect();
+    let other = match candidate.source {
+        Source::Cafile(_) => Source::Cafile(plain),
+        Source::Capath(_) => Source::Capath(plain),
+    };
+    let is_other = other.path().as_os_str() != path.as_os_str();
+    let is_compiled = || compiled::inspect(&directory.join(compiled::file_name(&other))).is_ok();
+    (is_other && is_compiled()).then_some(other)
 }

@@ -20,6 +20,10 @@ pub struct Contents {
     pub bad: Vec<Bad>,
     /// Blocks of other labels: keys, CRLs.
     pub others: usize,
+    /// Those of them that are private keys: the line, from 1, and the label.
+    pub keys: Vec<(u64, String)>,
+    /// Certificates that OpenSSL does not see, as a marker does not stand alone on its line.
+    pub skipped: Vec<Bad>,
     /// A byte order mark stands before the first block: OpenSSL, and so this reader, does not see that block.
     pub has_mark: bool,
 }
@@ -61,15 +65,22 @@ impl Contents {
     /// Reads the bytes of a PEM file. What a certificate is, `libcrypto` says, if it may be asked about these bytes.
     pub fn of(bytes: &[u8], libcrypto: Option<&Libcrypto>) -> Contents {
         let mut contents = Contents { has_mark: bytes.starts_with(b"\xEF\xBB\xBF-----BEGIN "), ..Contents::default() };
-        for block in pem::blocks(bytes) {
+        let skipped = pem::skipped(bytes);
+        // The rest of a block whose END is not seen is no bad block for OpenSSL, but none.
+        let is_skipped = |line: u64| skipped.iter().any(|(other, _)| *other == line);
+        for block in pem::blocks(bytes).into_iter().filter(|block| !is_skipped(block.line)) {
             contents.add(block, libcrypto);
         }
+        contents.skipped = skipped.into_iter().map(|(line, why)| Bad { line, why: why.to_owned() }).collect();
         contents
     }
 
     fn add(&mut self, block: Block, libcrypto: Option<&Libcrypto>) {
         if !block.is_certificate() {
             self.others += 1;
+            if block.label.ends_with("PRIVATE KEY") {
+                self.keys.push((block.line, block.label));
+            }
             return;
         }
         let line = block.line;

@@ -62,6 +62,11 @@ pub struct Finding {
     pub seen_at: Option<PathBuf>,
     /// In that file, from 1.
     pub line: Option<u64>,
+    /// What it is about besides the path, in words that stay the same from run to run: fingerprints, file names, a variable with its
+    /// value. By these a baseline tells a finding that has grown.
+    pub about: Vec<String>,
+    /// A baseline has it.
+    pub is_known: bool,
     /// What is so: a sentence without a full stop, that can stand behind the path.
     pub what: String,
     /// Particulars, one a line: certificates, file names.
@@ -100,6 +105,11 @@ const MAX_FACTS: usize = 100;
 const MAX_UNSEEN: usize = 1000;
 
 impl Severity {
+    /// That of this name.
+    pub fn named(name: &str) -> Option<Severity> {
+        [Severity::Note, Severity::Warning, Severity::Error].into_iter().find(|severity| severity.name() == name)
+    }
+
     /// As SARIF calls it (3.27.10), and everything else here.
     pub const fn name(self) -> &'static str {
         match self {
@@ -123,6 +133,8 @@ impl Finding {
             path: None,
             seen_at: None,
             line: None,
+            about: Vec::new(),
+            is_known: false,
             what: what.into(),
             facts: Facts::default(),
             reason: String::new(),
@@ -139,6 +151,12 @@ impl Finding {
     /// The line that it is about.
     pub fn at_line(self, line: Option<u64>) -> Finding {
         Finding { line, ..self }
+    }
+
+    /// Says what it is about besides the path.
+    pub fn about(mut self, about: impl IntoIterator<Item = String>) -> Finding {
+        self.about.extend(about);
+        self
     }
 
     /// Adds particulars.

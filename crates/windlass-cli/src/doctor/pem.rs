@@ -86,6 +86,44 @@ pub fn blocks(text: &[u8]) -> Vec<Block> {
     blocks
 }
 
+/// Certificates that GnuTLS reads and OpenSSL does not see, each with the line of its BEGIN: a marker shares its line with something.
+/// OpenSSL drops blanks at the end of a line, and none at its beginning (`sanitize_line`).
+pub fn skipped(text: &[u8]) -> Vec<(u64, &'static str)> {
+    let mut skipped = Vec::new();
+    let mut begun = None;
+    for (line, number) in text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).zip(1..) {
+        let bare = line.trim_ascii_start();
+        if let Some(rest) = behind_marker(bare, b"-----BEGIN ") {
+            begun = None;
+            match (bare.len() < line.len(), rest.is_empty()) {
+                (false, true) => begun = Some(number),
+                (true, _) => skipped.push((number, "there are blanks before BEGIN")),
+                // Joined files: OpenSSL refuses them.
+                _ if rest.starts_with(b"-----BEGIN ") => {}
+                _ => skipped.push((number, "BEGIN does not stand alone on its line")),
+            }
+        } else if bare.starts_with(b"-----BEGIN ") {
+            begun = None;
+        } else if let Some(begin) = begun
+            && let Some(place) = memchr::memmem::find(line, b"-----END ")
+        {
+            if place > 0 && line.get(place..).is_some_and(|end| behind_marker(end, b"-----END ").is_some()) {
+                skipped.push((begin, "END does not stand alone on its line"));
+            }
+            begun = None;
+        }
+    }
+    skipped
+}
+
+/// What follows the marker of a certificate at the beginning of a line.
+fn behind_marker<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
+    let rest = line.strip_prefix(start)?;
+    [&b"CERTIFICATE-----"[..], b"X509 CERTIFICATE-----", b"TRUSTED CERTIFICATE-----"]
+        .iter()
+        .find_map(|label| rest.strip_prefix(*label))
+}
+
 fn label<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
     line.strip_prefix(start)?.strip_suffix(b"-----")
 }

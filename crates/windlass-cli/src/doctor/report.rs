@@ -18,6 +18,8 @@ pub struct Report {
     pub results: Vec<Examined>,
     /// What could not be looked at, once each: several checks look at the same files.
     pub unseen: Unseens,
+    /// Some of them may be known: a baseline was given.
+    pub has_baseline: bool,
     /// Totals.
     pub summary: Summary,
 }
@@ -36,12 +38,14 @@ pub struct Examined {
 pub struct Summary {
     /// That ran.
     pub checks: usize,
-    /// Findings of this severity.
+    /// New findings of this severity; without a baseline all are new.
     pub errors: usize,
-    /// Findings of this severity.
+    /// New findings of this severity.
     pub warnings: usize,
-    /// Findings of this severity.
+    /// New findings of this severity.
     pub notes: usize,
+    /// Findings that the baseline has.
+    pub known: usize,
     /// Things that could not be looked at, and should have been.
     pub not_seen: usize,
     /// Things that only root can look at.
@@ -67,12 +71,22 @@ impl Report {
         let mut unseen = Unseens::default();
         results.iter().for_each(|result| unseen.extend(&result.outcome.unseen));
         let summary = Summary::of(&results, &unseen);
-        Report { root: machine.root.0.map(PathBuf::from), results, unseen, summary }
+        Report { root: machine.root.0.map(PathBuf::from), results, unseen, has_baseline: false, summary }
     }
 
     /// All findings, each with its check.
     pub fn findings(&self) -> impl Iterator<Item = (&'static Check, &Finding)> {
         self.results.iter().flat_map(|result| result.outcome.findings.iter().map(|finding| (result.check, finding)))
+    }
+
+    /// Those that no baseline has.
+    pub fn new_findings(&self) -> impl Iterator<Item = (&'static Check, &Finding)> {
+        self.findings().filter(|(_, finding)| !finding.is_known)
+    }
+
+    /// Counts again, after a baseline was applied.
+    pub fn summarise(&mut self) {
+        self.summary = Summary::of(&self.results, &self.unseen);
     }
 
     /// How the command ends: as the worst finding says, if it is at least so bad, else as what could not be seen does.
@@ -81,21 +95,26 @@ impl Report {
             Summary { errors: 1.., .. } => Exit::DoctorErrors,
             Summary { warnings: 1.., .. } if at_least <= Severity::Warning => Exit::DoctorWarnings,
             Summary { notes: 1.., .. } if at_least == Severity::Note => Exit::DoctorWarnings,
-            Summary { not_seen: 1.., .. } => Exit::DoctorBlind,
-            _ => Exit::Success,
+            _ => self.exit_if_accepted(),
         }
+    }
+
+    /// How the command ends if all that was found is accepted.
+    pub fn exit_if_accepted(&self) -> Exit {
+        if self.summary.not_seen > 0 { Exit::DoctorBlind } else { Exit::Success }
     }
 }
 
 impl Summary {
     fn of(results: &[Examined], unseen: &Unseens) -> Summary {
         let findings = || results.iter().flat_map(|result| &result.outcome.findings);
-        let count = |severity| findings().filter(|finding| finding.severity == severity).count();
+        let count = |severity| findings().filter(|finding| !finding.is_known && finding.severity == severity).count();
         Summary {
             checks: results.len(),
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             notes: count(Severity::Note),
+            known: findings().filter(|finding| finding.is_known).count(),
             not_seen: unseen.count() - unseen.need_root(),
             needs_root: unseen.need_root(),
         }

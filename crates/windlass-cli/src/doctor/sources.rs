@@ -14,6 +14,7 @@ use super::directory::Directory;
 use super::machine::{Machine, Target};
 use super::measure::Cost;
 use crate::anchors::choose::USUAL_DIRECTORIES;
+use crate::anchors::name::hex;
 use crate::compile::sources::defaults;
 
 /// All of them, each once, however many names it has.
@@ -165,13 +166,16 @@ impl Holding<'_> {
         let is_measured = self.is_bundle && self.is_ours;
         let cost = if is_measured { machine.measure.load_certificates(&ders) } else { None };
         let facts = found.iter().map(|(place, certificate)| format!("{place}: {}", tell(certificate))).collect();
-        Some(Those { facts, cost })
+        let fingerprints = found.iter().map(|(_, certificate)| hex(&certificate.fingerprint)).collect();
+        Some(Those { fingerprints, facts, cost })
     }
 }
 
 /// Certificates of a source that have something in common.
 #[derive(Debug)]
 pub struct Those {
+    /// Of each, in hexadecimal.
+    pub fingerprints: Vec<String>,
     /// One for each.
     pub facts: Vec<String>,
     /// Of loading them.

@@ -52,6 +52,7 @@ fn cells(anchor: &Anchor) -> [String; HEADER.len()] {
 
 fn notes(anchor: &Anchor) -> String {
     let notes = [
+        (!anchor.ca, "no CA"),
         (anchor.expired, "expired"),
         (anchor.not_yet_valid, "not yet valid"),
         (anchor.duplicate, "duplicate"),
@@ -113,7 +114,15 @@ fn cut(text: &str, room: usize) -> String {
 
 fn summary(listing: &Listing) -> String {
     let summary = &listing.summary;
-    let mut text = format!("{} trust anchor{}", summary.anchors, if summary.anchors == 1 { "" } else { "s" });
+    // A certificate of no CA is an anchor for itself at most.
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let mut text = match (summary.anchors - summary.not_ca, summary.not_ca) {
+        (anchors, 0) => format!("{anchors} trust anchor{}", plural(anchors)),
+        (0, others) => format!("{others} certificate{} of no CA", plural(others)),
+        (anchors, others) => {
+            format!("{anchors} trust anchor{} and {others} certificate{} of no CA", plural(anchors), plural(others))
+        }
+    };
     let details =
         [(summary.duplicates, "duplicate"), (summary.expired, "expired"), (summary.not_yet_valid, "not yet valid")];
     for (count, detail) in details.into_iter().filter(|(count, _)| *count > 0) {

@@ -46,10 +46,10 @@ fn cells(row: &Row) -> [String; 4] {
 fn note(row: &Row) -> Option<String> {
     let goes_on = match row.state {
         // That is all there is to say.
-        State::Missing => return None,
+        State::Missing if !row.named => return None,
         State::Absent if row.kind == "cafile" => return None,
         // The error says it.
-        _ if row.named && !row.state.is_stale() && row.store.is_none() => return None,
+        _ if row.named && row.state != State::Missing && !row.state.is_stale() && row.store.is_none() => return None,
         State::Unsupported | State::Unreadable => "; programs go on with it as without Windlass",
         _ => "",
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::terminal::printable_json;
+use super::json;
 use crate::doctor::check::{Check, Finding, Unseen};
 use crate::doctor::measure::Cost;
 use crate::doctor::registry;
@@ -30,6 +30,7 @@ struct Checked<'a> {
 #[derive(Serialize)]
 struct Found<'a> {
     severity: &'static str,
+    known: bool,
     path: Option<String>,
     line: Option<u64>,
     what: &'a str,
@@ -63,7 +64,7 @@ struct Listed {
 
 /// The report as one JSON object, with a final newline.
 pub fn render(report: &Report) -> String {
-    text(&Document {
+    json::render(&Document {
         schema: 1,
         root: report.root.as_deref().map(lossy),
         summary: report.summary,
@@ -80,14 +81,7 @@ pub fn list() -> String {
         severity: check.severity.name(),
         explanation: check.explanation,
     };
-    text(&List { schema: 1, checks: registry::all().map(listed).collect() })
-}
-
-fn text(document: &impl Serialize) -> String {
-    // Strings and numbers in structs: nothing that serde_json could refuse.
-    let mut json = serde_json::to_string_pretty(document).unwrap_or_default();
-    json.push('\n');
-    printable_json(&json).into_owned()
+    json::render(&List { schema: 1, checks: registry::all().map(listed).collect() })
 }
 
 impl<'a> Checked<'a> {
@@ -102,6 +96,7 @@ impl<'a> Found<'a> {
     fn of(finding: &'a Finding) -> Found<'a> {
         Found {
             severity: finding.severity.name(),
+            known: finding.is_known,
             path: finding.path.as_deref().map(lossy),
             line: finding.line,
             what: &finding.what,

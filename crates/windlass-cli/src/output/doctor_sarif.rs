@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::terminal::printable_json;
+use super::json;
 use crate::doctor::check::{Check, Finding, Unseen};
 use crate::doctor::report::Report;
 
@@ -17,7 +17,10 @@ const BASE: &str = "ROOT";
 pub fn render(report: &Report) -> String {
     let rules: Vec<_> = report.results.iter().map(|result| rule(result.check)).collect();
     let index = |check: &Check| report.results.iter().position(|result| result.check.id == check.id);
-    let results: Vec<_> = report.findings().map(|(check, finding)| result(check, index(check), finding)).collect();
+    let results: Vec<_> = report
+        .findings()
+        .map(|(check, finding)| suppressed(report, finding, result(check, index(check), finding)))
+        .collect();
     let notifications: Vec<_> = report.unseen.shown().iter().map(notification).collect();
     let root = report.root.as_deref().unwrap_or(Path::new("/"));
     let log = json!({
@@ -39,9 +42,7 @@ pub fn render(report: &Report) -> String {
             "results": results,
         }],
     });
-    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
-    text.push('\n');
-    printable_json(&text).into_owned()
+    json::render(&log)
 }
 
 /// A reportingDescriptor (3.49).
@@ -73,6 +74,15 @@ fn result(check: &Check, rule: Option<usize>, finding: &Finding) -> Value {
     // 3.27.12 lets them out. GitHub's code scanning takes a log only if each result has one.
     let path = finding.path.as_ref().or(finding.seen_at.as_ref());
     result["locations"] = json!([location(path.map_or(Path::new("/proc"), PathBuf::as_path), finding.line)]);
+    result
+}
+
+/// 3.27.23: once one result says whether it is suppressed, all do. What a baseline has was accepted outside of the source (3.35.2).
+fn suppressed(report: &Report, finding: &Finding, mut result: Value) -> Value {
+    if report.has_baseline {
+        let accepted = json!([{"kind": "external", "justification": "in the baseline"}]);
+        result["suppressions"] = if finding.is_known { accepted } else { json!([]) };
+    }
     result
 }
 

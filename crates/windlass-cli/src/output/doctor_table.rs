@@ -20,10 +20,10 @@ const MAX_UNSEEN: usize = 12;
 
 /// The whole report.
 pub fn render(report: &Report, terminal: Terminal) -> String {
-    let mut findings: Vec<_> = report.findings().collect();
+    let mut findings: Vec<_> = report.new_findings().collect();
     // Stable: of one severity they stay in the order of the checks.
     findings.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
-    // What to do about several in the same way is said once, behind them.
+    // What to do about several in the same way is said once, behind them, and so is why, if that is the same as well.
     let is_same = |one: &(&Check, &Finding), other: &(&Check, &Finding)| {
         (one.0.id, &one.1.remedy) == (other.0.id, &other.1.remedy)
     };
@@ -50,8 +50,13 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
 /// Findings of one check that have the same remedy.
 fn paragraphs(alike: &[(&'static Check, &Finding)], terminal: Terminal) -> String {
     let mut text = String::new();
+    let has_one_reason = alike.len() > 1 && alike.windows(2).all(|two| two[0].1.reason == two[1].1.reason);
     for (check, finding) in alike {
         text.push_str(&paragraph(check, finding, terminal));
+        if !has_one_reason {
+            let reason = printable(&finding.reason);
+            text.push_str(&wrapped(&reason, "    why:    ", "            ", terminal.width()));
+        }
         if alike.len() == 1 {
             let remedy = printable(&finding.remedy);
             text.push_str(&wrapped(&remedy, "    remedy: ", "            ", terminal.width()));
@@ -59,6 +64,10 @@ fn paragraphs(alike: &[(&'static Check, &Finding)], terminal: Terminal) -> Strin
         text.push('\n');
     }
     if let [(_, first), _, ..] = alike {
+        if has_one_reason {
+            let title = format!("  why, for these {}: ", alike.len());
+            text.push_str(&wrapped(&printable(&first.reason), &title, "    ", terminal.width()));
+        }
         let title = format!("  remedy for these {}: ", alike.len());
         text.push_str(&wrapped(&printable(&first.remedy), &title, "    ", terminal.width()));
         text.push('\n');
@@ -66,7 +75,7 @@ fn paragraphs(alike: &[(&'static Check, &Finding)], terminal: Terminal) -> Strin
     text
 }
 
-/// All of a finding but its remedy.
+/// All of a finding but why it matters, and its remedy.
 fn paragraph(check: &Check, finding: &Finding, terminal: Terminal) -> String {
     let style = match finding.severity {
         Severity::Error => RED,
@@ -97,7 +106,6 @@ fn paragraph(check: &Check, finding: &Finding, terminal: Terminal) -> String {
     if let Some(cost) = &finding.cost {
         text.push_str(&wrapped(&printable(&cost_of(cost)), "    cost:   ", "            ", terminal.width()));
     }
-    text.push_str(&wrapped(&printable(&finding.reason), "    why:    ", "            ", terminal.width()));
     text
 }
 
@@ -132,7 +140,7 @@ fn duration(nanoseconds: u64) -> String {
 
 fn totals(summary: &Summary) -> String {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let Summary { checks, errors, warnings, notes, not_seen, needs_root } = *summary;
+    let Summary { checks, errors, warnings, notes, known, not_seen, needs_root } = *summary;
     let mut text = format!(
         "{}: {}, {}, {}",
         counted(checks, "check"),
@@ -140,6 +148,9 @@ fn totals(summary: &Summary) -> String {
         counted(warnings, "warning"),
         counted(notes, "note")
     );
+    if known > 0 {
+        text.push_str(&format!("; {known} in the baseline"));
+    }
     if not_seen > 0 {
         text.push_str(&format!("; {} could not be looked at", counted(not_seen, "thing")));
     }
@@ -175,17 +186,34 @@ mod tests {
                     finding(Severity::Warning, "D", "keep it"),
                 ],
             ),
-            examined("duplicates", vec![finding(Severity::Warning, "E", "keep it")]),
+            examined(
+                "duplicates",
+                vec![
+                    finding(Severity::Warning, "E", "keep it"),
+                    finding(Severity::Warning, "F", "drop it"),
+                    finding(Severity::Warning, "G", "drop it").reason("other"),
+                ],
+            ),
         ];
-        let report = Report { root: None, results, unseen: Unseens::default(), summary: Summary::default() };
+        let report = Report {
+            root: None,
+            results,
+            unseen: Unseens::default(),
+            has_baseline: false,
+            summary: Summary::default(),
+        };
         let text = render(&report, Terminal::stdout());
         let expected = "\
-error expired\n  B\n    why:    r\n
-warning expired\n  A\n    why:    r\n
-warning expired\n  C\n    why:    r\n
+error expired\n  B\n
+warning expired\n  A\n
+warning expired\n  C\n
+  why, for these 3: r
   remedy for these 3: drop it\n
 warning expired\n  D\n    why:    r\n    remedy: keep it\n
 warning duplicates\n  E\n    why:    r\n    remedy: keep it\n
+warning duplicates\n  F\n    why:    r\n
+warning duplicates\n  G\n    why:    other\n
+  remedy for these 2: drop it\n
 0 checks";
         assert!(text.starts_with(expected), "{text}");
     }

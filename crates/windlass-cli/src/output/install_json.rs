@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::json;
 use crate::install::{Plan, Step, Undo};
 
 const SCHEMA: u32 = 1;
@@ -32,17 +33,11 @@ struct Removal<'a> {
 pub fn plans(plans: &[&Plan], root: &Path, dry_run: bool) -> String {
     let steps = plans.iter().flat_map(|plan| &plan.steps).collect();
     let notes = plans.iter().flat_map(|plan| &plan.notes).collect();
-    render(&Document { schema: SCHEMA, root, dry_run, plan: Installation { steps, notes } })
+    json::render(&Document { schema: SCHEMA, root, dry_run, plan: Installation { steps, notes } })
 }
 
 /// What is to be undone.
 pub fn removal<'a>(steps: impl IntoIterator<Item = &'a Undo>, root: &Path, dry_run: bool) -> String {
     let steps = steps.into_iter().collect();
-    render(&Document { schema: SCHEMA, root, dry_run, plan: Removal { steps } })
-}
-
-fn render(document: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
-    text.push('\n');
-    text
+    json::render(&Document { schema: SCHEMA, root, dry_run, plan: Removal { steps } })
 }

@@ -1,5 +1,8 @@
-//! The plans of `windlass install` and `windlass uninstall`, for people.
+//! The plans of `windlass install` and `windlass uninstall`, for people. Paths may be of somebody else's making.
 
+use std::path::Path;
+
+use super::terminal::printable;
 use crate::install::{Place, Plan, Step, Undo};
 
 /// What is to be done, and what is there already.
@@ -12,17 +15,17 @@ pub fn plan(plan: &Plan, place: &Place) -> String {
         text.push_str(&format!("To do{}:\n", in_root(place)));
     }
     for (number, step) in to_do.iter().enumerate() {
-        text.push_str(&format!("  {}. {}\n", number + 1, place.shown(&step.path)));
-        text.push_str(&format!("     {}\n     why: {}\n", step.what, step.why));
+        text.push_str(&format!("  {}. {}\n", number + 1, shown(place, &step.path)));
+        text.push_str(&format!("     {}\n     why: {}\n", printable(&step.what), printable(&step.why)));
     }
     if !there.is_empty() {
         text.push_str("There already:\n");
     }
     for step in there {
-        text.push_str(&format!("  {} {}\n", place.shown(&step.path), step.what));
+        text.push_str(&format!("  {} {}\n", shown(place, &step.path), printable(&step.what)));
     }
     for note in &plan.notes {
-        text.push_str(&format!("Note: {note}\n"));
+        text.push_str(&format!("Note: {}\n", printable(note)));
     }
     text
 }
@@ -34,11 +37,19 @@ pub fn removal(plan: &[Undo], place: &Place) -> String {
     }
     let mut text = format!("To do{}:\n", in_root(place));
     for (number, undo) in plan.iter().enumerate() {
-        text.push_str(&format!("  {}. {}\n     {}\n", number + 1, place.shown(&undo.path), undo.what));
+        text.push_str(&format!("  {}. {}\n     {}\n", number + 1, shown(place, &undo.path), printable(undo.what)));
     }
     text
 }
 
 fn in_root(place: &Place) -> String {
-    if place.is_machine() { String::new() } else { format!(" in the image {}", place.root().display()) }
+    if place.is_machine() {
+        String::new()
+    } else {
+        format!(" in the image {}", printable(&place.root().to_string_lossy()))
+    }
+}
+
+fn shown(place: &Place, path: &Path) -> String {
+    printable(&place.shown(path)).into_owned()
 }

@@ -14,6 +14,7 @@ pub mod doctor_sarif;
 pub mod doctor_table;
 pub mod install_json;
 pub mod install_plan;
+pub mod json;
 pub mod man;
 pub mod prune_json;
 pub mod prune_plan;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use serde::Serialize;
 
+use super::json;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::prune::{Backup, Plan, Undo};
@@ -72,6 +73,6 @@ fn text(name: &OsString) -> String {
 
 /// What can't be shown may not be done either.
 fn render(content: impl Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(&Document { schema: SCHEMA, content });
-    text.map(|text| text + "\n").map_err(|error| Failure::new(Exit::Failure, "can't write it as JSON", error))
+    json::try_render(&Document { schema: SCHEMA, content })
+        .map_err(|error| Failure::new(Exit::Failure, "can't write it as JSON", error))
 }

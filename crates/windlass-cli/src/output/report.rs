@@ -42,7 +42,10 @@ fn totals(summary: &Summary) -> String {
         plural(*served, "s"),
         plural(*processes, "es")
     );
-    if *certificates > 0 {
+    if parsed > certificates {
+        // Lookups in hashed directories parse, too, and count as no load.
+        text.push_str(&format!("  {parsed} certificates parsed, where loads were of {certificates}: none saved\n"));
+    } else if *certificates > 0 {
         text.push_str(&format!("  {parsed} of {certificates} certificates parsed, {saved} saved\n"));
     }
     text
@@ -68,4 +71,24 @@ fn nobody(report: &Report) -> String {
         "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E 'libcrypto|libgnutls|windlass'\n"
     ));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_parsed_of_something_than_there_is() {
+        let summary = |certificates, parsed| Summary {
+            processes: 1,
+            served: 1,
+            bypassed: 0,
+            certificates,
+            parsed,
+            saved: u64::saturating_sub(certificates, parsed),
+        };
+        assert!(totals(&summary(150, 3)).contains("3 of 150 certificates parsed, 147 saved"));
+        let text = totals(&summary(150, 151));
+        assert!(text.contains("  151 certificates parsed, where loads were of 150: none saved\n"), "{text}");
+    }
 }

@@ -53,7 +53,6 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
         found: Found::default(),
         leaving: BTreeSet::new(),
         nowhere: BTreeSet::new(),
-        present: 0,
     };
     for name in directory.names()? {
         if let Ok(Some((seen, _))) = directory.look(&name, MAX_FILE) {
@@ -65,6 +64,10 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     if !context.force && !look.found.items.is_empty() {
         look.refuse_if_doubtful();
     }
+    if look.found.refused {
+        look.leaving.clear();
+    }
+    look.found.kept = look.staying();
     look.in_order();
     Ok(look.found)
 }
@@ -85,8 +88,6 @@ struct Look<'a> {
     leaving: BTreeSet<OsString>,
     /// Names that lead nowhere.
     nowhere: BTreeSet<OsString>,
-    /// Certificates that have a hash for a name.
-    present: usize,
 }
 
 impl Look<'_> {
@@ -115,14 +116,12 @@ impl Look<'_> {
         let now = self.context.now;
         let mut valid = 0;
         let mut going = Vec::new();
-        let mut present = Vec::new();
         for mut row in rows.into_values() {
             row.sort_by_key(|(_, hash)| hash.number);
             let certificates: Vec<_> = row.iter().map(|(name, _)| self.certificate(name)).collect();
             let judged = judge(&certificates, now);
             for (((name, _), certificate), judgement) in row.into_iter().zip(certificates).zip(judged) {
                 let Some(certificate) = certificate else { continue };
-                present.push(name.clone());
                 let test = certificate.test_like().filter(|_| self.context.tests);
                 // Two CAs of one name are both in use while servers change from one to the other.
                 let judgement =
@@ -137,7 +136,6 @@ impl Look<'_> {
             }
         }
         let is_last = valid == 0 && !self.context.force;
-        self.present = present.len();
         for (name, reason, certificate, judgement) in going {
             // One of two that are the same may always go: the other stays.
             let is_duplicate = matches!(judgement, Some(Superfluous::Duplicate(_)));
@@ -154,7 +152,29 @@ impl Look<'_> {
                 self.whole(&name, &reason, &certificate);
             }
         }
-        self.found.kept = present.iter().filter(|name| !self.leaving.contains(*name)).count();
+    }
+
+    /// The certificates that stay in the directory: each that a name by hash leads to, whatever trust settings are behind it, and those
+    /// that lie there alone in a file without such a name.
+    fn staying(&self) -> usize {
+        let stays = |name: &OsString| !self.leaving.contains(name) && !self.nowhere.contains(name);
+        let read = |name: &OsString| {
+            let bytes = self.context.read_through(self.directory, name, MAX_FILE).unwrap_or_default();
+            read::read(PlaceKind::Capath, &bytes, &Work::default()).unwrap_or_default()
+        };
+        let (mut named, mut alone, mut count) = (BTreeSet::new(), BTreeSet::new(), 0);
+        for name in self.all.keys().filter(|name| stays(name)) {
+            if HashName::parse(name).is_some_and(|hash| !hash.is_crl) {
+                let entries = read(name);
+                count += entries.len();
+                named.extend(entries.into_iter().map(|entry| entry.der));
+            } else if is_candidate(name)
+                && let [entry] = read(name).as_slice()
+            {
+                alone.insert(entry.der.clone());
+            }
+        }
+        count + alone.difference(&named).count()
     }
 
     /// The one certificate that a name leads to. None if OpenSSL's settings are behind it, which can take trust away: they say more
@@ -244,7 +264,6 @@ impl Look<'_> {
             None => format!("if it belongs to an image, name that: windlass prune --root DIR; {MEANT}"),
         };
         self.found.notes.push(Note::new(&self.directory.path, what, remedy));
-        self.found.kept = self.present;
         self.found.refused = true;
     }
 

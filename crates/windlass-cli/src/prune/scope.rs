@@ -57,8 +57,9 @@ fn real(path: &Path, image: Option<&Image>) -> std::io::Result<PathBuf> {
 fn of_paths(named: &[PathBuf], image: Option<&Image>) -> Result<Vec<(PathBuf, Kind)>, Failure> {
     let mut chosen: Vec<(PathBuf, Kind)> = Vec::new();
     for path in named {
-        let failed =
-            |why: &dyn std::fmt::Display| Failure::new(Exit::Failure, format!("can't use {}", path.display()), why);
+        let failed = |why: &dyn std::fmt::Display| {
+            Failure::new(Exit::SourceUnreadable, format!("can't use {}", path.display()), why)
+        };
         let real = real(path, image).map_err(|error| match image {
             None => failed(&error),
             Some(image) => failed(&error).advise(format!("with --root it is a path in {}", image.root().display())),

@@ -31,6 +31,21 @@ struct Scene {
     directory: tempfile::TempDir,
 }
 
+/// Also those with trust settings behind them, which are never judged, and those that have no name by hash.
+#[test]
+fn all_certificates_that_stay_are_counted() {
+    let scene = Scene::hashed();
+    assert_eq!(scene.plan().stores[0].kept, 2);
+    fs::write(
+        scene.store().join("0a0b0c0d.0"),
+        crate::doctor::testing::trusted("ed25519.pem", &["-addtrust", "serverAuth"]),
+    )
+    .unwrap();
+    assert_eq!(scene.plan().stores[0].kept, 3);
+    fs::copy(fixture("p384.pem"), scene.store().join("p384.pem")).unwrap();
+    assert_eq!(scene.plan().stores[0].kept, 4);
+}
+
 impl Scene {
     /// A hashed directory in which a row has one of each that goes, and two that stay.
     fn hashed() -> Scene {

@@ -72,7 +72,7 @@ impl Library {
                 let tried: Vec<_> = candidates.iter().map(|path| format!("\n    {}", path.display())).collect();
                 let why = format!("none of these is a file:{}", tried.concat());
                 Err(failure(format!("the {what} was not found"), why).advise(format!(
-                    "build it (`make`), install it at one of these paths, or set {variable} to its path"
+                    "build it (`make build`), install it at one of these paths, or set {variable} to its path"
                 )))
             }
         }

@@ -67,6 +67,12 @@ impl Comparison {
         self.loads_differ = self.loads.is_some_and(|loads| loads != traced);
     }
 
+    /// Whether the runs of the two sides have values of something in common: then the difference of their medians may be chance.
+    pub fn overlaps(&self, of: impl Fn(&Measured) -> Option<u64>) -> bool {
+        let spreads = self.stock.spread(&of).zip(self.windlass.spread(&of));
+        spreads.is_some_and(|((least, most), (other_least, other_most))| least.max(other_least) <= most.min(other_most))
+    }
+
     /// Whether the two sides may be set in relation to each other.
     pub fn is_fair(&self) -> bool {
         !self.endings_differ && !self.loads_differ

@@ -3,6 +3,7 @@
 pub mod certificates;
 pub mod compare;
 pub mod event;
+pub mod fail_if;
 pub mod frames;
 pub mod interrupts;
 pub mod limits;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::anchors::name::hex;
 use crate::doctor::bundle::Bundle;
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::directory::Directory;
@@ -121,6 +122,7 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
     };
     Some(
         Finding::new(Severity::Warning, &directory.real, format!("bundle and directory disagree: {what}"))
+            .about(told.iter().map(|fingerprint| hex(fingerprint)))
             .facts(facts)
             .reason("what is trusted depends on which of the two a program uses")
             .remedy(remedy),

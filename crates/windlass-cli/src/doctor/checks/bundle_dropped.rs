@@ -51,6 +51,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         outcome.found(
             Finding::new(Severity::Error, &bundle.real, what)
                 .at_line(contents.bad.first().map(|bad| bad.line))
+                .about(contents.bad.iter().map(|bad| bad.why.clone()))
                 .facts(facts)
                 .reason("programs that use this file trust nothing of it: their verifications fail")
                 .remedy(remedy),

@@ -40,6 +40,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         if !hashed.is_empty() {
             outcome.found(
                 Finding::new(Severity::Warning, &directory.real, count(&hashed, "hash link"))
+                    .about(hashed.iter().cloned())
                     .facts(hashed)
                     .reason("a certificate that was trusted is gone; OpenSSL 3.5 also finds nothing that has the same hash and a higher number")
                     .remedy(&remedy),
@@ -48,6 +49,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         if !others.is_empty() {
             outcome.found(
                 Finding::new(Severity::Note, &directory.real, count(&others, "link"))
+                    .about(others.iter().cloned())
                     .facts(others)
                     .reason("left over from certificates that are gone; programs that read the whole directory try to open them each time")
                     .remedy(&remedy),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::anchors::name::hex;
 use crate::doctor::certificate::{Certificate, Fingerprint};
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::machine::Machine;
@@ -48,6 +49,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let is_measured = holding.is_bundle && holding.is_ours;
         outcome.found(
             Finding::new(Severity::Warning, holding.path, count)
+                .about(repeated.iter().map(|(_, _, certificate)| hex(&certificate.fingerprint)))
                 .facts(
                     repeated
                         .iter()

@@ -252,7 +252,7 @@ impl Verdict {
 
 fn finding(setting: &Setting, verdict: Verdict) -> Finding {
     let variable = setting.variable;
-    let what = format!("{}={} {}", variable.name, String::from_utf8_lossy(&setting.value), verdict.what);
+    let what = format!("{} {}", setting.assignment(), verdict.what);
     let finding = match &setting.file {
         Some((path, line)) => Finding::new(verdict.severity, path, what).at_line(Some(*line)),
         None => Finding::of_machine(verdict.severity, what).seen_at(&setting.seen_at),
@@ -273,6 +273,7 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
         _ => "correct the path, or unset the variable",
     };
     finding
+        .about([setting.assignment()])
         .facts(setting.places())
         .facts([format!("heeded by {}", variable.readers)])
         .facts(verdict.facts)

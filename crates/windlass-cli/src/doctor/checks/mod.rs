@@ -1,5 +1,6 @@
 //! One file for each check of OpenSSL's files, of the environment and of processes.
 
+mod block_skipped;
 mod bundle_differs;
 mod bundle_dropped;
 mod bundle_missing;
@@ -11,10 +12,12 @@ mod expired;
 mod hash_gap;
 mod hash_link_missing;
 mod hash_link_stale;
+mod local_not_taken;
 mod no_default_source;
 mod not_ca;
 mod not_readable;
 mod not_yet_valid;
+mod private_key_readable;
 pub mod processes;
 mod token_no_anchors;
 mod unparsable_entry;
@@ -28,8 +31,11 @@ use super::machine::Machine;
 pub const ALL: &[Check] = &[
     no_default_source::CHECK,
     bundle_dropped::CHECK,
+    block_skipped::CHECK,
     bundle_missing::CHECK,
     not_readable::CHECK,
+    private_key_readable::CHECK,
+    local_not_taken::CHECK,
     double_load::CHECK,
     bundle_differs::CHECK,
     hash_link_missing::CHECK,
@@ -65,7 +71,7 @@ fn warn_of_directories(
             1 => format!("1 {one}"),
             count => format!("{count} {several}"),
         };
-        let finding = Finding::new(Severity::Warning, &directory.real, what).facts(facts);
+        let finding = Finding::new(Severity::Warning, &directory.real, what).about(facts.iter().cloned()).facts(facts);
         outcome.found(finding.reason(reason).remedy(remedy(directory.real.display())));
     }
 }

@@ -25,6 +25,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let Some(those) = holding.those(machine, is_none, |certificate| certificate.label()) else { continue };
         outcome.found(
             Finding::new(Severity::Note, holding.path, format!("{} of no CA", those.count()))
+                .about(those.fingerprints)
                 .facts(those.facts)
                 .reason("such a certificate vouches for nobody but itself: whoever has its key is trusted as that one server")
                 .remedy("if that is not meant, remove them, and trust the CA that issued them instead")

@@ -25,6 +25,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let Some(those) = those else { continue };
         outcome.found(
             Finding::new(Severity::Warning, holding.path, format!("{} not valid yet", those.count()))
+                .about(those.fingerprints)
                 .facts(those.facts)
                 .reason(format!(
                     "nothing that they signed is accepted before; this machine's clock says {}",

@@ -21,18 +21,14 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             continue;
         }
         let variable = setting.variable;
-        let what = format!(
-            "{}={} switches verification off in {}",
-            variable.name,
-            String::from_utf8_lossy(&setting.value),
-            variable.readers
-        );
+        let what = format!("{} switches verification off in {}", setting.assignment(), variable.readers);
         let finding = match &setting.file {
             Some((path, line)) => Finding::new(Severity::Error, path, what).at_line(Some(*line)),
             None => Finding::of_machine(Severity::Error, what).seen_at(&setting.seen_at),
         };
         outcome.found(
             finding
+                .about([setting.assignment()])
                 .facts(setting.places())
                 .reason("such a program accepts every certificate, also that of an attacker in between")
                 .remedy("unset it; trust the CA that it was set for instead, for one program: windlass run --add-ca FILE -- PROGRAM"),

@@ -202,6 +202,11 @@ impl Setting {
         self.places.shown.iter().map(|place| format!("set in {place}")).chain(rest)
     }
 
+    /// `NAME=value`.
+    pub fn assignment(&self) -> String {
+        format!("{}={}", self.variable.name, String::from_utf8_lossy(&self.value))
+    }
+
     /// The value as a path.
     pub fn path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.value))

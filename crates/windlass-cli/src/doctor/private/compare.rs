@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use windlass::Timestamp;
 
 use super::budget::Budgets;
+use crate::anchors::name::hex;
 use crate::doctor::bundle::Contents;
 use crate::doctor::certificate::Fingerprint;
 use crate::doctor::check::{Finding, Outcome, Severity, Unseen};
@@ -191,7 +192,11 @@ pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>, out
         (true, false) => "is a bundle of its own that differs from the system's trust",
     };
     let what = format!("{what} (used by {})", store.place.why);
-    Some(Finding::new(severity, &store.place.path, what).facts(facts))
+    Some(
+        Finding::new(severity, &store.place.path, what)
+            .about(missed.iter().map(|one| hex(one.as_slice())))
+            .facts(facts),
+    )
 }
 
 impl Store<'_> {

@@ -29,9 +29,11 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         if files.is_empty() {
             continue;
         }
+        let names: Vec<_> = files.iter().map(|file| file.name.to_string_lossy().into_owned()).collect();
         outcome.found(
             Finding::new(Severity::Error, &place.path, format!("has files in it ({})", place.why))
-                .facts(files.iter().map(|file| file.name.to_string_lossy().into_owned()))
+                .about(names.clone())
+                .facts(names)
                 .reason(".NET programs of this user refuse every certificate, with an error about this directory")
                 .remedy("move these files elsewhere; .NET on Linux has no way to refuse a certificate"),
         );

@@ -143,6 +143,7 @@ impl Store {
         facts.extend(self.changed.map(|(oldest, newest)| {
             format!("the oldest file is {} days old, the newest {}", days(oldest), days(newest))
         }));
+        let about = told.clone();
         let (found, more) = (told.len(), told.len().saturating_sub(LISTED));
         facts.extend(told.into_iter().take(LISTED));
         if more > 0 {
@@ -153,6 +154,7 @@ impl Store {
         let what = format!("holds {found} certificates that nobody should need ({})", place.why);
         Some(
             Finding::new(Severity::Warning, &place.path, what)
+                .about(about)
                 .facts(facts)
                 .reason("each .NET process parses the store when it builds its first chain, and a test certificate in Root lets whoever has its key pass for any server")
                 .remedy(format!(

@@ -18,18 +18,32 @@ pub const CHECK: Check = Check {
     run,
 };
 
+/// The keystores that distributions make of the system's trust.
+const DEBIAN: &str = "/etc/ssl/certs/java/cacerts";
+const FEDORA: &str = "/etc/pki/ca-trust/extracted/java/cacerts";
+
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let Some(system) = System::of(machine, outcome) else { return };
     for store in stores(machine, &[PlaceKind::JavaKeystore], outcome) {
         let Some(finding) = difference(machine, &system, &store, outcome) else { continue };
+        let remedy = match machine.real(&store.place.path).to_str() {
+            Some(DEBIAN) => {
+                "this is the keystore that ca-certificates-java keeps for all Javas: update-ca-certificates --fresh gives it the system's \
+                 certificates; if it still differs, move the file away, and run that again"
+            }
+            Some(FEDORA) => {
+                "this is the keystore that the distribution makes for all Javas: update-ca-trust makes it anew"
+            }
+            _ => {
+                "where the distribution keeps one keystore for all Javas, link to it (Debian: install ca-certificates-java, then \
+                 ln -sf /etc/ssl/certs/java/cacerts …/lib/security/cacerts); else update that Java, and add what is lacking with \
+                 keytool -importcert -cacerts"
+            }
+        };
         outcome.found(
             finding
                 .reason("Java programs trust other certificates than all others here, and what is added to or removed from the system's trust does not reach them")
-                .remedy(
-                    "where the distribution keeps one keystore for all Javas, link to it (Debian: install ca-certificates-java, then \
-                     ln -sf /etc/ssl/certs/java/cacerts …/lib/security/cacerts); else update that Java, and add what is lacking with \
-                     keytool -importcert -cacerts",
-                ),
+                .remedy(remedy),
         );
     }
 }
@@ -56,6 +70,17 @@ mod tests {
     #[test]
     fn a_machine_without_java_is_silent() {
         assert_silent(&CHECK);
+    }
+
+    #[test]
+    fn the_distributions_own_keystore_is_not_to_be_linked_to_itself() {
+        let image = Image::healthy();
+        import(&image, "etc/ssl/certs/java/cacerts", &HEALTHY[..1], "changeit");
+        image.write("usr/lib/jvm/java-17/release", "");
+        std::fs::create_dir_all(image.path("usr/lib/jvm/java-17/lib/security")).unwrap();
+        image.link("usr/lib/jvm/java-17/lib/security/cacerts", "/etc/ssl/certs/java/cacerts");
+        let remedy = image.finding(&CHECK).remedy;
+        assert!(remedy.contains("update-ca-certificates --fresh") && !remedy.contains("ln -sf"), "{remedy}");
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Says {
             "trusts what the system does not ({}), or refuses certificates ({}); used by {}",
             self.trusted, self.refused, place.why
         );
-        let finding = Finding::new(severity, &place.path, what).facts(self.facts);
+        let finding = Finding::new(severity, &place.path, what).about(self.facts.iter().cloned()).facts(self.facts);
         let directory = place.path.parent().unwrap_or(&place.path).display();
         Some(finding.reason("a certificate that is trusted by one program alone is forgotten, and nobody takes it away when its key is lost").remedy(
             format!(

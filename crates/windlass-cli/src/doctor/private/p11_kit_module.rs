@@ -31,6 +31,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             if told.insert(vec![&module.place.path]) {
                 outcome.found(
                     Finding::new(Severity::Warning, &module.place.path, format!("names a module that is not there: {}", module.named()))
+                        .about([module.named().to_owned()])
                         .reason("each program with GnuTLS looks for it, and p11-kit says so in its debug output only; what the module was for does not work")
                         .remedy("install the package that brings the library, or remove this file with the package that left it"),
                 );
@@ -43,6 +44,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             let facts = trusting.iter().map(|module| format!("{}: {}", module.place.path.display(), module.named()));
             outcome.found(
                 Finding::new(Severity::Warning, &first.place.path, format!("is one of {} modules that say what is trusted", trusting.len()))
+                    .about(trusting.iter().map(|module| module.place.path.display().to_string()))
                     .facts(facts)
                     .reason("programs see the anchors of all of them, each anchor several times, and search them all at each verification")
                     .remedy(

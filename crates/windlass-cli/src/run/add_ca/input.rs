@@ -121,11 +121,16 @@ pub fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether it looks like a certificate in DER: a SEQUENCE with a length of more than a byte, as every certificate has. Text can
+/// begin with "0", but has ASCII behind it.
+pub fn is_der(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x30, 0x80..=0xff, ..])
+}
+
 const EXPECTED: &str = "--add-ca takes a file with the certificate of a CA, in PEM or DER";
 
 fn certificates(file: &Path, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
-    // A SEQUENCE with a length of more than a byte, as every certificate has. Text can begin with "0", but has ASCII behind it.
-    if matches!(bytes, [0x30, 0x80..=0xff, ..]) {
+    if is_der(bytes) {
         return Ok(vec![bytes.to_vec()]);
     }
     let mut found = Vec::new();

@@ -15,7 +15,7 @@
 
 mod base;
 mod folder;
-mod input;
+pub mod input;
 mod java;
 mod place;
 pub mod report;

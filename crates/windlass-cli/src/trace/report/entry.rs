@@ -20,7 +20,7 @@ pub struct Entry {
     pub wall: u64,
     pub slowest: u64,
     pub cpu: u64,
-    /// Of the CPU time of the processes that called it.
+    /// Of the CPU time of all traced processes, as that of the summary: the shares of all entries add up to it.
     pub cpu_share: Option<f64>,
     pub memory: i64,
     /// Loading functions that it called itself; parts of the numbers above.
@@ -42,7 +42,6 @@ pub struct Inside {
 impl Entry {
     /// From the sums of a run.
     pub fn new(entry: &model::Entry, trace: &Trace) -> Entry {
-        let callers = entry.processes.iter().filter_map(|place| trace.processes.get(Some(*place)));
         let inside = entry.inner.iter().map(|((function, sources), sum)| Inside {
             function: function.clone(),
             sources: if *sources == entry.sources { Vec::new() } else { sources.clone() },
@@ -64,7 +63,7 @@ impl Entry {
             wall: entry.wall,
             slowest: entry.slowest,
             cpu: entry.cpu,
-            cpu_share: share(entry.cpu, sum_cpu(callers)),
+            cpu_share: share(entry.cpu, sum_cpu(trace.processes.all().iter())),
             memory: entry.memory,
             inside,
         }

@@ -14,12 +14,30 @@ pub fn render(report: &Report) -> String {
         return String::new();
     };
     let (stock, windlass) = (&comparison.stock, &comparison.windlass);
-    let is_fair = comparison.is_fair();
+    let is_shown = |of: fn(&Measured) -> Option<u64>| comparison.is_fair() && !comparison.overlaps(of);
     let spread = |of: fn(&Measured) -> Option<u64>| stock.spread(of).zip(windlass.spread(of));
     let mut body = [
-        rows("Wall time", [Some(stock.wall), Some(windlass.wall)], spread(|run| Some(run.wall)), is_fair, time),
-        rows("CPU time", [Some(stock.cpu), Some(windlass.cpu)], spread(|run| Some(run.cpu)), is_fair, time),
-        rows("Peak memory", [stock.peak_rss, windlass.peak_rss], spread(|run| run.peak_rss), is_fair, columns::size),
+        rows(
+            "Wall time",
+            [Some(stock.wall), Some(windlass.wall)],
+            spread(|run| Some(run.wall)),
+            is_shown(|run| Some(run.wall)),
+            time,
+        ),
+        rows(
+            "CPU time",
+            [Some(stock.cpu), Some(windlass.cpu)],
+            spread(|run| Some(run.cpu)),
+            is_shown(|run| Some(run.cpu)),
+            time,
+        ),
+        rows(
+            "Peak memory",
+            [stock.peak_rss, windlass.peak_rss],
+            spread(|run| run.peak_rss),
+            is_shown(|run| run.peak_rss),
+            columns::size,
+        ),
     ]
     .concat();
     body = format!("<div class=\"comparison\">\n{body}</div>\n");
@@ -39,6 +57,9 @@ pub fn finding(report: &Report) -> String {
         return String::new();
     };
     let (stock, windlass) = (&comparison.stock, &comparison.windlass);
+    if comparison.overlaps(|run| Some(run.wall)) || comparison.overlaps(|run| Some(run.cpu)) {
+        return String::new();
+    }
     let part = |stock: u64, windlass: u64| (stock > 0).then(|| percent(windlass as f64 / stock as f64));
     let (Some(wall), Some(cpu)) = (part(stock.wall, windlass.wall), part(stock.cpu, windlass.cpu)) else {
         return String::new();
@@ -55,7 +76,7 @@ fn rows(
     what: &str,
     medians: [Option<u64>; 2],
     spread: Option<Spread>,
-    is_fair: bool,
+    is_shown: bool,
     text: fn(u64) -> String,
 ) -> String {
     let [Some(stock), Some(windlass)] = medians else {
@@ -77,7 +98,7 @@ fn rows(
     };
     let (of_stock, of_windlass) = spread.unzip();
     let ratio = ratio(stock, windlass)
-        .filter(|_| is_fair)
+        .filter(|_| is_shown)
         .map(|ratio| format!(" <span>{ratio} of stock</span>"))
         .unwrap_or_default();
     format!(

@@ -16,7 +16,7 @@ pub fn render(comparison: &Comparison, width: u16) -> String {
                    of: fn(&Measured) -> Option<u64>,
                    text: &dyn Fn(Option<u64>) -> String| {
         let [stock_median, windlass_median] = medians;
-        let part = stock_median.zip(windlass_median).filter(|_| comparison.is_fair());
+        let part = stock_median.zip(windlass_median).filter(|_| comparison.is_fair() && !comparison.overlaps(of));
         let part = part.and_then(|(stock, windlass)| ratio(stock, windlass)).unwrap_or_default();
         rows.push([what.to_owned(), text(stock_median), text(windlass_median), part]);
         if let (Some(stock), Some(windlass)) = (stock.spread(of), windlass.spread(of)) {
@@ -36,6 +36,12 @@ pub fn render(comparison: &Comparison, width: u16) -> String {
     format!("\nMeasured: {runs} of each, in turns\n{table}{warnings}")
 }
 
+/// What is measured of a run.
+type Of = fn(&Measured) -> Option<u64>;
+
+const MEASURES: [(&str, Of); 3] =
+    [("wall time", |run| Some(run.wall)), ("CPU time", |run| Some(run.cpu)), ("peak memory", |run| run.peak_rss)];
+
 /// Why the measured runs may have done other work than the traced one.
 pub fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -51,10 +57,50 @@ pub fn warnings(comparison: &Comparison) -> Vec<String> {
              ratio is shown."
         ));
     }
+    let overlapping: Vec<_> =
+        MEASURES.iter().filter(|(_, of)| comparison.overlaps(of)).map(|(name, _)| *name).collect();
+    if comparison.is_fair() && !overlapping.is_empty() {
+        warnings.push(format!(
+            "No ratio is shown for {}: the runs with and without Windlass overlap, so the difference may be chance. On an idle machine, \
+             or with more runs (--compare={}), it may become clear.",
+            overlapping.join(" and "),
+            comparison.runs.saturating_mul(4).min(1000)
+        ));
+    }
     if comparison.input_differs {
         warnings.push(String::from(
             "The measured runs had an empty standard input; that of the traced run was a pipe or a file.",
         ));
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::compare::Side;
+
+    fn comparison(stock: [u64; 3], windlass: [u64; 3]) -> Comparison {
+        let run = |wall| Measured { wall, cpu: wall, peak_rss: None, exit_status: Some(0), signal: None };
+        let side =
+            |walls: [u64; 3]| Side { wall: walls[1], cpu: walls[1], samples: walls.map(run).into(), ..Side::default() };
+        Comparison {
+            runs: 3,
+            stock: side(stock),
+            windlass: side(windlass),
+            endings_differ: false,
+            loads: None,
+            loads_differ: false,
+            input_differs: false,
+        }
+    }
+
+    #[test]
+    fn runs_that_overlap_have_no_ratio() {
+        let apart = render(&comparison([300, 310, 320], [100, 110, 120]), 120);
+        assert!(apart.contains("35 %") && !apart.contains("No ratio"), "{apart}");
+        let close = render(&comparison([300, 310, 320], [290, 295, 300]), 120);
+        assert!(!close.contains('%') && close.contains("No ratio is shown for wall time and CPU time"), "{close}");
+        assert!(close.contains("--compare=12"), "{close}");
+    }
 }

@@ -128,7 +128,7 @@ pub fn processes(report: &Report, width: u16) -> String {
         return String::new();
     }
     let shown = || loading.iter().take(PROCESSES).copied();
-    let header = ["PROCESS", "LOADS", "CERTIFICATES", "WALL", "CPU", "OF CPU", "HELD", "CONNECTIONS"];
+    let header = ["PROCESS", "LOADS", "CERTIFICATES", "WALL", "CPU", "OF ITS CPU", "HELD", "CONNECTIONS"];
     let mut table = columns::table(header, &[1, 2, 3, 4, 5, 6, 7], shown().map(process_row).collect());
     if !fits(&table, width) {
         let lines: String = shown().map(|process| process_lines(process, width)).collect();
