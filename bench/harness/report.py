@@ -1,4 +1,4 @@
-"""The table for people, the table for the README, and the raw samples as JSON."""
+"""The table for people, the table for docs/performance.md, and the raw samples as JSON."""
 
 import datetime
 import json
