@@ -18,7 +18,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench performance lint setup build build-sabotage openssl test-unit test-differential \
+.PHONY: help demo test bench performance site lint setup build build-sabotage openssl test-unit test-differential \
 	test-docs test-broken test-compiled test-process allocations test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
@@ -35,6 +35,15 @@ bench: build ## measures against the stock libraries, keeps the raw samples
 
 performance: ## docs/performance.md and its pictures, from the newest run in bench/results/
 	$(PYTHON) bench/harness/pages.py
+
+# Not in `make test`: it builds mdBook from crates.io, once.
+MDBOOK = $(CARGO_TARGET_DIR)/mdbook/bin/mdbook
+$(MDBOOK):
+	$(CARGO) install mdbook --version 0.4.52 --locked --no-default-features --features search \
+	    --root $(CARGO_TARGET_DIR)/mdbook --target-dir $(CARGO_TARGET_DIR)/mdbook-build
+
+site: $(MDBOOK) ## all pages as a book in target/site; fails if a link leads nowhere
+	$(PYTHON) docs/site/build.py $(MDBOOK) $(CARGO_TARGET_DIR)/site
 
 lint: ## formatting, clippy and documentation, warnings as errors
 	$(CARGO) fmt --all --check

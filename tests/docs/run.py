@@ -12,7 +12,7 @@ LINK = re.compile(r"\]\(([^()\s]+(?:\([^()\s]*\))?)\)|(?:href|src)=\"([^\"]+)\""
 
 def pages():
     found = (page for pattern in ("*.md", "[!.]*/**/*.md") for page in ROOT.glob(pattern))
-    return sorted(page for page in found if "target" not in page.relative_to(ROOT).parts)
+    return sorted(page for page in found if not {"target", "site"} & set(page.relative_to(ROOT).parts))
 
 
 def anchors(page):
