@@ -18,8 +18,8 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench lint setup build build-sabotage openssl test-unit test-differential \
-	test-broken test-compiled test-process allocations test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
+.PHONY: help demo test bench performance site lint setup build build-sabotage openssl test-unit test-differential \
+	test-docs test-broken test-compiled test-process allocations test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -28,10 +28,22 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 	bench/demo.sh
 
 # The order is from quick to slow.
-test: setup build build-sabotage test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 test-certdata test-packaging ## installs what the tests need and runs them all
+test: setup build build-sabotage test-docs test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 test-certdata test-packaging ## installs what the tests need and runs them all
 
 bench: build ## measures against the stock libraries, keeps the raw samples
 	bench/run.sh
+
+performance: ## docs/performance.md and its pictures, from the newest run in bench/results/
+	$(PYTHON) bench/harness/pages.py
+
+# Not in `make test`: it builds mdBook from crates.io, once.
+MDBOOK = $(CARGO_TARGET_DIR)/mdbook/bin/mdbook
+$(MDBOOK):
+	$(CARGO) install mdbook --version 0.4.52 --locked --no-default-features --features search \
+	    --root $(CARGO_TARGET_DIR)/mdbook --target-dir $(CARGO_TARGET_DIR)/mdbook-build
+
+site: $(MDBOOK) ## all pages as a book in target/site; fails if a link leads nowhere
+	$(PYTHON) docs/site/build.py $(MDBOOK) $(CARGO_TARGET_DIR)/site
 
 lint: ## formatting, clippy and documentation, warnings as errors
 	$(CARGO) fmt --all --check
@@ -59,6 +71,9 @@ pkcs11: ## the newest p11-kit and NSS under target/pkcs11, from Debian
 test-unit: build openssl ## cargo test for the workspace
 	WINDLASS_PRELOAD_LIBRARY=$(abspath $(LIBRARY)) WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) \
 	    $(CARGO) test --workspace --no-fail-fast
+
+test-docs: ## links of the pages, and what is made of the recorded benchmarks
+	$(PYTHON) tests/docs/run.py
 
 test-differential: build openssl ## the same scripts with and without the library, on every OpenSSL
 	$(DIFFERENTIAL)

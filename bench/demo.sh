@@ -32,7 +32,7 @@ if [ -z "$bundle" ]; then
     exit 2
 fi
 roots=$(grep -c -e '-----BEGIN CERTIFICATE-----' "$bundle")
-echo "Each program makes a context that trusts the $roots roots of $bundle."
+echo "Each program trusts the $roots roots of $bundle."
 echo
 
 # ms N COMMAND...: the median duration of N runs in milliseconds, into $taken; what it costs to take the time is in it.
@@ -85,47 +85,6 @@ compare_whole() { # program, what, COMMAND…: the whole command, alternating
     row "$program" "$what" "$(median <"$folder/stock")" "$(median <"$folder/ours")" "$remark"
 }
 
-printf '%-9s %-46s %12s %12s %8s\n' program what stock Windlass gain
-if has python3; then
-    compare python3 'ssl.create_default_context()' python3 -c '
-import ssl, time
-for _ in range(31):
-    begin = time.perf_counter_ns()
-    ssl.create_default_context()
-    print(time.perf_counter_ns() - begin)'
-else
-    echo "python3   skipped: not installed"
-fi
-if has ruby; then
-    compare ruby 'OpenSSL::X509::Store.new.set_default_paths' ruby -ropenssl -e '
-31.times do
-  start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
-  OpenSSL::X509::Store.new.set_default_paths
-  puts Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - start
-end'
-else
-    echo "ruby      skipped: not installed"
-fi
-first_root="$folder/root.pem"
-awk '/-----BEGIN CERTIFICATE-----/ { on = 1 } on { print } /-----END CERTIFICATE-----/ { exit }' "$bundle" >"$first_root"
-if has php && php -r 'exit(extension_loaded("openssl") ? 0 : 1);'; then
-    # shellcheck disable=SC2016  # PHP's own variables
-    compare php 'openssl_x509_checkpurpose()' php -r '
-$root = file_get_contents($argv[1]);
-for ($i = 0; $i < 31; $i++) {
-    $begin = hrtime(true);
-    openssl_x509_checkpurpose($root, X509_PURPOSE_ANY);
-    echo hrtime(true) - $begin, "\n";
-}' "$first_root"
-else
-    echo "php       skipped: not installed, or without its openssl extension"
-fi
-if has openssl; then
-    compare_whole openssl 'openssl verify (whole command)' openssl verify -no-CAstore "$first_root"
-else
-    echo "openssl   skipped: not installed"
-fi
-
 start_server() { # an HTTPS server on a free port, with the openssl command
     openssl req -x509 -newkey rsa:2048 -nodes -keyout "$folder/key.pem" -out "$folder/leaf.pem" -days 2 \
         -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null || return 1
@@ -156,6 +115,12 @@ start_listener() { # something that takes connections and answers none, for mach
     return 1
 }
 
+head_line() { printf '%-9s %-46s %12s %12s %8s\n' program "$1" stock Windlass gain; }
+
+first_root="$folder/root.pem"
+awk '/-----BEGIN CERTIFICATE-----/ { on = 1 } on { print } /-----END CERTIFICATE-----/ { exit }' "$bundle" >"$first_root"
+
+head_line 'the whole command'
 if ! has curl; then
     echo "curl      skipped: not installed"
 elif ! has openssl && start_listener; then
@@ -164,20 +129,71 @@ elif ! has openssl || ! start_server; then
     echo "curl      skipped: no server for it to talk to could be started"
 else
     # The server's page is different each time, so only the status is kept.
-    compare_whole curl 'HTTPS GET from this machine (whole command)' curl -sS -o /dev/null -w '%{http_code}\n' \
+    compare_whole curl 'HTTPS GET from this machine' curl -sS -o /dev/null -w '%{http_code}\n' \
         --cacert "$folder/bundle.pem" "https://127.0.0.1:$port/"
 fi
+if has openssl; then
+    compare_whole openssl 'openssl verify' openssl verify -no-CAstore "$first_root"
+else
+    echo "openssl   skipped: not installed"
+fi
+if has ruby; then
+    compare_whole ruby 'verifying one certificate' ruby -ropenssl -e '
+store = OpenSSL::X509::Store.new
+store.set_default_paths
+puts store.verify(OpenSSL::X509::Certificate.new(File.read(ARGV[0])))' "$first_root"
+else
+    echo "ruby      skipped: not installed"
+fi
+if has python3; then
+    compare_whole python3 'ssl.create_default_context()' python3 -c 'import ssl; ssl.create_default_context()'
+else
+    echo "python3   skipped: not installed"
+fi
 
-program=
-for candidate in python3 ruby openssl; do
-    if has $candidate; then program=$candidate; break; fi
+echo
+head_line 'one step in a process that repeats it'
+if has ruby; then
+    compare ruby 'a store with default paths that verifies' ruby -ropenssl -e '
+root = OpenSSL::X509::Certificate.new(File.read(ARGV[0]))
+31.times do
+  start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+  store = OpenSSL::X509::Store.new
+  store.set_default_paths
+  store.verify(root) or raise "not verified"
+  puts Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - start
+end' "$first_root"
+fi
+if has php && php -r 'exit(extension_loaded("openssl") ? 0 : 1);'; then
+    # shellcheck disable=SC2016  # PHP's own variables
+    compare php 'openssl_x509_checkpurpose()' php -r '
+$root = file_get_contents($argv[1]);
+for ($i = 0; $i < 31; $i++) {
+    $begin = hrtime(true);
+    openssl_x509_checkpurpose($root, X509_PURPOSE_ANY);
+    echo hrtime(true) - $begin, "\n";
+}' "$first_root"
+else
+    echo "php       skipped: not installed, or without its openssl extension"
+fi
+if has python3; then
+    compare python3 'ssl.create_default_context(), not yet used' python3 -c '
+import ssl, time
+for _ in range(31):
+    begin = time.perf_counter_ns()
+    ssl.create_default_context()
+    print(time.perf_counter_ns() - begin)'
+fi
+
+for program in openssl ruby python3; do
+    if has $program; then break; fi
 done
 case $program in
-    python3) set -- python3 -c 'import ssl; [ssl.create_default_context() for _ in range(100)]' ;;
-    ruby) set -- ruby -ropenssl -e '100.times { OpenSSL::X509::Store.new.set_default_paths }' ;;
-    openssl) set -- openssl verify "$first_root" ;;
-    *) exit 0 ;;
+    openssl) set -- openssl verify -no-CAstore "$first_root" ;;
+    ruby) set -- ruby -ropenssl -e 'OpenSSL::X509::Store.new.set_default_paths' ;;
+    *) set -- python3 -c 'import ssl; ssl.create_default_context()' ;;
 esac
+has "$program" || exit 0
 echo
 echo "What Windlass counted (windlass run --stats -- $program …):"
 "$windlass" run --stats -- "$@"

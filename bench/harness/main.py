@@ -11,11 +11,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import report
 from gnutls import ROWS as GNUTLS_ROWS
+from libcurl import ROWS as LIBCURL_ROWS
 from measure import World, environment
+from recorded import RESULTS
 from rows import ROWS as OPENSSL_ROWS
 from trust_token import ROWS as TOKEN_ROWS
 
-ROWS = OPENSSL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
+ROWS = OPENSSL_ROWS | LIBCURL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 CC = ("cc", "-O2", "-pthread")
@@ -23,7 +25,7 @@ OPENSSL = ("-lssl", "-lcrypto")
 GNUTLS = ("-lgnutls",)
 BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, OPENSSL), "coldload.c": (CC, OPENSSL),
          "lookup.c": (CC, OPENSSL), "warm.c": (CC, OPENSSL), "directory.c": (CC, OPENSSL), "trust_files.c": (CC, GNUTLS),
-         "empty.c": (("cc", "-shared", "-fPIC"), ()),
+         "fetch.c": (CC, ("-lcurl",)), "empty.c": (("cc", "-shared", "-fPIC"), ()),
          "request.cr": (("crystal", "build", "--release", "--no-color"), ())}
 
 
@@ -49,8 +51,10 @@ def main(arguments):
     print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['os']}, {about['openssl']}, "
           f"{about['roots']} roots, {about['date']}\nmedians; ratio = Windlass / limit unless the row says otherwise\n")
     print(report.table(rows) + "\n\n" + report.explanation(rows))
-    if not quick and len(names) == len(ROWS):
-        kept = HERE / "results" / f"{about['date']}-{about['arch']}-{about['cores']}cores.json"
+    full = len(names) == len(ROWS)
+    if not quick and (full or "--keep" in arguments):
+        which = "" if full else "-" + "-".join(names)
+        kept = RESULTS / f"{about['date']}-{about['arch']}-{about['cores']}cores{which}.json"
         kept.parent.mkdir(exist_ok=True)
         kept.write_text(report.as_json(rows, about))
         kept.with_suffix(".md").write_text(report.markdown(rows, about) + "\n")

@@ -1,4 +1,4 @@
-"""The table for people, the table for the README, and the raw samples as JSON."""
+"""The table for people, the table for docs/performance.md, and the raw samples as JSON."""
 
 import datetime
 import json
@@ -14,7 +14,7 @@ def figure(value, unit):
     if value is None:
         return "-"
     if unit == "instr":
-        return f"{value:,.0f}"
+        return f"{value:,.0f}" if value < 1e6 else f"{value / 1e6:,.{2 if value < 1e8 else 1}f} M"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
@@ -22,7 +22,12 @@ def cells(row):
     sides = [f"{figure(median(side), row.unit)}" for side in (row.stock, row.limit, row.windlass)]
     bar = "-" if row.bar is None else f"{'>=' if row.at_least else '<='} {figure(row.bar, '')}"
     mark = {None: "", True: "pass", False: "FAIL"}[row.passed()]
-    return [row.name, row.unit, *sides, figure(row.ratio, ""), bar, mark]
+    return [row.name, row.unit, *sides, of(row.ratio), bar, mark]
+
+
+def of(ratio):
+    """Two decimals where they tell something: 1.00, 0.08, but 0.0156 and 59,249."""
+    return f"{ratio:.2f}" if 0.1 <= ratio < 100 else figure(ratio, "")
 
 
 HEAD = ["row", "unit", "stock", "limit", "Windlass", "ratio", "bar", ""]
@@ -41,12 +46,21 @@ def explanation(rows):
         for row in rows)
 
 
-def markdown(rows, about):
-    head = f"{about['date']}, {about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['os']}, " \
-        f"{about['openssl']}, {about['roots']} roots; medians"
+def markdown(rows, about, singly=()):
+    """`singly` has the machines of rows that were measured by themselves."""
+    apart = "".join(f". `{name}` was measured by itself" + (f": {described(kept)}" if kept != about else "")
+                    for name, kept in singly.items())
+    return f"{described(about)}; medians{apart}\n\n{markdown_table(rows)}"
+
+
+def markdown_table(rows):
     lines = ["| " + " | ".join(HEAD[:-1]) + " |", "| --- | --- | --: | --: | --: | --: | --: |"]
-    lines += ["| " + " | ".join(cells(row)[:-1]) + " |" for row in rows]
-    return head + "\n\n" + "\n".join(lines)
+    return "\n".join(lines + ["| " + " | ".join(cells(row)[:-1]) + " |" for row in rows])
+
+
+def described(about):
+    return f"{about['date']}, {about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['os']}, " \
+        f"{about['openssl']}, {about['roots']} roots"
 
 
 def machine():

@@ -1,0 +1,70 @@
+"""Makes docs/performance.md's tables and docs/plots/ of the recorded benchmarks. --check only compares: status 1 if they differ."""
+
+import dataclasses
+import pathlib
+import re
+import sys
+
+import plot
+import recorded
+import report
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "performance.md"
+
+
+@dataclasses.dataclass
+class Case:
+    letter: str
+    row: str
+    title: str
+    shown: str
+
+
+CASES = [Case("A", "A command", "A Ruby command that loads the roots", "reported in heroku/base-images#344"),
+         Case("B", "B request", "An HTTPS request with a fresh context", "reported in crystal-lang/crystal#15419"),
+         Case("C", "C directory", "A context over a directory of 2,103 roots", "reported on ayende.com: a .NET store"),
+         Case("D", "D GnuTLS", "GnuTLS loads every file of /etc/ssl/certs", "reported on blog.josefsson.org, 2008"),
+         Case("E", "E curl", "An HTTPS GET with a fresh libcurl handle", "reported in curl/curl#9620")]
+
+
+def made():
+    """{path: text} of all that is made."""
+    about, rows, singly = recorded.newest()
+    cases = [case for case in CASES if case.row in rows]
+    files = {DOCS / "plots" / f"{case.letter.lower()}.svg": plot.svg([case], rows) for case in cases}
+    files[DOCS / "plots" / "cases.svg"] = plot.svg(cases, rows)
+    page = PAGE.read_text(encoding="utf-8")
+    page = between(page, "all rows", report.markdown(rows.values(), about, singly))
+    for case in cases:
+        of = [row for row in rows.values() if row.name == case.row or row.name.startswith(f"{case.letter} ")]
+        page = between(page, f"row {case.letter}", report.markdown_table(of))
+    return files | {PAGE: page}
+
+
+def between(page, name, text):
+    """The page with this text between the two comments of that name."""
+    begin, end = f"<!-- made: {name} -->", "<!-- end -->"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if not pattern.search(page):
+        raise SystemExit(f"{PAGE}: the comment {begin} is missing")
+    return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
+
+
+def main(arguments):
+    files = made()
+    other = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if arguments == ["--check"]:
+        for path in other:
+            print(f"{path.relative_to(DOCS.parent)} is not what the recorded benchmarks give: run `make performance`",
+                  file=sys.stderr)
+        return 1 if other else 0
+    for path in other:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(files[path], encoding="utf-8")
+        print(path.relative_to(DOCS.parent))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
