@@ -2,20 +2,15 @@
 
 #![deny(unsafe_code)]
 
-mod anchors;
 mod cli;
 mod cmd;
 mod compile;
 mod doctor;
 mod exit;
-mod failure;
 mod inherited;
 mod install;
 mod output;
-mod places;
-mod processes;
 mod prune;
-mod regular;
 mod run;
 mod top;
 mod trace;
@@ -23,6 +18,7 @@ mod trace;
 use std::process::ExitCode;
 
 use cli::Command;
+use exit::Exit;
 
 fn main() -> ExitCode {
     let cli = cli::parse();
@@ -44,7 +40,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             output::stderr::line(&failure);
-            failure.exit.into()
+            Exit::from(failure.kind).into()
         }
     }
 }

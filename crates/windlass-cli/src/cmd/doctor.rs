@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use windlass_libcrypto::Libcrypto;
+use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::doctor::DoctorArgs;
 use crate::doctor::check::Check;
 use crate::doctor::machine::Machine;
 use crate::doctor::registry;
 use crate::doctor::report::Report;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::terminal::Terminal;
 use crate::output::{doctor_explain, doctor_json, doctor_sarif, doctor_table, stdout};
 
@@ -36,7 +35,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
         && registry::needs_running(check)
     {
         let what = format!("--check {} with --root {}", check.id, root.display());
-        return Err(Failure::new(Exit::Usage, what, "it looks at running programs, and none of an image runs"));
+        return Err(Failure::new(FailureKind::Usage, what, "it looks at running programs, and none of an image runs"));
     }
     let libcryptos = Libcrypto::all();
     let machine = Machine::new(root.as_deref(), &libcryptos, !arguments.no_measure);
@@ -51,12 +50,12 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
 }
 
 fn check(id: &str) -> Result<&'static Check, Failure> {
-    registry::named(id).ok_or_else(|| Failure::new(Exit::Usage, format!("{id:?}"), "no such check"))
+    registry::named(id).ok_or_else(|| Failure::new(FailureKind::Usage, format!("{id:?}"), "no such check"))
 }
 
 fn image(root: &std::path::Path) -> Result<PathBuf, Failure> {
     let cannot = |why: std::io::Error| {
-        Failure::new(Exit::Failure, format!("cannot look into --root {}", root.display()), why)
+        Failure::new(FailureKind::Other, format!("cannot look into --root {}", root.display()), why)
             .advise("name the root directory of an image")
     };
     let root = std::path::absolute(root).map_err(cannot)?;

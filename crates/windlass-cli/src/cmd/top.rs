@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use windlass_machine::{Failure, FailureKind};
+
 use crate::cli::top::{By, Sort, TopArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::terminal::Terminal;
 use crate::output::{stderr, stdout, top_json, top_table};
 use crate::top::by_proc;
@@ -24,7 +24,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// Watches, or looks at `/proc`, and shows it.
 pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
     let named = named(&arguments.watch)?;
-    let mut control = Control::new().map_err(|error| Failure::new(Exit::Failure, "signals can't be read", error))?;
+    let mut control =
+        Control::new().map_err(|error| Failure::new(FailureKind::Other, "signals can't be read", error))?;
     let (watch, why) = match Watch::start(named.clone()) {
         Ok(watch) => (Some(watch), String::new()),
         Err(refused) => (None, why(refused)),
@@ -95,12 +96,12 @@ impl View {
 
     fn stop(&mut self) -> Result<(), Failure> {
         let stopped = self.watch.as_mut().map_or(Ok(()), Watch::stop);
-        stopped.map_err(|why| Failure::new(Exit::Failure, "not everything was counted", why))
+        stopped.map_err(|why| Failure::new(FailureKind::Other, "not everything was counted", why))
     }
 }
 
 fn live(view: &mut View, control: &mut Control, interval: Duration, end: Option<Instant>) -> Result<(), Failure> {
-    let failure = |error| Failure::new(Exit::Failure, "terminal", error);
+    let failure = |error| Failure::new(FailureKind::Other, "terminal", error);
     let mut screen = Screen::enter().map_err(failure)?;
     control.keys = screen.has_keys();
     loop {
@@ -162,7 +163,7 @@ fn wait(view: &mut View, control: &mut Control, lines: Option<Duration>, end: Op
 fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let look = |path: &PathBuf| {
         let failure = |error| {
-            Failure::new(Exit::SourceUnreadable, format!("can't watch {}", path.display()), error)
+            Failure::new(FailureKind::SourceUnreadable, format!("can't watch {}", path.display()), error)
                 .advise("name a file or directory that is there; one that is replaced later is watched on")
         };
         std::fs::metadata(path).and_then(|_| std::path::absolute(path)).map_err(failure)

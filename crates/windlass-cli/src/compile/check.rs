@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use windlass::compiled::{self, Freshness, ReadError, Root};
+use windlass_machine::places::sources::Candidate;
 
 use super::build::{state_of, why};
 use super::report::{Row, State};
-use super::sources::Candidate;
 
 /// Looks at the compiled store of one source.
 pub fn source(candidate: &Candidate, directory: &Path, root: Root<'_>) -> Row {

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use windlass::{CanonicalName, RawName, SubjectHash, Timestamp, subject_hash_old};
+use windlass_machine::anchors::name::{Name, hex};
+use windlass_machine::places::read::{Trust, trusted};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::FromDer;
-
-use crate::anchors::name::{Name, hex};
-use crate::places::read::{Trust, trusted};
 
 /// SHA-256 of a certificate.
 pub type Fingerprint = [u8; 32];

@@ -1,6 +1,6 @@
 //! `ls --json`.
 
-use crate::anchors::listing::Listing;
+use windlass_machine::anchors::listing::Listing;
 
 /// The listing as one JSON object, with a final newline.
 pub fn render(listing: &Listing) -> String {

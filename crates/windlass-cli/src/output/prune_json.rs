@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 
 use serde::Serialize;
+use windlass_machine::{Failure, FailureKind};
 
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::prune::{Backup, Plan, Undo};
 
 const SCHEMA: u32 = 1;
@@ -73,5 +72,5 @@ fn text(name: &OsString) -> String {
 /// What can't be shown may not be done either.
 fn render(content: impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(&Document { schema: SCHEMA, content });
-    text.map(|text| text + "\n").map_err(|error| Failure::new(Exit::Failure, "can't write it as JSON", error))
+    text.map(|text| text + "\n").map_err(|error| Failure::new(FailureKind::Other, "can't write it as JSON", error))
 }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use windlass::Timestamp;
+use windlass_machine::anchors::name::hex;
 
 use super::apply::Done;
 use super::directory::{APART, LEFT};
 use super::plan::Plan;
 use super::*;
-use crate::anchors::name::hex;
 
 mod images;
 mod killed;
@@ -24,7 +24,7 @@ const NOW: Timestamp = Timestamp(1_800_000_000);
 const HASH: &str = "5a3b3f4e";
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
 }
 
 struct Scene {
@@ -84,12 +84,12 @@ impl Scene {
         plan
     }
 
-    fn apply(&self, plan: &Plan) -> Result<Done, crate::failure::Failure> {
+    fn apply(&self, plan: &Plan) -> Result<Done, windlass_machine::Failure> {
         super::apply(plan, &Backups::open_or_make(&self.backups()).unwrap(), NOW)
     }
 
     /// Undoes the last prune; says what stays in the backup.
-    fn undo(&self) -> Result<Vec<String>, crate::failure::Failure> {
+    fn undo(&self) -> Result<Vec<String>, windlass_machine::Failure> {
         let backups = Backups::open(&self.backups()).unwrap().unwrap();
         match backups.all().unwrap().0.pop() {
             Some(backup) => put_back(backup, &backups),

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_machine::places::{self, PlaceKind, Room};
+use windlass_machine::processes::{self, Budget, ProcessFacts, Served, Unseen};
+
 use super::roots::RootDirectory;
 use super::snapshot::{Entry, Missed, SCHEMA, Snapshot, SourceCount, SourceEntry, Totals, libraries, sort_rows};
 use super::source::{Source, SourceKind};
 use super::users::Users;
 use crate::cli::top::{By, Sort};
-use crate::places::{self, PlaceKind, Room};
-use crate::processes::{self, Budget, ProcessFacts, Served, Unseen};
 
 /// The processes that have a TLS library, or hold a source open.
 pub fn look(why: &str, named: &[PathBuf], by: By, users: &Users) -> Snapshot {

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use windlass_machine::processes::{ProcessFacts, Served, Unseen};
+
 use super::ledger::Row;
 use super::snapshot::{
     Entry, Missed, SCHEMA, Snapshot, SourceCount, SourceEntry, Totals, libraries, seconds, sort_rows,
@@ -14,7 +16,6 @@ use super::users::Users;
 use super::who::Who;
 use super::worker::State;
 use crate::cli::top::{By, Sort};
-use crate::processes::{ProcessFacts, Served, Unseen};
 
 impl Snapshot {
     /// The state of a watching.

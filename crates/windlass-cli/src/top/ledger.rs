@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use windlass_machine::processes::{Capture, ProcessFacts, Served, Unseen};
+
 use super::pending::{Captures, Pending};
 use super::tally::{Open, Tally};
 use super::who::{Seen, Who};
-use crate::processes::{Capture, ProcessFacts, Served, Unseen};
 
 /// Processes that have a row of their own. Of more, those that were silent longest are summed up by program.
 pub const ROWS: usize = 2048;
@@ -210,7 +211,7 @@ impl Row {
 mod tests {
     use super::super::who::Opener;
     use super::*;
-    use crate::processes::ExecutableId;
+    use windlass_machine::processes::ExecutableId;
 
     fn seen(pid: u32, exe: &str) -> Seen {
         Seen { pid, who: Some(Who::Process { pid, start_time: 1, exe: Some(exe.into()) }), is_own: false }

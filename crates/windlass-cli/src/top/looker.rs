@@ -4,9 +4,10 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use windlass_machine::processes::Patience;
+
 use super::who::Who;
 use super::worker::State;
-use crate::processes::Patience;
 
 /// Processes that wait to be looked at. One that finds no room is looked at with its next open.
 const QUEUE: usize = 1024;

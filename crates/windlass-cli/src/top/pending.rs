@@ -1,7 +1,8 @@
 //! What was taken of processes, until somebody looks into it. That takes a while, and nobody else waits for it.
 
+use windlass_machine::processes::{Capture, Images, ProcessFacts, Served, Unseen};
+
 use super::who::Who;
-use crate::processes::{Capture, Images, ProcessFacts, Served, Unseen};
 
 /// As many as have a row of their own.
 const MOST: usize = super::ledger::ROWS;
@@ -60,9 +61,9 @@ pub fn look_into(captures: Captures, images: &mut Images) -> (Vec<(Who, ProcessF
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::processes::Budget;
     use std::io::{Read, Write};
     use std::process::{Command, Stdio};
+    use windlass_machine::processes::Budget;
 
     #[test]
     fn what_the_budget_does_not_reach_is_looked_at_the_next_time() {

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 use serde::Serialize;
-
-use crate::processes;
+use windlass_machine::processes;
 
 /// Mount namespace, and device and inode of the root directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
+use windlass_machine::processes::{ProcessFacts, Served, TlsLibrary, lossy};
 
 use super::roots::Namespace;
 use super::source::{LeftOut, Source, SourceKind};
 use crate::cli::top::{By, Sort};
-use crate::processes::{ProcessFacts, Served, TlsLibrary, lossy};
 
 /// The version of the JSON.
 pub const SCHEMA: u32 = 1;

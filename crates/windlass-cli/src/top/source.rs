@@ -10,7 +10,7 @@ use super::roots::Namespace;
 #[derive(Clone, Debug, Serialize)]
 pub struct Source {
     /// Its path in its root directory, links resolved.
-    #[serde(serialize_with = "crate::processes::lossy::path")]
+    #[serde(serialize_with = "windlass_machine::processes::lossy::path")]
     pub path: PathBuf,
     /// What it is.
     pub kind: SourceKind,

@@ -22,7 +22,9 @@ pub struct Users {
 impl Users {
     /// Those of this root directory.
     pub fn of_this_machine() -> Users {
-        crate::regular::open(Path::new("/etc/passwd")).map(|file| Self::read(file, HOMES)).unwrap_or_default()
+        windlass_machine::regular::open(Path::new("/etc/passwd"))
+            .map(|file| Self::read(file, HOMES))
+            .unwrap_or_default()
     }
 
     /// Reads a passwd file, with so many homes at most.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::places::{self, Place, PlaceKind, Room};
+use windlass_machine::regular;
+
 use super::roots::RootDirectory;
 use super::users::{HOMES, HOMES_ELSEWHERE, Users};
-use crate::places::{self, Place, PlaceKind, Room};
-use crate::regular;
 
 /// Places of one kind in one home. Nobody has so many, but who wants to blind others.
 pub const OF_A_KIND: usize = 64;

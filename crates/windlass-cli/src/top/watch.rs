@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::inotify::{self, CreateFlags};
+use windlass_machine::processes::{Budget, Images};
 
 use super::ledger::Ledger;
 use super::marks::Marks;
@@ -18,7 +19,6 @@ use super::source::LeftOut;
 use super::sources::Sources;
 use super::worker::{State, Worker};
 use super::{looker, pending, reader};
-use crate::processes::{Budget, Images};
 
 /// Events between the two threads. Each holds a descriptor; while there is no room they wait in the kernel.
 const QUEUE: usize = 256;

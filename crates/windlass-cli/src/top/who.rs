@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use windlass_machine::processes::{self, ExecutableId};
+
 use super::descriptor::Descriptor;
-use crate::processes::{self, ExecutableId};
 
 /// Who a row is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use rustix::fs::inotify::{WatchFlags, add_watch};
+use windlass_machine::processes::ExecutableId;
 
 use super::ledger::Ledger;
 use super::marks::Marks;
@@ -14,7 +15,6 @@ use super::reader::Message;
 use super::source::{LeftOut, Source};
 use super::sources::{Sources, is_directory};
 use super::who::Who;
-use crate::processes::ExecutableId;
 
 /// How often the sources are looked at without a reason: a container may have started, a link further up may lead elsewhere.
 const IDLE: Duration = Duration::from_secs(1);

@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 use base64_simd::STANDARD;
 use sha2::{Digest, Sha256};
 use windlass::RawName;
+use windlass_machine::anchors::name::{Name, hex};
+use windlass_machine::{Failure, FailureKind};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::X509Version;
-
-use crate::anchors::name::{Name, hex};
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// More than any collection of certificates is long; a device or a pipe may have no end.
 const MAX_BYTES: u64 = 16 << 20;
@@ -182,7 +180,7 @@ fn faults(certificate: &X509Certificate<'_>) -> Vec<&'static str> {
 }
 
 fn unusable(file: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::RunFailed, format!("cannot use {} for --add-ca", file.display()), why)
+    Failure::new(FailureKind::RunFailed, format!("cannot use {} for --add-ca", file.display()), why)
 }
 
 #[cfg(test)]
@@ -190,7 +188,7 @@ mod tests {
     use super::*;
 
     fn fixture(name: &str) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
     }
 
     #[test]

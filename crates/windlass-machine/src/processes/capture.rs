@@ -16,8 +16,8 @@ use super::maps::{self, Mapped};
 use super::proc_files::{self, Stat};
 use super::served::{Served, Signs};
 use super::{ProcessFacts, Unseen};
-use crate::run::elf::Elf;
-use crate::run::library::FILE_NAME;
+use crate::loader::elf::Elf;
+use crate::loader::library::FILE_NAME;
 
 /// TLS libraries of one process that are told. A process can map any number of files, with any names.
 const LIBRARIES: usize = 64;

@@ -10,7 +10,7 @@ mod pfx_files;
 use pfx_files::pfx;
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
 }
 
 fn der(name: &str) -> Vec<u8> {

@@ -1,11 +1,58 @@
-//! The table of paths. `*` stands for any part of one name.
+//! The one table of where trust lies on which distribution. `*` stands for any part of one name.
 
 use std::path::Path;
 
 use super::PlaceKind::{self, *};
 
+/// OPENSSLDIR of builds in the wild, asked where there is no `openssl` command: Debian, Alpine and Arch, Fedora, and
+/// builds from source with the two defaults of OpenSSL.
+pub const USUAL_DIRECTORIES: [&str; 5] =
+    ["/usr/lib/ssl", "/etc/ssl", "/etc/pki/tls", "/usr/local/ssl", "/usr/local/lib/ssl"];
+
+/// What `update-ca-certificates` writes on Debian, Ubuntu and Alpine. It is also the file of
+/// `gnutls_certificate_set_x509_system_trust` where GnuTLS is built to use a file, as it is there.
+pub const DEBIAN_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+/// What it is told by.
+pub const DEBIAN_CONFIGURATION: &str = "/etc/ca-certificates.conf";
+
+/// What else GnuTLS's configure script looks for (configure.ac, `default-trust-store-file`), and the names that programs use
+/// on Fedora, where GnuTLS itself asks p11-kit.
+pub(super) const ELSEWHERE: [&str; 5] = [
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cert.pem",
+    "/etc/ssl/cert.pem",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+];
+
+/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian, Ubuntu,
+/// Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
+pub const BUNDLES: [&str; 6] = [
+    DEBIAN_BUNDLE,
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// Hashed directories, for machines that have no bundle.
+pub const HASHED_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
+
+/// Where administrators put certificates that are to be trusted in addition: Debian, Fedora, SUSE, Arch.
+pub const ADDED: [&str; 4] = [
+    "/usr/local/share/ca-certificates",
+    "/etc/pki/ca-trust/source/anchors",
+    "/etc/pki/trust/anchors",
+    "/etc/ca-certificates/trust-source/anchors",
+];
+/// What update-ca-certificates (Debian, Alpine) makes its links to.
+pub const DEBIAN_SOURCES: [&str; 2] = ["/usr/share/ca-certificates", "/usr/local/share/ca-certificates"];
+/// Directories that are made anew as a whole, and by what.
+pub const GENERATED: [(&str, &str); 2] =
+    [("/etc/pki/ca-trust/extracted", "update-ca-trust"), ("/var/lib/ca-certificates", "update-ca-certificates")];
+
 /// Paths that have the same things below them.
-pub struct Family {
+pub(super) struct Family {
     /// Relative to `/` or to a home; may have stars.
     pub prefixes: &'static [&'static str],
     /// What is below each.
@@ -13,7 +60,7 @@ pub struct Family {
 }
 
 /// A path that may lead to places.
-pub struct Pattern {
+pub(super) struct Pattern {
     /// Relative to a prefix; may have stars.
     pub path: &'static str,
     /// What is there.
@@ -70,8 +117,8 @@ const CONDA: &[Pattern] = &[of("ssl/cacert.pem", PrivateBundle, "OpenSSL of cond
 /// Below the profiles of Firefox, Thunderbird and their kind.
 const PROFILES: &[Pattern] = &[of("cert9.db", NssDatabase, "profile {}", 1)];
 
-/// Below `/`. What OpenSSL and GnuTLS say themselves comes from `compile/sources.rs`.
-pub const MACHINE: &[Family] = &[
+/// Below `/`. What OpenSSL and GnuTLS say themselves comes from `sources.rs`.
+pub(super) const MACHINE: &[Family] = &[
     Family {
         prefixes: &[""],
         patterns: &[
@@ -129,7 +176,7 @@ pub const MACHINE: &[Family] = &[
 ];
 
 /// Below a home.
-pub const HOME: &[Family] = &[
+pub(super) const HOME: &[Family] = &[
     Family {
         prefixes: &[
             ".local/lib/python*/site-packages",
@@ -203,4 +250,4 @@ pub const HOME: &[Family] = &[
 ];
 
 /// Below a virtual environment.
-pub const ENVIRONMENT: &[Family] = &[Family { prefixes: &["lib/python*/site-packages"], patterns: PACKAGES }];
+pub(super) const ENVIRONMENT: &[Family] = &[Family { prefixes: &["lib/python*/site-packages"], patterns: PACKAGES }];

@@ -8,8 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::elf::Elf;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 
 /// The library's file name.
 pub const FILE_NAME: &str = "libwindlass_preload.so";
@@ -133,5 +132,5 @@ fn candidates(executable: &Path, file_name: &str) -> Vec<PathBuf> {
 }
 
 fn failure(what: impl Into<String>, why: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::RunFailed, what, why)
+    Failure::new(FailureKind::RunFailed, what, why)
 }

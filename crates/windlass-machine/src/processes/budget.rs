@@ -41,7 +41,7 @@ impl Budget {
         self.bytes = self.bytes.saturating_sub(bytes as u64);
     }
 
-    #[cfg(test)]
+    /// So many bytes, for as long as it takes.
     pub fn of_bytes(bytes: u64) -> Budget {
         Budget { bytes, until: None }
     }

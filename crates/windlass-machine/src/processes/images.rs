@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::budget::Budget;
 use super::image::Image;
+use crate::loader::elf::Elf;
 use crate::regular;
-use crate::run::elf::Elf;
 
 /// Device, inode, size, and times of modification and change in nanoseconds.
 type Identity = (u64, u64, u64, i128, i128);

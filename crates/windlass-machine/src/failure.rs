@@ -1,15 +1,35 @@
-//! The one error type of the command: what failed, why, and what to do about it.
+//! The one error type for people: what failed, why, and what to do about it. How a command ends for it is the command's to say.
 
 use std::fmt;
 
-use crate::exit::Exit;
-use crate::output::terminal::{printable, printable_lines};
+use crate::printable::{printable, printable_lines};
+
+/// What kind of thing went wrong. A command can end differently for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Nothing of the following.
+    Other,
+    /// What was asked for makes no sense.
+    Usage,
+    /// A source of trust is missing or can't be read.
+    SourceUnreadable,
+    /// A source of trust was read, but holds something that Windlass does not accept.
+    SourceUnsupported,
+    /// A source lost so many anchors that it is not believed.
+    StoreShrinks,
+    /// Something that a program is started with can't be used.
+    RunFailed,
+    /// The program to be started was found, but can't be executed.
+    NotExecutable,
+    /// The program to be started was not found.
+    NotFound,
+}
 
 /// Why the command can't do what it was asked for, worded for the person who reads it.
 #[derive(Debug)]
 pub struct Failure {
-    /// The status to end with.
-    pub exit: Exit,
+    /// What kind of thing went wrong.
+    pub kind: FailureKind,
     what: String,
     why: String,
     advice: Vec<String>,
@@ -17,8 +37,8 @@ pub struct Failure {
 
 impl Failure {
     /// `what` failed (with the path it failed on) because of `why`.
-    pub fn new(exit: Exit, what: impl Into<String>, why: impl fmt::Display) -> Self {
-        Self { exit, what: what.into(), why: without_number(why.to_string()), advice: Vec::new() }
+    pub fn new(kind: FailureKind, what: impl Into<String>, why: impl fmt::Display) -> Self {
+        Self { kind, what: what.into(), why: without_number(why.to_string()), advice: Vec::new() }
     }
 
     /// Adds a line that says what to do.
@@ -55,7 +75,7 @@ mod tests {
 
     #[test]
     fn names_of_strangers_are_escaped_and_lines_stay() {
-        let failure = Failure::new(Exit::Failure, "a\nb\u{1b}[31m", "none of:\n  c\u{9b}").advise("d\u{202e}");
+        let failure = Failure::new(FailureKind::Other, "a\nb\u{1b}[31m", "none of:\n  c\u{9b}").advise("d\u{202e}");
         let text = "windlass: a\\nb\\u{1b}[31m: none of:\n  c\\u{9b}\n  help: d\\u{202e}";
         assert_eq!(failure.to_string(), text);
     }

@@ -6,20 +6,7 @@ use windlass::Source;
 use windlass::compiled::{Last, Root};
 use windlass_libcrypto::Libcrypto;
 
-use crate::anchors::choose::USUAL_DIRECTORIES;
-
-/// The file of `gnutls_certificate_set_x509_system_trust` where GnuTLS is built to use a file: Debian, Ubuntu, Alpine.
-const GNUTLS: &str = "/etc/ssl/certs/ca-certificates.crt";
-
-/// What else GnuTLS's configure script looks for (configure.ac, `default-trust-store-file`), and the names that programs use
-/// on Fedora, where GnuTLS itself asks p11-kit.
-const ELSEWHERE: [&str; 5] = [
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/tls/cert.pem",
-    "/etc/ssl/cert.pem",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-];
+use super::known_paths::{DEBIAN_BUNDLE, ELSEWHERE, USUAL_DIRECTORIES};
 
 /// No chain of links between directories of a distribution is longer.
 const MAX_NAMES: usize = 8;
@@ -69,7 +56,7 @@ pub fn defaults(libcryptos: &[Libcrypto], root: Root<'_>) -> Vec<Candidate> {
     for directory in usual {
         defaults.add_existing(Source::Cafile, &Path::new(directory).join("cert.pem"), "usual default file of OpenSSL");
     }
-    defaults.add(Source::Cafile, Path::new(GNUTLS), "default file of GnuTLS on Debian");
+    defaults.add(Source::Cafile, Path::new(DEBIAN_BUNDLE), "default file of GnuTLS on Debian");
     for file in ELSEWHERE {
         defaults.add_existing(Source::Cafile, Path::new(file), "default file elsewhere");
     }
@@ -144,7 +131,7 @@ mod tests {
             file("/etc/pki/tls/cert.pem"),
             file("/etc/pki/tls/certs/ca-bundle.crt"),
             file(bundle),
-            file(GNUTLS),
+            file(DEBIAN_BUNDLE),
             Source::Capath("/etc/pki/tls/certs".into()),
         ];
         assert_eq!(names, expected);

@@ -58,7 +58,7 @@ mod tests {
 
     /// A bundle in which OpenSSL has said something about the certificate.
     fn entry(options: &[&str]) -> (Entry, Vec<u8>) {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rsa.pem");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/rsa.pem");
         let output =
             Command::new("openssl").args(["x509", "-trustout", "-in"]).arg(&file).args(options).output().unwrap();
         assert!(output.status.success(), "{options:?}: {}", String::from_utf8_lossy(&output.stderr));

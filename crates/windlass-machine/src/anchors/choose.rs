@@ -7,13 +7,8 @@ use std::process::{Command, Stdio};
 
 use windlass::Source;
 
-use crate::exit::Exit;
-use crate::failure::Failure;
-
-/// OPENSSLDIR of builds in the wild, asked where there is no `openssl` command: Debian, Alpine and Arch, Fedora, and
-/// builds from source with the two defaults of OpenSSL.
-pub const USUAL_DIRECTORIES: [&str; 5] =
-    ["/usr/lib/ssl", "/etc/ssl", "/etc/pki/tls", "/usr/local/ssl", "/usr/local/lib/ssl"];
+use crate::failure::{Failure, FailureKind};
+use crate::places::known_paths::USUAL_DIRECTORIES;
 
 /// A source, and why it was chosen.
 #[derive(Debug)]
@@ -44,7 +39,7 @@ fn existing(path: &Path) -> std::io::Result<Source> {
 }
 
 fn unreadable(path: &Path, error: std::io::Error) -> Failure {
-    Failure::new(Exit::SourceUnreadable, format!("cannot list {}", path.display()), error)
+    Failure::new(FailureKind::SourceUnreadable, format!("cannot list {}", path.display()), error)
         .advise("name a file of PEM certificates or a hashed directory; without a name, OpenSSL's default is listed")
 }
 
@@ -90,7 +85,7 @@ fn default(defaults: &Defaults) -> Result<Choice, Failure> {
             also: None,
         }),
         (_, None) => Err(Failure::new(
-            Exit::SourceUnreadable,
+            FailureKind::SourceUnreadable,
             "OpenSSL has no default source of trust here",
             format!(
                 "there is no file {} ({}), and no directory {} ({})",

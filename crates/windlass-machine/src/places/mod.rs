@@ -6,21 +6,21 @@
 
 pub mod certificate;
 mod environments;
-mod known_paths;
+pub mod known_paths;
 pub mod read;
+pub mod sources;
 pub mod superfluous;
 mod tree;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use windlass_libcrypto::Libcrypto;
+
 use known_paths::{ENVIRONMENT, Family, HOME, MACHINE, Pattern};
 use serde::Serialize;
 use tree::{ENTRIES, Tree};
 use windlass::compiled::Root;
-use windlass_libcrypto::Libcrypto;
-
-use crate::compile::sources;
 
 /// What kind of thing holds trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

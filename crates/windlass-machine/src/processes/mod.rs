@@ -4,7 +4,7 @@
 //! [`Capture::facts`] look into the executable and the libraries, which may be large, and remember what they found in [`Images`].
 //!
 //! A process is a stranger: names, arguments and files are whatever it made them. Reads are bounded, nothing but regular files is
-//! opened, and what is shown has to go through [`crate::output::terminal::printable`].
+//! opened, and what is shown has to go through [`crate::printable::printable`].
 
 mod budget;
 mod capture;
