@@ -9,10 +9,10 @@ mod doctor;
 mod exit;
 mod inherited;
 mod install;
+mod live;
 mod output;
 mod prune;
 mod run;
-mod top;
 mod trace;
 
 use std::process::ExitCode;

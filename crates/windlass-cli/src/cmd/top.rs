@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use windlass_machine::{Failure, FailureKind};
+use windlass_top::by_proc;
+use windlass_top::snapshot::{By, Snapshot, Sort};
+use windlass_top::users::Users;
+use windlass_top::watch::{Refused, Watch};
 
-use crate::cli::top::{By, Sort, TopArgs};
+use crate::cli::top::TopArgs;
+use crate::live::control::{self, Control, Happened};
+use crate::live::screen::Screen;
 use crate::output::terminal::Terminal;
 use crate::output::{stderr, stdout, top_json, top_table};
-use crate::top::by_proc;
-use crate::top::control::{self, Control, Happened};
-use crate::top::screen::Screen;
-use crate::top::snapshot::Snapshot;
-use crate::top::users::Users;
-use crate::top::watch::{Refused, Watch};
 
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Executables of new processes are looked into at least this often.
@@ -31,7 +31,14 @@ pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
         Err(refused) => (None, why(refused)),
     };
     let is_live = !arguments.json && !arguments.once && Screen::is_possible();
-    let mut view = View { watch, why, named, by: arguments.by, sort: arguments.sort, users: Users::of_this_machine() };
+    let mut view = View {
+        watch,
+        why,
+        named,
+        by: arguments.by.into(),
+        sort: arguments.sort.into(),
+        users: Users::of_this_machine(),
+    };
     if view.watch.is_some() || is_live {
         control.begin();
     }

@@ -1,6 +1,6 @@
 //! `top --json`.
 
-use crate::top::snapshot::Snapshot;
+use windlass_top::snapshot::Snapshot;
 
 /// One object.
 pub fn render(snapshot: &Snapshot) -> String {

@@ -2,26 +2,26 @@
 //!
 //! fanotify(7) reports each open of a marked file with the number of the process. Nothing of that process is touched, and it does
 //! not wait. Four threads: `reader` takes events from the kernel as fast as they come, since the kernel makes one of equal events
-//! that wait; `worker` finds out whose they are and keeps the [`ledger`]; `looker` captures processes, which may keep it waiting; the
+//! that wait; `worker` finds out whose they are and keeps the `ledger`; `looker` captures processes, which may keep it waiting; the
 //! main thread prints.
 
+#![deny(unsafe_code)]
+
 pub mod by_proc;
-pub mod by_watch;
-pub mod control;
+mod by_watch;
 mod descriptor;
 mod entries;
-pub mod ledger;
+mod ledger;
 mod looker;
 mod marks;
 mod numbered;
 mod parents;
 mod pending;
 mod reader;
-pub mod recent;
-pub mod roots;
-pub mod screen;
+mod recent;
+mod roots;
 pub mod snapshot;
-pub mod source;
+mod source;
 mod sources;
 mod tally;
 pub mod users;

@@ -9,7 +9,7 @@ use super::roots::RootDirectory;
 use super::snapshot::{Entry, Missed, SCHEMA, Snapshot, SourceCount, SourceEntry, Totals, libraries, sort_rows};
 use super::source::{Source, SourceKind};
 use super::users::Users;
-use crate::cli::top::{By, Sort};
+use crate::snapshot::{By, Sort};
 
 /// The processes that have a TLS library, or hold a source open.
 pub fn look(why: &str, named: &[PathBuf], by: By, users: &Users) -> Snapshot {

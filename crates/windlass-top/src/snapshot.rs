@@ -1,5 +1,7 @@
 //! What is shown: the state at one moment.
 
+#![allow(missing_docs, reason = "the fields are those of the JSON")]
+
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,10 +11,30 @@ use windlass_machine::processes::{ProcessFacts, Served, TlsLibrary, lossy};
 
 use super::roots::Namespace;
 use super::source::{LeftOut, Source, SourceKind};
-use crate::cli::top::{By, Sort};
 
 /// The version of the JSON.
 pub const SCHEMA: u32 = 1;
+
+/// What a line of the table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// A process.
+    Process,
+    /// All processes of an executable.
+    Program,
+}
+
+/// The order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Sizes of the files that were opened: what programs have to parse.
+    Bytes,
+    /// Number of files that were opened.
+    Opens,
+    /// The same in the last minute.
+    Rate,
+}
 
 /// All that is shown.
 #[derive(Debug, Serialize)]

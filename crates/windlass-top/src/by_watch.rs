@@ -15,7 +15,7 @@ use super::tally::Tally;
 use super::users::Users;
 use super::who::Who;
 use super::worker::State;
-use crate::cli::top::{By, Sort};
+use crate::snapshot::{By, Sort};
 
 impl Snapshot {
     /// The state of a watching.
