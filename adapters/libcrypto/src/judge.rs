@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn store() -> RootStore {
-        let pem = include_bytes!("../../../crates/windlass-cli/tests/fixtures/rsa.pem");
+        let pem = include_bytes!("../../../tests/fixtures/rsa.pem");
         RootStore::from_pem(pem).expect("fixture")
     }
 

@@ -99,7 +99,7 @@ fn clear_errors(functions: &Functions) {
 mod tests {
     use super::*;
 
-    const PEM: &str = include_str!("../../../crates/windlass-cli/tests/fixtures/rsa.pem");
+    const PEM: &str = include_str!("../../../tests/fixtures/rsa.pem");
 
     fn libcrypto() -> Libcrypto {
         Libcrypto::open(Path::new("libcrypto.so.3")).expect("libcrypto")

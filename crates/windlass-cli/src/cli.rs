@@ -18,8 +18,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::stderr;
+use windlass_machine::{Failure, FailureKind};
 
 const ABOUT: &str = "Load trusted CA certificates once, for every program and every context";
 
@@ -277,9 +277,9 @@ fn ended(error: &clap::Error) -> ExitCode {
     let written = error.print().and_then(|()| std::io::stdout().flush());
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            let failure = Failure::new(Exit::Failure, "standard output", error);
+            let failure = Failure::new(FailureKind::Other, "standard output", error);
             stderr::line(&failure);
-            failure.exit.into()
+            Exit::from(failure.kind).into()
         }
         _ if error.use_stderr() => Exit::Usage.into(),
         _ => Exit::Success.into(),

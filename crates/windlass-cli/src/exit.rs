@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use windlass_machine::FailureKind;
+
 /// How the command ends, when it is not `run` passing on the status of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -147,6 +149,21 @@ impl Exit {
 const RUN: [&str; 2] = ["run", "trace"];
 const HEAD: &str = "Exit status:\n";
 const TAIL: &str = "Once PROGRAM runs, `run` and `trace` end as PROGRAM does: same status, or same signal.";
+
+impl From<FailureKind> for Exit {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Other => Exit::Failure,
+            FailureKind::Usage => Exit::Usage,
+            FailureKind::SourceUnreadable => Exit::SourceUnreadable,
+            FailureKind::SourceUnsupported => Exit::SourceUnsupported,
+            FailureKind::StoreShrinks => Exit::StoreShrinks,
+            FailureKind::RunFailed => Exit::RunFailed,
+            FailureKind::NotExecutable => Exit::NotExecutable,
+            FailureKind::NotFound => Exit::NotFound,
+        }
+    }
+}
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

@@ -2,27 +2,23 @@
 
 #![deny(unsafe_code)]
 
-mod anchors;
 mod cli;
 mod cmd;
 mod compile;
 mod doctor;
 mod exit;
-mod failure;
 mod inherited;
 mod install;
+mod live;
 mod output;
-mod places;
-mod processes;
 mod prune;
-mod regular;
 mod run;
-mod top;
 mod trace;
 
 use std::process::ExitCode;
 
 use cli::Command;
+use exit::Exit;
 
 fn main() -> ExitCode {
     let cli = match cli::parse() {
@@ -47,7 +43,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             output::stderr::line(&failure);
-            failure.exit.into()
+            Exit::from(failure.kind).into()
         }
     }
 }

@@ -34,7 +34,7 @@ fn look(store: &TrustStore) -> usize {
 }
 
 fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../windlass-cli/tests/fixtures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name);
     fs::read_to_string(path).unwrap()
 }
 

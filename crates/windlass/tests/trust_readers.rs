@@ -14,7 +14,7 @@ const HEADER: &str = "[p11-kit-object-v1]\n";
 
 /// One certificate.
 fn der() -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../windlass-cli/tests/fixtures/rsa.pem");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/rsa.pem");
     certificates(&fs::read(path).unwrap()).remove(0)
 }
 

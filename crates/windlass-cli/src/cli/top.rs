@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
+use windlass_top::snapshot;
 
 pub const ABOUT: &str = "\
 Watch who on this machine opens CA bundles and hashed directories: which processes, how often, how much, with which TLS \
@@ -103,8 +103,7 @@ pub struct TopArgs {
 }
 
 /// What a line of the table is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// A process
     Process,
@@ -121,6 +120,25 @@ pub enum Sort {
     Opens,
     /// The same in the last minute
     Rate,
+}
+
+impl From<By> for snapshot::By {
+    fn from(by: By) -> Self {
+        match by {
+            By::Process => snapshot::By::Process,
+            By::Program => snapshot::By::Program,
+        }
+    }
+}
+
+impl From<Sort> for snapshot::Sort {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Bytes => snapshot::Sort::Bytes,
+            Sort::Opens => snapshot::Sort::Opens,
+            Sort::Rate => snapshot::Sort::Rate,
+        }
+    }
 }
 
 /// A year is long enough, and fits every clock.

@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use windlass::compiled::{self, Directories, WriteError};
+use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::cache::{CacheArgs, CacheCommand, OutputArgs};
 use crate::compile::status::{Removed, Status};
 use crate::compile::target;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::terminal::Terminal;
 use crate::output::{cache_json, cache_table, stdout};
 
@@ -37,7 +36,7 @@ fn clear(output: &OutputArgs) -> Result<ExitCode, Failure> {
         WriteError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
             target::not_writable(&directory, &error)
         }
-        error => Failure::new(Exit::Failure, format!("cannot clear {}", directory.display()), error),
+        error => Failure::new(FailureKind::Other, format!("cannot clear {}", directory.display()), error),
     })?;
     let removed = Removed::of(&directory, &cleared);
     let text = if output.json { cache_json::render(&removed) } else { cache_table::removed(&removed) };

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use windlass::compiled::{Overwrite, Root};
 use windlass_libcrypto::Libcrypto;
+use windlass_machine::places::sources::{self, Candidate};
+use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::compile::CompileArgs;
 use crate::compile::build::Build;
 use crate::compile::report::{Report, State};
-use crate::compile::sources::Candidate;
-use crate::compile::{check, sources, target};
+use crate::compile::{check, target};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::{compile_json, compile_table, stderr, stdout};
 
 /// Compiles sources, or says whether that needs to be done.
@@ -28,7 +28,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
     let candidates = match &arguments.sources[..] {
         [] => sources::defaults(&libcryptos, root),
         paths => {
-            sources::named(paths, root).map_err(|error| Failure::new(Exit::Failure, "cannot use SOURCE", error))?
+            sources::named(paths, root).map_err(|error| Failure::new(FailureKind::Other, "cannot use SOURCE", error))?
         }
     };
     let mut report = Report::new(&directory, root.0, &libcryptos);
@@ -38,14 +38,14 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
         let failures: Vec<_> = report.sources.iter().filter_map(check::failure).collect();
         let stale = report.sources.iter().any(|row| row.state.is_stale() || row.named && !row.state.is_fresh());
         let found = if stale { Exit::StoreStale } else { Exit::Success };
-        let code = print(&report, arguments, failures.first().map_or(found, |failure| failure.exit))?;
+        let code = print(&report, arguments, failures.first().map_or(found, |failure| Exit::from(failure.kind)))?;
         failures.iter().for_each(stderr::line);
         return Ok(code);
     }
 
     if libcryptos.is_empty() {
         return Err(Failure::new(
-            Exit::Failure,
+            FailureKind::Other,
             "cannot compile",
             "there is no libcrypto here to accept the certificates",
         )
@@ -63,7 +63,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
         failures.extend(failure);
     }
     failures.extend(nothing_compiled(&report, &candidates));
-    let exit = failures.first().map_or(Exit::Success, |failure| failure.exit);
+    let exit = failures.first().map_or(Exit::Success, |failure| failure.kind.into());
     let code = print(&report, arguments, exit)?;
     failures.iter().for_each(stderr::line);
     Ok(code)
@@ -71,7 +71,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
 
 fn absolute(path: &Path) -> Result<std::path::PathBuf, Failure> {
     std::path::absolute(path)
-        .map_err(|error| Failure::new(Exit::Failure, format!("cannot use {}", path.display()), error))
+        .map_err(|error| Failure::new(FailureKind::Other, format!("cannot use {}", path.display()), error))
 }
 
 /// Defaults may be missing, but not all of them.
@@ -82,13 +82,13 @@ fn nothing_compiled(report: &Report, candidates: &[Candidate]) -> Option<Failure
     }
     let what = "nothing was compiled";
     Some(if is(&[State::Unsupported]) {
-        Failure::new(Exit::SourceUnsupported, what, "no default source could be")
+        Failure::new(FailureKind::SourceUnsupported, what, "no default source could be")
             .advise("programs go on with their sources as without Windlass")
     } else if is(&[State::Unreadable]) {
-        Failure::new(Exit::SourceUnreadable, what, "no default source could be read")
+        Failure::new(FailureKind::SourceUnreadable, what, "no default source could be read")
             .advise("programs go on with their sources as without Windlass; `windlass doctor` says what is wrong")
     } else {
-        Failure::new(Exit::SourceUnreadable, what, "OpenSSL and GnuTLS have no default source of trust here").advise(
+        Failure::new(FailureKind::SourceUnreadable, what, "OpenSSL and GnuTLS have no default source of trust here").advise(
             "install the system's CA certificates (package ca-certificates), or name a source: windlass compile FILE",
         )
     })

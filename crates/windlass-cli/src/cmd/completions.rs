@@ -4,10 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
+use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::{self, CompletionsArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::stdout;
 
 /// Behind some subcommands stands a command with arguments of its own, for which Bash knows best what may follow. clap_complete
@@ -66,7 +65,7 @@ pub fn run(arguments: &CompletionsArgs) -> Result<ExitCode, Failure> {
     if arguments.shell != Shell::Bash {
         return stdout::write(&script);
     }
-    let script = String::from_utf8(script).map_err(|error| Failure::new(Exit::Failure, "completions", error))?;
+    let script = String::from_utf8(script).map_err(|error| Failure::new(FailureKind::Other, "completions", error))?;
     // Its last lines tell Bash which function to ask.
     let (functions, registration) = script.split_at(script.rfind("\nif [[").unwrap_or(script.len()));
     let registration = registration.replace("complete -F _windlass ", "complete -F _windlass_or_command ");

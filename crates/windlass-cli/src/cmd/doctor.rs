@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use windlass_libcrypto::Libcrypto;
+use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::doctor::DoctorArgs;
 use crate::doctor::baseline::Baseline;
@@ -12,7 +13,6 @@ use crate::doctor::machine::Machine;
 use crate::doctor::registry;
 use crate::doctor::report::Report;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::terminal::Terminal;
 use crate::output::{doctor_explain, doctor_json, doctor_sarif, doctor_table, stdout};
 
@@ -35,14 +35,14 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
     let is_skipped = |check: &&Check| arguments.skip.iter().any(|skipped| skipped == check.id);
     let checks: Vec<_> = checks.into_iter().filter(|check| !is_skipped(check)).collect();
     if checks.is_empty() {
-        return Err(Failure::new(Exit::Usage, "--skip", "it leaves no check to run"));
+        return Err(Failure::new(FailureKind::Usage, "--skip", "it leaves no check to run"));
     }
     let root = arguments.root.as_ref().map(|root| image(root)).transpose()?;
     if let ([check], Some(root)) = (&checks[..], &root)
         && registry::needs_running(check)
     {
         let what = format!("--check {} with --root {}", check.id, root.display());
-        return Err(Failure::new(Exit::Usage, what, "it looks at running programs, and none of an image runs"));
+        return Err(Failure::new(FailureKind::Usage, what, "it looks at running programs, and none of an image runs"));
     }
     // Before the work: nobody waits for a report that can't be made.
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
@@ -71,12 +71,12 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
 }
 
 fn check(id: &str) -> Result<&'static Check, Failure> {
-    registry::named(id).ok_or_else(|| Failure::new(Exit::Usage, format!("{id:?}"), "no such check"))
+    registry::named(id).ok_or_else(|| Failure::new(FailureKind::Usage, format!("{id:?}"), "no such check"))
 }
 
 fn image(root: &std::path::Path) -> Result<PathBuf, Failure> {
     let cannot = |why: std::io::Error| {
-        Failure::new(Exit::Failure, format!("cannot look into --root {}", root.display()), why)
+        Failure::new(FailureKind::Other, format!("cannot look into --root {}", root.display()), why)
             .advise("name the root directory of an image")
     };
     let root = std::path::absolute(root).map_err(cannot)?;

@@ -4,9 +4,10 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use windlass_machine::{Failure, FailureKind};
+
 use crate::cli::install::{HowArgs, InstallArgs};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::install::{Home, Installation, Place, Plan, Wanted};
 use crate::output::terminal::printable;
 use crate::output::{install_json, install_plan, stderr, stdout};
@@ -75,8 +76,12 @@ fn install(installation: &Installation, plan: &Plan, how: &HowArgs) -> Result<bo
 /// The user's directories.
 pub fn home() -> Result<Home, Failure> {
     Home::of_this_user(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failure::new(Exit::Failure, "the home directory", "HOME is not set, or does not lead to a directory of yours")
-            .advise("set HOME to your home directory (sudo: -H)")
+        Failure::new(
+            FailureKind::Other,
+            "the home directory",
+            "HOME is not set, or does not lead to a directory of yours",
+        )
+        .advise("set HOME to your home directory (sudo: -H)")
     })
 }
 
@@ -85,7 +90,7 @@ fn shell_name(named: &str) -> Result<String, Failure> {
         return Ok(named.to_owned());
     }
     let shell = std::env::var("SHELL").ok().filter(|shell| !shell.is_empty());
-    shell.ok_or_else(|| Failure::new(Exit::Usage, "--shell", "SHELL is not set").advise("name it: --shell=bash"))
+    shell.ok_or_else(|| Failure::new(FailureKind::Usage, "--shell", "SHELL is not set").advise("name it: --shell=bash"))
 }
 
 /// What concerns the machine is root's to change.
@@ -93,7 +98,7 @@ pub fn must_be_root(place: &Place, otherwise: &str) -> Result<(), Failure> {
     if !place.is_machine() || rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    Err(Failure::new(Exit::Failure, "this plan concerns the whole machine", "you are not root")
+    Err(Failure::new(FailureKind::Other, "this plan concerns the whole machine", "you are not root")
         .advise("run the same command as root (sudo)")
         .advise(otherwise))
 }
@@ -105,7 +110,7 @@ pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
         return Ok(true);
     }
     let advice = format!("to have this plan carried out: windlass {command} --yes, with the same options");
-    let failure = |error| Failure::new(Exit::Failure, "can't ask, and nothing was done", error).advise(&*advice);
+    let failure = |error| Failure::new(FailureKind::Other, "can't ask, and nothing was done", error).advise(&*advice);
     let why = match (how.json, input.is_terminal(), std::io::stdout().is_terminal()) {
         (true, ..) => "--json leaves no place for a question",
         (_, false, _) => "standard input is no terminal",
@@ -113,7 +118,7 @@ pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
         _ => "",
     };
     if !why.is_empty() {
-        return Err(Failure::new(Exit::Failure, "can't ask, and nothing was done", why).advise(advice));
+        return Err(Failure::new(FailureKind::Other, "can't ask, and nothing was done", why).advise(advice));
     }
     let mut output = std::io::stdout().lock();
     output.write_all(b"Go ahead? [y/N] ").and_then(|()| output.flush()).map_err(failure)?;

@@ -4,15 +4,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use windlass::{Config, LoadError, Source, TrustCache, Unsupported};
+use windlass_machine::anchors::choose::{self, Choice};
+use windlass_machine::anchors::line;
+use windlass_machine::anchors::listing::Listing;
+use windlass_machine::{Failure, FailureKind};
 
-use crate::anchors::choose::{self, Choice};
-use crate::anchors::listing::Listing;
-use crate::anchors::{der, line};
 use crate::cli::LsArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::terminal::Terminal;
 use crate::output::{anchors_json, anchors_table, stdout};
+use windlass_machine::anchors::der;
 
 /// Lists the anchors of a source.
 pub fn run(arguments: &LsArgs) -> Result<ExitCode, Failure> {
@@ -34,10 +34,12 @@ pub fn run(arguments: &LsArgs) -> Result<ExitCode, Failure> {
 fn failure(choice: &Choice, error: &LoadError) -> Failure {
     let source = format!("cannot list {} ({})", choice.source.path().display(), choice.reason);
     match error {
-        LoadError::Unsupported { what: Unsupported::NoCertificate, path } if is_directory(choice) => {
-            Failure::new(Exit::SourceUnsupported, source, "no file in it is named by subject hash (as 5ad8a5d6.0)")
-                .advise(format!("make the names: openssl rehash {}", path.display()))
-        }
+        LoadError::Unsupported { what: Unsupported::NoCertificate, path } if is_directory(choice) => Failure::new(
+            FailureKind::SourceUnsupported,
+            source,
+            "no file in it is named by subject hash (as 5ad8a5d6.0)",
+        )
+        .advise(format!("make the names: openssl rehash {}", path.display())),
         LoadError::Unsupported { path, what } => {
             let place = match line::of(path, what) {
                 Some(line) => format!("{}:{line}", path.display()),
@@ -48,7 +50,7 @@ fn failure(choice: &Choice, error: &LoadError) -> Failure {
                 Unsupported::Pem { fault, .. } => fault.to_string(),
                 other => other.to_string(),
             };
-            Failure::new(Exit::SourceUnsupported, source, format!("{place}: {fault}"))
+            Failure::new(FailureKind::SourceUnsupported, source, format!("{place}: {fault}"))
                 .advise("Windlass reads plain CERTIFICATE blocks in strict PEM and DER, all of a file or nothing of it")
                 .advise(
                     "programs under `windlass run` are not affected: what Windlass can't read, OpenSSL reads itself",
@@ -56,10 +58,10 @@ fn failure(choice: &Choice, error: &LoadError) -> Failure {
                 .advise(format!("OpenSSL's view: openssl storeutl -noout -text {}", path.display()))
         }
         LoadError::NotAFile { .. } | LoadError::Missing { .. } | LoadError::Io { .. } => {
-            Failure::new(Exit::SourceUnreadable, source, error)
+            Failure::new(FailureKind::SourceUnreadable, source, error)
                 .advise("name a file of PEM certificates or a hashed directory that you may read")
         }
-        _ => Failure::new(Exit::SourceUnreadable, source, error),
+        _ => Failure::new(FailureKind::SourceUnreadable, source, error),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use windlass_machine::{Failure, FailureKind};
+
 use crate::cli::{self, ManArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::{self, stdout};
 
 /// What belongs together, besides the page of windlass itself.
@@ -28,7 +28,7 @@ pub fn run(arguments: &ManArgs) -> Result<ExitCode, Failure> {
             // cache-status is the page of `cache status`.
             let parts = || name.split('-');
             let found = parts().try_fold(&definition, |command, part| command.find_subcommand(part)).cloned();
-            let found = found.ok_or_else(|| Failure::new(Exit::Usage, name, "no such subcommand"))?;
+            let found = found.ok_or_else(|| Failure::new(FailureKind::Usage, name, "no such subcommand"))?;
             // clap_mangen takes the title from the name; git's convention for subcommands is command-subcommand(1).
             found.name(format!("windlass-{name}"))
         }
@@ -37,7 +37,7 @@ pub fn run(arguments: &ManArgs) -> Result<ExitCode, Failure> {
     let has_help = page.find_subcommand("help").is_some();
     let page = if has_help { page.mut_subcommand("help", |help| help.hide(true)) } else { page };
     let roff =
-        output::man::render(page, &see_also).map_err(|error| Failure::new(Exit::Failure, "manual page", error))?;
+        output::man::render(page, &see_also).map_err(|error| Failure::new(FailureKind::Other, "manual page", error))?;
     stdout::write(&roff)
 }
 

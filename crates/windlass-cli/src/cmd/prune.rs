@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass::Timestamp;
+use windlass_machine::{Failure, FailureKind};
 
 use super::install::agreed;
 use crate::cli::install::HowArgs;
 use crate::cli::prune::PruneArgs;
 use crate::doctor::machine::Machine;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::{prune_json, prune_plan, stderr, stdout};
 use crate::prune::{self, Backup, Backups, Image, Wanted};
 
@@ -32,7 +32,7 @@ fn take_away(arguments: &PruneArgs, how: &HowArgs) -> Result<ExitCode, Failure> 
     let image = match &arguments.root {
         None => None,
         Some(root) => Image::open(root).map_err(|error| {
-            Failure::new(Exit::Failure, format!("can't use {}", root.display()), error)
+            Failure::new(FailureKind::Other, format!("can't use {}", root.display()), error)
                 .advise("--root names the directory that an image lies in")
         })?,
     };
@@ -72,7 +72,7 @@ fn undo(arguments: &PruneArgs, which: &str, how: &HowArgs) -> Result<ExitCode, F
     let (Some(backups), Some(backup)) = (&backups, found) else {
         if !which.is_empty() {
             return Err(Failure::new(
-                Exit::Failure,
+                FailureKind::Other,
                 format!("--undo={which}"),
                 format!("no such backup in {}", path.display()),
             )

@@ -7,27 +7,26 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use windlass::StatsOwner;
+use windlass_machine::loader::library::Library;
+use windlass_machine::loader::reach::{Reach, interpreter_of};
+use windlass_machine::processes::Images;
+use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::{RunArgs, StatsFormat};
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::inherited;
 use crate::output::{report, report_json, stderr};
-use crate::processes::Images;
 use crate::run::add_ca::{self, Prepared};
 use crate::run::counters::Report;
 use crate::run::environment::Environment;
-use crate::run::library::Library;
 use crate::run::parent::{self, Ending};
 use crate::run::program;
-use crate::run::reach::{Reach, interpreter_of};
 use crate::run::start::Image;
 use crate::trace::reach::out_of_reach;
 
 /// Runs a program: in place of this process, or below it where something is to be done at its end.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let Some((name, rest)) = arguments.command.split_first() else {
-        return Err(Failure::new(Exit::Usage, "run", "no program was named"));
+        return Err(Failure::new(FailureKind::Usage, "run", "no program was named"));
     };
     let path = program::find(name)?;
     let library = Library::find()?;
@@ -131,7 +130,7 @@ impl Stats {
             None => stderr::text(&text),
             Some(mut file) => {
                 if let Err(error) = file.write_all(text.as_bytes()) {
-                    stderr::line(&Failure::new(Exit::Failure, "cannot write the report of --stats", error));
+                    stderr::line(&Failure::new(FailureKind::Other, "cannot write the report of --stats", error));
                 }
             }
         }
@@ -146,5 +145,5 @@ fn create(path: &Path) -> Result<File, Failure> {
 }
 
 fn prepare_failed(what: &str, error: std::io::Error) -> Failure {
-    Failure::new(Exit::RunFailed, what, error)
+    Failure::new(FailureKind::RunFailed, what, error)
 }

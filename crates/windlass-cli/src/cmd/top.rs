@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::cli::top::{By, Sort, TopArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use windlass_machine::{Failure, FailureKind};
+use windlass_top::by_proc;
+use windlass_top::snapshot::{By, Snapshot, Sort};
+use windlass_top::users::Users;
+use windlass_top::watch::{Refused, Watch};
+
+use crate::cli::top::TopArgs;
+use crate::live::control::{self, Control, Happened};
+use crate::live::screen::Screen;
 use crate::output::terminal::Terminal;
 use crate::output::{stderr, stdout, top_json, top_table};
-use crate::top::by_proc;
-use crate::top::control::{self, Control, Happened};
-use crate::top::screen::Screen;
-use crate::top::snapshot::Snapshot;
-use crate::top::users::Users;
-use crate::top::watch::{Refused, Watch};
 
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Executables of new processes are looked into at least this often.
@@ -24,13 +24,21 @@ const TICK: Duration = Duration::from_secs(1);
 /// Watches, or looks at `/proc`, and shows it.
 pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
     let named = named(&arguments.watch)?;
-    let mut control = Control::new().map_err(|error| Failure::new(Exit::Failure, "signals can't be read", error))?;
+    let mut control =
+        Control::new().map_err(|error| Failure::new(FailureKind::Other, "signals can't be read", error))?;
     let (watch, why) = match Watch::start(named.clone()) {
         Ok(watch) => (Some(watch), String::new()),
         Err(refused) => (None, why(refused)),
     };
     let is_live = !arguments.json && !arguments.once && Screen::is_possible();
-    let mut view = View { watch, why, named, by: arguments.by, sort: arguments.sort, users: Users::of_this_machine() };
+    let mut view = View {
+        watch,
+        why,
+        named,
+        by: arguments.by.into(),
+        sort: arguments.sort.into(),
+        users: Users::of_this_machine(),
+    };
     if view.watch.is_some() || is_live {
         control.begin();
     }
@@ -95,12 +103,12 @@ impl View {
 
     fn stop(&mut self) -> Result<(), Failure> {
         let stopped = self.watch.as_mut().map_or(Ok(()), Watch::stop);
-        stopped.map_err(|why| Failure::new(Exit::Failure, "not everything was counted", why))
+        stopped.map_err(|why| Failure::new(FailureKind::Other, "not everything was counted", why))
     }
 }
 
 fn live(view: &mut View, control: &mut Control, interval: Duration, end: Option<Instant>) -> Result<(), Failure> {
-    let failure = |error| Failure::new(Exit::Failure, "terminal", error);
+    let failure = |error| Failure::new(FailureKind::Other, "terminal", error);
     let mut screen = Screen::enter().map_err(failure)?;
     control.keys = screen.has_keys();
     loop {
@@ -162,7 +170,7 @@ fn wait(view: &mut View, control: &mut Control, lines: Option<Duration>, end: Op
 fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let look = |path: &PathBuf| {
         let failure = |error| {
-            Failure::new(Exit::SourceUnreadable, format!("can't watch {}", path.display()), error)
+            Failure::new(FailureKind::SourceUnreadable, format!("can't watch {}", path.display()), error)
                 .advise("name a file or directory that is there; one that is replaced later is watched on")
         };
         std::fs::metadata(path).and_then(|_| std::path::absolute(path)).map_err(failure)

@@ -10,19 +10,19 @@ use std::process::ExitCode;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::time::{ClockId, clock_gettime};
+use windlass_machine::loader::library::{Library, TRACE};
+use windlass_machine::loader::reach::Reach;
+use windlass_machine::processes::Images;
+use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::trace::TraceArgs;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::inherited;
 use crate::output::stderr;
 use crate::output::trace::destination::Destinations;
-use crate::processes::Images;
 use crate::run::environment::Environment;
-use crate::run::library::{Library, TRACE};
 use crate::run::parent::{self, Ending};
 use crate::run::program;
-use crate::run::reach::Reach;
 use crate::run::start::Image;
 use crate::trace::compare::{Comparison, NoComparison, compare};
 use crate::trace::measure::{Front, environment, measured_run};
@@ -39,7 +39,7 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
         return Ok(Exit::Success.into());
     }
     let Some((name, rest)) = arguments.command.split_first() else {
-        return Err(Failure::new(Exit::Usage, "trace", "no program was named"));
+        return Err(Failure::new(FailureKind::Usage, "trace", "no program was named"));
     };
     let path = program::find(name).map_err(|failure| hint(failure, name, arguments))?;
     let library = Library::find_wanted(&TRACE)?;
@@ -59,7 +59,7 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
     // What the symbols of strangers could do to their reader is not to become the program's ending.
     let made = std::panic::catch_unwind(AssertUnwindSafe(|| report(run, events)));
     let mut holds = false;
-    let made = made.unwrap_or_else(|_| Err(Failure::new(Exit::Failure, "trace", "the report could not be made")));
+    let made = made.unwrap_or_else(|_| Err(Failure::new(FailureKind::Other, "trace", "the report could not be made")));
     let is_whole = match made {
         Ok(mut report) => {
             if let Some(comparison) = comparison {
@@ -69,7 +69,7 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
             let is_whole = reports.write(&report);
             for broken in arguments.fail_if.iter().filter_map(|condition| condition.broken_by(&report.summary)) {
                 holds = true;
-                stderr::line(&Failure::new(Exit::TraceLimit, format!("--fail-if {}", broken.condition()), &broken));
+                stderr::line(&Failure::new(FailureKind::Other, format!("--fail-if {}", broken.condition()), &broken));
             }
             is_whole
         }
@@ -190,5 +190,5 @@ fn now() -> u64 {
 }
 
 fn failed(what: &str, error: std::io::Error) -> Failure {
-    Failure::new(Exit::RunFailed, what, error)
+    Failure::new(FailureKind::RunFailed, what, error)
 }

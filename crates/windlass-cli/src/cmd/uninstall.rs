@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use windlass_machine::Failure;
+
 use super::install::{agreed, home, must_be_root};
 use crate::cli::install::{HowArgs, UninstallArgs};
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::install::{self, Home, Place, Target, Undo};
 use crate::output::{install_json, install_plan, stdout};
 

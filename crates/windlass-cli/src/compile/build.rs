@@ -5,13 +5,12 @@ use std::path::Path;
 use windlass::compiled::{self, CompileError, Image, Last, Overwrite, Root, WriteError};
 use windlass::{LoadError, Source, Unsupported};
 use windlass_libcrypto::{Libcrypto, Refused};
+use windlass_machine::anchors::line;
+use windlass_machine::places::sources::Candidate;
+use windlass_machine::{Failure, FailureKind};
 
 use super::report::{Row, State};
-use super::sources::Candidate;
 use super::target;
-use crate::anchors::line;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::compile_progress::Progress;
 
 /// What a source is compiled with.
@@ -60,7 +59,7 @@ impl Build<'_> {
             }
             Err(error @ WriteError::Shrinks { .. }) => {
                 let what = format!("not compiled: {}", candidate.source.path().display());
-                let failure = Failure::new(Exit::StoreShrinks, what, &error)
+                let failure = Failure::new(FailureKind::StoreShrinks, what, &error)
                     .advise("if the source is meant to be so: windlass compile --force");
                 Ok((Row::new(candidate, State::Shrinks).because(error), Some(failure)))
             }
@@ -84,15 +83,19 @@ impl Build<'_> {
         if !candidate.named {
             return (row, None);
         }
-        let exit = if row.state == State::Unsupported { Exit::SourceUnsupported } else { Exit::SourceUnreadable };
+        let kind = if row.state == State::Unsupported {
+            FailureKind::SourceUnsupported
+        } else {
+            FailureKind::SourceUnreadable
+        };
         let what = format!("cannot compile {}", candidate.source.path().display());
-        let failure = Failure::new(exit, what, row.detail.as_deref().unwrap_or_default());
+        let failure = Failure::new(kind, what, row.detail.as_deref().unwrap_or_default());
         if dangling(self.root, candidate, error).is_some() {
             let advice = format!("make the links anew: openssl rehash {}", candidate.source.path().display());
             return (row, Some(failure.advise(advice)));
         }
-        let advice = match exit {
-            Exit::SourceUnsupported => {
+        let advice = match kind {
+            FailureKind::SourceUnsupported => {
                 "Windlass reads plain CERTIFICATE blocks in strict PEM and DER, all of a file or nothing of it; programs go on \
                  with the source as without Windlass"
             }
@@ -154,7 +157,7 @@ fn dangling(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Opti
 fn not_accepted(candidate: &Candidate, refused: &Refused) -> Outcome {
     let row = Row::new(candidate, State::Unsupported).because(refused);
     let what = format!("cannot compile {}", candidate.source.path().display());
-    let failure = Failure::new(Exit::SourceUnsupported, what, refused)
+    let failure = Failure::new(FailureKind::SourceUnsupported, what, refused)
         .advise("a compiled store holds only what libcrypto accepts; please report this certificate");
     (row, candidate.named.then_some(failure))
 }
@@ -172,7 +175,7 @@ fn not_written(directory: &Path, error: WriteError) -> Failure {
                 }
                 _ => "what was there before is still there",
             };
-            Failure::new(Exit::Failure, format!("cannot write to {}", directory.display()), error).advise(advice)
+            Failure::new(FailureKind::Other, format!("cannot write to {}", directory.display()), error).advise(advice)
         }
     }
 }

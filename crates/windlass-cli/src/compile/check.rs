@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use windlass::Source;
 use windlass::compiled::{self, Freshness, ReadError, Root};
+use windlass_machine::places::sources::Candidate;
+use windlass_machine::{Failure, FailureKind};
 
 use super::build::{state_of, why};
 use super::report::{Row, State};
-use super::sources::Candidate;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Looks at the compiled store of one source.
 pub fn source(candidate: &Candidate, directory: &Path, root: Root<'_>) -> Row {
@@ -69,13 +68,13 @@ fn not_there(candidate: &Candidate, directory: &Path, root: Root<'_>, error: &Re
 
 /// What is wrong with a named source itself, if nothing is compiled of it.
 pub fn failure(row: &Row) -> Option<Failure> {
-    let exit = match row.state {
-        State::Absent | State::Unreadable => Exit::SourceUnreadable,
-        State::Unsupported => Exit::SourceUnsupported,
+    let kind = match row.state {
+        State::Absent | State::Unreadable => FailureKind::SourceUnreadable,
+        State::Unsupported => FailureKind::SourceUnsupported,
         _ => return None,
     };
     let why = row.detail.as_deref().unwrap_or("it can't be read");
-    row.named.then(|| Failure::new(exit, format!("cannot compile {}", row.path), why))
+    row.named.then(|| Failure::new(kind, format!("cannot compile {}", row.path), why))
 }
 
 /// The same source by the path as others write it, without slashes and dots that mean nothing, if that is compiled.

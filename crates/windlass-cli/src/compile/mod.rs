@@ -3,6 +3,5 @@
 pub mod build;
 pub mod check;
 pub mod report;
-pub mod sources;
 pub mod status;
 pub mod target;

@@ -6,8 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use windlass::Source;
 use windlass_libcrypto::Libcrypto;
-
-use super::sources::Candidate;
+use windlass_machine::places::sources::Candidate;
 
 /// All sources, and where their compiled stores are.
 #[derive(Debug, Serialize)]

@@ -6,11 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use windlass_machine::{Failure, FailureKind};
 
 use super::check::{Check, Finding, Severity};
 use super::report::Report;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::json;
 
 /// Of the file. Another number is refused: nobody knows what it would hide.
@@ -48,7 +47,7 @@ impl Baseline {
     /// Reads the file that [`Baseline::write`] wrote.
     pub fn read(path: &Path) -> Result<Baseline, Failure> {
         let failed = |why: &dyn std::fmt::Display| {
-            Failure::new(Exit::Failure, format!("cannot read the baseline {}", path.display()), why)
+            Failure::new(FailureKind::Other, format!("cannot read the baseline {}", path.display()), why)
                 .advise(format!("make it: windlass doctor --write-baseline {}", path.display()))
         };
         let metadata = path.metadata().map_err(|error| failed(&error))?;
@@ -66,7 +65,7 @@ impl Baseline {
     /// Writes it at once: whoever opens the file sees all of the old one or all of the new one.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let failed =
-            |error| Failure::new(Exit::Failure, format!("cannot write the baseline {}", path.display()), error);
+            |error| Failure::new(FailureKind::Other, format!("cannot write the baseline {}", path.display()), error);
         let write = || {
             // A link stays one.
             let real = match std::fs::canonicalize(path) {

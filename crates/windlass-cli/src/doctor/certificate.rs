@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use windlass::{CanonicalName, RawName, SubjectHash, Timestamp, subject_hash_old};
+use windlass_machine::anchors::authority::is_ca;
+use windlass_machine::anchors::name::{Name, hex};
+use windlass_machine::places::read::{Trust, trusted};
 use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::FromDer;
-
-use crate::anchors::name::{Name, hex};
-use crate::places::read::{Trust, trusted};
 
 /// SHA-256 of a certificate.
 pub type Fingerprint = [u8; 32];
@@ -95,26 +94,5 @@ impl Says {
             not_after: Timestamp(certificate.validity().not_after.timestamp()),
             is_ca: is_ca(certificate),
         }
-    }
-}
-
-/// `check_ca` of OpenSSL: a key usage without keyCertSign is no CA; else basicConstraints decide; else a self-issued certificate
-/// of version 1 is one, and one with keyCertSign.
-fn is_ca(certificate: &X509Certificate<'_>) -> bool {
-    let mut constraints = None;
-    let mut signs = None;
-    for extension in certificate.extensions() {
-        match extension.parsed_extension() {
-            ParsedExtension::BasicConstraints(found) => constraints = Some(found.ca),
-            ParsedExtension::KeyUsage(usage) => signs = Some(usage.key_cert_sign()),
-            _ => {}
-        }
-    }
-    let self_issued = certificate.subject().as_raw() == certificate.issuer().as_raw();
-    match (signs, constraints) {
-        (Some(false), _) => false,
-        (_, Some(ca)) => ca,
-        (Some(true), None) => true,
-        (None, None) => certificate.version().0 == 0 && self_issued,
     }
 }

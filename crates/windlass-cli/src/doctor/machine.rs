@@ -12,13 +12,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use windlass::Timestamp;
 use windlass::compiled::{Last, Root};
 use windlass_libcrypto::Libcrypto;
+use windlass_machine::places::{self, Place};
+use windlass_machine::regular;
+use windlass_machine::shell::quoted;
 
 use super::check::Unseen;
 use super::measure::{Measure, is_ours};
 use super::sources::Sources;
-use crate::output::trace::shell::quoted;
-use crate::places::{self, Place};
-use crate::regular;
 
 /// No source of trust is larger, but for those that are made to be.
 pub const MAX_FILE: u64 = 64 << 20;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::places::{Place, PlaceKind};
+
 use super::check::Outcome;
 use super::machine::{Machine, Target};
-use crate::places::{Place, PlaceKind};
 
 /// No configuration is larger.
 const MAX_CONFIGURATION: u64 = 64 << 10;

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use windlass::Source;
+use windlass_machine::anchors::name::hex;
+use windlass_machine::places::known_paths::USUAL_DIRECTORIES;
+use windlass_machine::places::sources::defaults;
 
 use super::bundle::Bundle;
 use super::certificate::{Certificate, Fingerprint};
@@ -13,9 +16,6 @@ use super::check::{Outcome, Unseen};
 use super::directory::Directory;
 use super::machine::{Machine, Target};
 use super::measure::Cost;
-use crate::anchors::choose::USUAL_DIRECTORIES;
-use crate::anchors::name::hex;
-use crate::compile::sources::defaults;
 
 /// All of them, each once, however many names it has.
 #[derive(Debug)]

@@ -15,13 +15,13 @@ pub const HEALTHY: [&str; 2] = ["rsa.pem", "p384.pem"];
 
 /// A certificate of tests/fixtures.
 pub fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name);
     std::fs::read_to_string(path).expect("fixture")
 }
 
 /// The same as a TRUSTED CERTIFICATE, with these settings of `openssl x509`.
 pub fn trusted(name: &str, settings: &[&str]) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name);
     let mut command = std::process::Command::new("openssl");
     let output = command.args(["x509", "-trustout", "-in"]).arg(path).args(settings).output().expect("openssl");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

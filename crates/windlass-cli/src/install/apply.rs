@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use windlass_machine::Failure;
+
 use super::disk::{Attributes, Disk};
 use super::place::{Last, Place};
 use super::plan::{Action, Plan, Step};
@@ -12,7 +14,6 @@ use super::systemd;
 use super::text::{Bytes, sha256};
 use super::upkeep::STORES;
 use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Takes steps, one after the other.
 #[derive(Debug)]

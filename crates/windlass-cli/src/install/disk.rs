@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, XattrFlags};
 use rustix::io::Errno;
+use windlass_machine::{Failure, FailureKind};
 
 use super::owned;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Makes the changes. In tests it can be told to stop after so many of them, as if the process had been killed there.
 #[derive(Debug, Default)]
@@ -214,7 +213,7 @@ fn synchronise(directory: Option<&Path>) -> io::Result<()> {
 
 /// The error of a change, with what to do about the usual ones.
 pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::new(Exit::Failure, format!("can't {action} {}", path.display()), error);
+    let failure = Failure::new(FailureKind::Other, format!("can't {action} {}", path.display()), error);
     let failure = match error.kind() {
         ErrorKind::ReadOnlyFilesystem => failure
             .advise(

@@ -3,14 +3,14 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::loader::library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
+use windlass_machine::{Failure, FailureKind};
+
 use super::owned;
 use super::place::{Last, Place};
 use super::plan::{Action, Content, Context, Foreign, NewFile, Step};
 use super::record::{Kind, Record, Target};
 use super::text::sha256;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::run::library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
 
 /// Where the command is copied to.
 pub const COMMAND: &str = "/usr/local/bin/windlass";
@@ -126,7 +126,7 @@ fn only_root_can_change(place: &Place, path: &Path) -> Result<(), Failure> {
     match owned::changeable_by_others(&real, &owners(place)) {
         None => Ok(()),
         Some(part) => Err(Failure::new(
-            Exit::Failure,
+            FailureKind::Other,
             format!("won't use {}", path.display()),
             format!("others than root can change {}", part.display()),
         )
@@ -150,7 +150,8 @@ pub fn of_user(home: &Path) -> PathBuf {
 }
 
 fn user_directory(context: &Context<'_>) -> Result<PathBuf, Failure> {
-    let home = context.home.ok_or_else(|| Failure::new(Exit::Failure, "HOME", "not set, or not an absolute path"))?;
+    let home =
+        context.home.ok_or_else(|| Failure::new(FailureKind::Other, "HOME", "not set, or not an absolute path"))?;
     Ok(of_user(&home.path))
 }
 
@@ -175,7 +176,7 @@ pub fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(
-        Exit::Failure,
+        FailureKind::Other,
         path.display().to_string(),
         "this path holds characters that scripts, systemd or the loader's list treat specially",
     )
@@ -187,7 +188,7 @@ pub fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> R
     let NewFile { target, path, content, mode, lines, why, if_foreign } = file;
     let real = context.place.real(&path, Last::Itself)?;
     let unreadable =
-        |error: std::io::Error| Failure::new(Exit::Failure, format!("can't read {}", real.display()), error);
+        |error: std::io::Error| Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error);
     let wanted = content.read()?;
     let create = match &content {
         Content::Bytes(_) => "create".to_owned(),
@@ -213,12 +214,12 @@ pub fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> R
                     } else {
                         "not made by `windlass install`"
                     };
-                    return Err(Failure::new(Exit::Failure, real.display().to_string(), by_whom).advise(advice));
+                    return Err(Failure::new(FailureKind::Other, real.display().to_string(), by_whom).advise(advice));
                 }
             }
         }
         Ok(_) => {
-            return Err(Failure::new(Exit::Failure, real.display().to_string(), "not a regular file")
+            return Err(Failure::new(FailureKind::Other, real.display().to_string(), "not a regular file")
                 .advise("a file of that name is needed here: move away what is there, and run this again"));
         }
     };
@@ -232,7 +233,7 @@ impl Content {
             Content::Bytes(bytes) => Ok(bytes.into()),
             Content::Of(path) => std::fs::read(path)
                 .map(Into::into)
-                .map_err(|error| Failure::new(Exit::Failure, format!("can't read {}", path.display()), error)),
+                .map_err(|error| Failure::new(FailureKind::Other, format!("can't read {}", path.display()), error)),
         }
     }
 }

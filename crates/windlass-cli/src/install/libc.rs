@@ -3,23 +3,24 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::loader::elf::{Elf, Machine};
+use windlass_machine::loader::library::MULTIARCH;
+use windlass_machine::loader::linkage::Linkage;
+use windlass_machine::processes::maps;
+use windlass_machine::{Failure, FailureKind};
+
 use super::machine::OTHER_LOADERS;
 use super::place::{Last, Place};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::processes::maps;
-use crate::run::elf::{Elf, Machine};
-use crate::run::library::MULTIARCH;
-use crate::run::linkage::Linkage;
 
 const LIBC: &str = "libc.so.6";
 
 /// Fails if the dynamic linker of the place would not load the library that this process opens at `library`: a library named in
 /// LD_PRELOAD or /etc/ld.so.preload whose versions are missing keeps *every* program from starting.
 pub fn check(place: &Place, library: &Path) -> Result<(), Failure> {
-    let refuse = |why: String| Failure::new(Exit::Failure, format!("can't use the library {}", library.display()), why);
+    let refuse =
+        |why: String| Failure::new(FailureKind::Other, format!("can't use the library {}", library.display()), why);
     let unreadable =
-        |error: std::io::Error| Failure::new(Exit::Failure, format!("can't read {}", library.display()), error);
+        |error: std::io::Error| Failure::new(FailureKind::Other, format!("can't read {}", library.display()), error);
     let (elf, linkage) = (Elf::read(library).map_err(unreadable)?, Linkage::read(library).map_err(unreadable)?);
     let (Some(elf), Some(linkage)) = (elf, linkage) else {
         return Err(refuse("not an ELF library that can be understood".into()));

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_machine::{Failure, FailureKind};
+
 use super::edit;
 use super::plan::{Action, Context, Plan, Step};
 use super::record::{Kind, Mark, Record, Target};
 use super::text::{has_name, with_name};
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// The list.
 pub const LIST: &str = "/etc/ld.so.preload";
@@ -26,7 +26,7 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &P
     }
     if let Some(loader) = OTHER_LOADERS.iter().find(|path| context.place.exists(path)) {
         return Err(Failure::new(
-            Exit::Failure,
+            FailureKind::Other,
             format!("won't name the library in {LIST}"),
             format!("{loader} is installed, and each program that it starts would print an error about a library of another architecture"),
         )

@@ -38,14 +38,13 @@ pub use plan::{Plan, Step, Wanted};
 pub use record::Target;
 pub use undo::Undo;
 
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::run::library::Library;
 use apply::{Executor, compile_command};
 use disk::Disk;
 use plan::Context;
 use record::Record;
 use systemd::Systemd;
+use windlass_machine::loader::library::Library;
+use windlass_machine::{Failure, FailureKind};
 
 /// What is to be installed where.
 #[derive(Debug)]
@@ -119,12 +118,12 @@ pub fn tidy(place: &Place) -> Result<(), Failure> {
 }
 
 fn changed_meanwhile() -> Failure {
-    Failure::new(Exit::Failure, "the plan", "something changed between showing it and taking its steps")
+    Failure::new(FailureKind::Other, "the plan", "something changed between showing it and taking its steps")
         .advise("run the command again, and look at the plan it shows then")
 }
 
 fn executable() -> Result<std::path::PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| Failure::new(Exit::Failure, "can't find this executable", error))
+    std::env::current_exe().map_err(|error| Failure::new(FailureKind::Other, "can't find this executable", error))
 }
 
 fn is_compiled(executable: &Path, place: &Place) -> bool {

@@ -9,10 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use windlass_machine::{Failure, FailureKind};
 
 use super::disk;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// A directory that is this user's or root's, and that nobody else can write to. `path` holds no link ([`Place::real`]
 /// has followed them); none is followed here, so what is opened is what was looked at. None: it is not there.
@@ -79,7 +78,7 @@ fn is_ours(owner: u32, mode: u32) -> bool {
 
 fn distrusted(path: &Path) -> Failure {
     let why = "it is a link, belongs to another user, or others can write to it: what it says is not believed";
-    Failure::new(Exit::Failure, path.display().to_string(), why)
+    Failure::new(FailureKind::Other, path.display().to_string(), why)
         .advise("nothing was changed; look at who made it, and run this as that user, or remove it")
 }
 

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use windlass_machine::{Failure, FailureKind};
+
 pub use windlass::compiled::Last;
 use windlass::compiled::Root;
-
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// A root directory with the paths of an installation below it. Paths are written down, shown and put into files as they
 /// are *in* the root; only [`Place::real`] makes one that this process can open.
@@ -30,7 +29,7 @@ impl Place {
                 .canonicalize()
                 .and_then(|real| if real.is_dir() { Ok(real) } else { Err(rustix::io::Errno::NOTDIR.into()) })
                 .map_err(|error| {
-                    Failure::new(Exit::Failure, format!("root directory {}", root.display()), error)
+                    Failure::new(FailureKind::Other, format!("root directory {}", root.display()), error)
                         .advise("--root names the directory that becomes the root of an image")
                 })?,
         };
@@ -63,7 +62,7 @@ impl Place {
     pub fn real(&self, path: &Path, last: Last) -> Result<PathBuf, Failure> {
         Root(Some(&self.root))
             .reach(path, last)
-            .map_err(|error| Failure::new(Exit::Failure, path.display().to_string(), error))
+            .map_err(|error| Failure::new(FailureKind::Other, path.display().to_string(), error))
     }
 
     /// A path in the root, for people: in an image also as it is reached from here, so that it is not taken for the machine's.

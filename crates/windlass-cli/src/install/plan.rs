@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use windlass_machine::Failure;
 
 use super::files::{self, Files};
 use super::place::{Home, Place};
 use super::record::{Mark, Record, Target};
 use super::{apparmor, machine, service, shell, systemd::Systemd, upkeep};
-use crate::failure::Failure;
 
 /// What the command line asks for.
 #[derive(Clone, Debug, Default)]

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use windlass_machine::{Failure, FailureKind};
+
 use super::place::Place;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -59,7 +59,7 @@ fn failure(place: &Place, what: String, why: impl std::fmt::Display) -> Failure 
         None if place.is_machine() => "windlass uninstall".to_owned(),
         None => format!("windlass uninstall --root {}", place.root().display()),
     };
-    Failure::new(Exit::Failure, what, why)
+    Failure::new(FailureKind::Other, what, why)
         .advise("no activation was added, and those that were there before stay as they were")
         .advise(format!(
             "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass install` \

@@ -4,14 +4,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use windlass_machine::{Failure, FailureKind};
 
 use super::disk::{self, Attributes, Disk};
 use super::known;
 use super::owned;
 use super::place::{Last, Place};
 use super::text::Bytes;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// The file, in the state directory.
 pub const FILE_NAME: &str = "install.json";
@@ -141,19 +140,19 @@ impl Record {
         file.read_to_end(&mut text).map_err(|error| disk::failure("read", &path, &error))?;
         let what = || format!("the record {}", path.display());
         let record: Record = serde_json::from_slice(&text).map_err(|error| {
-            Failure::new(Exit::Failure, what(), error)
+            Failure::new(FailureKind::Other, what(), error)
                 .advise("it was written by a newer windlass, or was damaged; use that version, or restore the file")
         })?;
         if record.schema != SCHEMA {
             let why = format!("written by another version of windlass (schema {}, not {SCHEMA})", record.schema);
-            return Err(Failure::new(Exit::Failure, what(), why).advise("use that version to uninstall"));
+            return Err(Failure::new(FailureKind::Other, what(), why).advise("use that version to uninstall"));
         }
         match record.changes.iter().find(|change| !known::is_known(change, place)) {
             None => Ok(Some(record)),
             Some(change) => {
                 let why =
                     format!("`windlass install` does no such thing: {} at {}", change.target, change.path.display());
-                Err(Failure::new(Exit::Failure, what(), why)
+                Err(Failure::new(FailureKind::Other, what(), why)
                     .advise("somebody has edited it: nothing of it was done; undo by hand what was really installed"))
             }
         }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_machine::{Failure, FailureKind};
+
 use super::alias;
 use super::place::{Last, Place};
 use super::plan::{Content, Context, Foreign, NewFile, Plan};
 use super::record::{Record, Target};
 use super::systemd::{Systemd, UNIT_DIRECTORIES};
 use super::unit::{self, Preload};
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 const DROP_IN: &str = "windlass.conf";
 
@@ -29,7 +29,7 @@ pub fn plan(
     let files = files_of(place, &unit);
     if !files.iter().any(|file| file.is_unit) {
         let what = format!("service {unit}");
-        return Err(Failure::new(Exit::Failure, what, "there is no such unit")
+        return Err(Failure::new(FailureKind::Other, what, "there is no such unit")
             .advise(format!("looked in {}", UNIT_DIRECTORIES.join(", ")))
             .advise("names of services: systemctl list-unit-files --type=service"));
     }
@@ -43,7 +43,7 @@ pub fn plan(
                 .advise(format!("if it is to run again: systemctl unmask {unit}")));
         }
         let text = std::fs::read(&real)
-            .map_err(|error| Failure::new(Exit::Failure, format!("can't read {}", real.display()), error))?;
+            .map_err(|error| Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error))?;
         let found = unit::read(&String::from_utf8_lossy(&text));
         if let Some(setting) = found.other_root {
             let why =
@@ -121,12 +121,12 @@ pub fn plan(
 }
 
 fn refuse(unit: &str, path: &Path, why: &str) -> Failure {
-    Failure::new(Exit::Failure, format!("can't activate Windlass for {unit}"), format!("{} {why}", path.display()))
+    Failure::new(FailureKind::Other, format!("can't activate Windlass for {unit}"), format!("{} {why}", path.display()))
 }
 
 fn refuse_alias(unit: &str, real: &str) -> Failure {
     let why = format!("it is another name of {real}");
-    Failure::new(Exit::Failure, format!("can't activate Windlass for {unit}"), why)
+    Failure::new(FailureKind::Other, format!("can't activate Windlass for {unit}"), why)
         .advise(format!("windlass install --service {real}"))
 }
 
@@ -139,13 +139,18 @@ pub fn drop_in(unit: &str) -> PathBuf {
 pub fn unit_name(name: &str) -> Result<String, Failure> {
     let is_valid = |character: char| character.is_ascii_alphanumeric() || ":-_.\\@".contains(character);
     if name.is_empty() || !name.chars().all(is_valid) || name.starts_with('.') {
-        return Err(Failure::new(Exit::Usage, format!("--service {name:?}"), "not the name of a systemd service"));
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("--service {name:?}"),
+            "not the name of a systemd service",
+        ));
     }
     match name.rsplit_once('.') {
         Some((_, "service")) => Ok(name.to_owned()),
         Some((_, kind @ ("socket" | "timer" | "path" | "target" | "mount" | "slice"))) => {
             let why = format!("a {kind} unit runs no program");
-            Err(Failure::new(Exit::Usage, format!("--service {name}"), why).advise("name the service that it starts"))
+            Err(Failure::new(FailureKind::Usage, format!("--service {name}"), why)
+                .advise("name the service that it starts"))
         }
         _ => Ok(format!("{name}.service")),
     }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_machine::{Failure, FailureKind};
+
 use super::edit;
 use super::place::Home;
 use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
 use super::record::{Mark, Record, Target};
 use super::text::{BEGIN, END, with_block};
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// The profiles that get the block.
 pub const PROFILES: [&str; 4] = [".bash_profile", ".bash_login", ".profile", ".zprofile"];
@@ -48,9 +48,13 @@ pub fn plan(
             );
         }
         other => {
-            return Err(Failure::new(Exit::Usage, format!("--shell: {other:?}"), "not a shell that windlass knows")
-                .advise("name one: --shell=sh, bash, zsh or fish")
-                .advise("for another, set LD_PRELOAD to the path of the library in its start-up file"));
+            return Err(Failure::new(
+                FailureKind::Usage,
+                format!("--shell: {other:?}"),
+                "not a shell that windlass knows",
+            )
+            .advise("name one: --shell=sh, bash, zsh or fish")
+            .advise("for another, set LD_PRELOAD to the path of the library in its start-up file"));
         }
     };
     let now = edit::read(context.place, &path)?;
@@ -78,7 +82,7 @@ fn below_home(home: &Home, path: PathBuf) -> Result<PathBuf, Failure> {
         return Ok(path);
     }
     let what = format!("won't change {}", path.display());
-    Err(Failure::new(Exit::Failure, what, "it is not below HOME")
+    Err(Failure::new(FailureKind::Other, what, "it is not below HOME")
         .advise("set LD_PRELOAD there yourself, or unset ZDOTDIR and XDG_CONFIG_HOME"))
 }
 

@@ -8,13 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FlockOperation};
+use windlass_machine::{Failure, FailureKind};
 
 use super::disk::{self, Attributes, Disk};
 use super::owned;
 use super::place::{Last, Place};
 use super::record::{FILE_NAME, Record};
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Only its owner can open it, so that nobody else can hold the lock.
 const LOCK: &str = "lock";
@@ -53,7 +52,7 @@ pub fn open(place: &Place, disk: &Disk) -> Result<Option<Locked>, Failure> {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(Failure::new(Exit::Failure, path.display().to_string(), "locked by another windlass")
+                return Err(Failure::new(FailureKind::Other, path.display().to_string(), "locked by another windlass")
                     .advise("an installation or removal is running: wait until it is done, then run this again"));
             }
             Err(error) => return Err(disk::failure("lock", &path, &error.into())),

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use windlass_machine::{Failure, FailureKind};
+
 use super::place::Place;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Where units are looked for, most important first (systemd.unit(5)).
 pub const UNIT_DIRECTORIES: [&str; 6] = [
@@ -69,13 +69,13 @@ fn state(unit: &str) -> String {
 pub fn call<const N: usize>(arguments: [&str; N]) -> Result<(), Failure> {
     let what = || format!("systemctl {}", arguments.join(" "));
     let output = systemctl(arguments).stdout(Stdio::null()).output();
-    let output = output.map_err(|error| Failure::new(Exit::Failure, what(), error))?;
+    let output = output.map_err(|error| Failure::new(FailureKind::Other, what(), error))?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let why = if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() };
-    Err(Failure::new(Exit::Failure, what(), why)
+    Err(Failure::new(FailureKind::Other, what(), why)
         .advise("the files are in place; run this command by hand when systemd is well, or run windlass again"))
 }
 

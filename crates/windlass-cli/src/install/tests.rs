@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use windlass_machine::Failure;
+
 mod hostile;
 mod kept;
 mod plans;
@@ -18,7 +20,6 @@ use super::record::{Record, Target};
 use super::systemd::Systemd;
 use super::text::has_name;
 use super::{state, undo};
-use crate::failure::Failure;
 
 const LIBRARY: &str = "/usr/local/lib/windlass/libwindlass_preload.so";
 const HOOK: &str = "/etc/ca-certificates/update.d/windlass";

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use windlass_machine::{Failure, FailureKind};
 
 use super::apply::Executor;
 use super::disk::Attributes;
@@ -15,8 +16,6 @@ use super::state;
 use super::systemd::{self, Systemd};
 use super::text::{listed, sha256};
 use super::upkeep::{COMPILE, WATCH};
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// How one change is undone.
 #[derive(Debug, PartialEq, Serialize)]
@@ -100,7 +99,7 @@ fn undo(change: &Change, place: &Place) -> Result<Undo, Failure> {
                 (None, _) => ("is gone already", Action::Forget),
                 (Some(now), Some(before)) if then.contains(&sha256(&now)) => {
                     let bytes = before.bytes().ok_or_else(|| {
-                        Failure::new(Exit::Failure, "the record", format!("damaged at {}", change.path.display()))
+                        Failure::new(FailureKind::Other, "the record", format!("damaged at {}", change.path.display()))
                     })?;
                     ("put back as it was", Action::Write { now, bytes })
                 }
@@ -123,7 +122,7 @@ fn read(real: &Path) -> Result<Option<Vec<u8>>, Failure> {
     match std::fs::read(real) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(Failure::new(Exit::Failure, format!("can't read {}", real.display()), error)),
+        Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
     }
 }
 
@@ -193,7 +192,7 @@ impl Executor<'_> {
             |name: &Path| name == library || self.place.real(name, Last::Followed).is_ok_and(|other| other == real);
         match read(&list)? {
             Some(text) if listed(&text).any(is_it) => Err(Failure::new(
-                Exit::Failure,
+                FailureKind::Other,
                 format!("can't remove {}", library.display()),
                 format!("{LIST} names it, though not by `windlass install`"),
             )

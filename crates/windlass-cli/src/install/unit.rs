@@ -1,4 +1,6 @@
-//! The few settings of a systemd unit that matter to an activation (systemd.exec(5), systemd.syntax(7)).
+//! The few settings of a systemd unit that matter to an activation (systemd.exec(5)).
+
+use windlass_machine::unit_file;
 
 /// What one file of a unit says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -31,17 +33,17 @@ pub enum Preload {
 pub fn read(text: &str) -> Found {
     let mut found = Found::default();
     let mut in_service = false;
-    for line in joined(text) {
-        let line = line.trim();
-        if line.starts_with('[') {
-            in_service = line == "[Service]";
+    for (line, _) in unit_file::lines(text.as_bytes()) {
+        let line = line.trim_ascii();
+        if line.starts_with(b"[") {
+            in_service = line == b"[Service]";
         }
-        let Some((key, value)) = line.split_once('=').filter(|_| in_service) else { continue };
-        let value = value.trim();
-        match key.trim() {
+        let Some((key, value)) = unit_file::setting(line).filter(|_| in_service) else { continue };
+        let (key, value) = (String::from_utf8_lossy(key), String::from_utf8_lossy(value));
+        match &*key {
             "Environment" if value.is_empty() => found.preload = Preload::Unset,
             "Environment" => {
-                for word in words(value) {
+                for word in words(&value) {
                     if let Some(value) = word.strip_prefix("LD_PRELOAD=") {
                         found.preload = Preload::Set(value.to_owned());
                     }
@@ -53,8 +55,8 @@ pub fn read(text: &str) -> Found {
                 found.unset.clear();
                 found.unset_begins_anew = true;
             }
-            "UnsetEnvironment" => found.unset.extend(words(value)),
-            key @ ("RootDirectory" | "RootImage") => {
+            "UnsetEnvironment" => found.unset.extend(words(&value)),
+            "RootDirectory" | "RootImage" => {
                 found.other_root = (!value.is_empty() && value != "/").then(|| format!("{key}={value}"));
             }
             _ => {}
@@ -63,52 +65,8 @@ pub fn read(text: &str) -> Found {
     found
 }
 
-/// Lines, with those that end in a backslash joined, and without comments.
-fn joined(text: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut goes_on = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with(['#', ';']) {
-            continue;
-        }
-        let (line, more) = match line.strip_suffix('\\') {
-            Some(line) => (line, true),
-            None => (line, false),
-        };
-        match lines.last_mut().filter(|_| goes_on) {
-            Some(last) => {
-                last.push(' ');
-                last.push_str(line);
-            }
-            None => lines.push(line.to_owned()),
-        }
-        goes_on = more;
-    }
-    lines
-}
-
-/// The words of a value: quotes hold them together, a backslash takes the next character as it is, and a doubled per cent
-/// sign stands for one.
-fn words(value: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut characters = value.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => word.get_or_insert_default().extend(characters.next()),
-            '%' if characters.peek() == Some(&'%') => word.get_or_insert_default().extend(characters.next()),
-            '"' | '\'' if quote == Some(character) => quote = None,
-            '"' | '\'' if quote.is_none() => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            _ if character.is_whitespace() && quote.is_none() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(character),
-        }
-    }
-    words.extend(word);
-    words
+fn words(value: &str) -> impl Iterator<Item = String> {
+    unit_file::words(value.as_bytes()).into_iter().map(|word| String::from_utf8_lossy(&word).into_owned())
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use windlass_machine::Failure;
+
 use super::place::Place;
 use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
 use super::record::{Record, Target};
 use super::systemd::{self, Systemd};
-use crate::failure::Failure;
 
 /// The package installs the same files; there they name /usr/bin/windlass.
 const HOOK: &str = include_str!("../../../../packaging/hook/windlass");

@@ -1,7 +1,8 @@
 //! `ls --json`.
 
+use windlass_machine::anchors::listing::Listing;
+
 use super::json;
-use crate::anchors::listing::Listing;
 
 /// The listing as one JSON object, with a final newline.
 pub fn render(listing: &Listing) -> String {

@@ -5,9 +5,9 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Table, presets};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use windlass_machine::anchors::listing::{Anchor, Listing};
 
 use super::terminal::{Terminal, printable};
-use crate::anchors::listing::{Anchor, Listing};
 
 const HEADER: [&str; 5] = ["SUBJECT", "EXPIRES", "KEY", "SHA-256", "NOTE"];
 /// Enough to tell certificates apart and to search for; the JSON has it whole.

@@ -3,10 +3,9 @@
 use std::ffi::OsString;
 
 use serde::Serialize;
+use windlass_machine::{Failure, FailureKind};
 
 use super::json;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::prune::{Backup, Plan, Undo};
 
 const SCHEMA: u32 = 1;
@@ -74,5 +73,5 @@ fn text(name: &OsString) -> String {
 /// What can't be shown may not be done either.
 fn render(content: impl Serialize) -> Result<String, Failure> {
     json::try_render(&Document { schema: SCHEMA, content })
-        .map_err(|error| Failure::new(Exit::Failure, "can't write it as JSON", error))
+        .map_err(|error| Failure::new(FailureKind::Other, "can't write it as JSON", error))
 }

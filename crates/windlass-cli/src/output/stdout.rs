@@ -3,8 +3,9 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use windlass_machine::{Failure, FailureKind};
+
 use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Writes all of `text`. Says whether anybody still reads.
 pub fn is_read(text: &[u8]) -> Result<bool, Failure> {
@@ -12,7 +13,7 @@ pub fn is_read(text: &[u8]) -> Result<bool, Failure> {
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::new(Exit::Failure, "standard output", error)),
+        Err(error) => Err(Failure::new(FailureKind::Other, "standard output", error)),
     }
 }
 

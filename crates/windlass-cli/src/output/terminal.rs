@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
 use anstyle::Style;
+pub use windlass_machine::printable::{printable, printable_json, printable_lines};
 
 /// Standard output as a place for tables.
 #[derive(Clone, Copy, Debug)]
@@ -48,60 +49,4 @@ impl Terminal {
 fn window_width(terminal: impl AsFd) -> Option<u16> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     (size.ws_col > 0).then_some(size.ws_col)
-}
-
-/// Whether a character may reach a terminal. Names in certificates are chosen by strangers: control characters could
-/// drive the terminal, and bidirectional ones (Unicode UAX #9) could reorder what is shown.
-fn is_printable(character: char) -> bool {
-    !character.is_control()
-        && !matches!(character, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-/// `text` with what must not reach a terminal written as escapes.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_printable) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_printable(character) { safe.push(character) } else { safe.extend(character.escape_default()) }
-    }
-    Cow::Owned(safe)
-}
-
-/// The same for a text of several lines, which stay lines.
-pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |character| character.escape_default().to_string())
-}
-
-/// The same for JSON, in which such characters are in strings only: what it says does not change.
-pub fn printable_json(text: &str) -> Cow<'_, str> {
-    let mut units = [0; 2];
-    escaped(text, |character| character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect())
-}
-
-fn escaped(text: &str, mut escape: impl FnMut(char) -> String) -> Cow<'_, str> {
-    let is_safe = |character: char| is_printable(character) || character == '\n';
-    if text.chars().all(is_safe) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_safe(character) { safe.push(character) } else { safe.push_str(&escape(character)) }
-    }
-    Cow::Owned(safe)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{printable, printable_json, printable_lines};
-
-    #[test]
-    fn control_and_direction_characters_are_escaped() {
-        assert_eq!(printable("Ünïcödé CA"), "Ünïcödé CA");
-        assert_eq!(printable("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
-        assert_eq!(printable("x\u{202e}y\u{200b}"), "x\\u{202e}y\\u{200b}");
-        assert_eq!(printable_lines("a\n\u{9b}ü\r\n"), "a\n\\u{9b}ü\\r\n");
-        assert_eq!(printable_json("{\n \"a\u{9b}\": \"\u{202e}ü\""), "{\n \"a\\u009b\": \"\\u202eü\"");
-    }
 }

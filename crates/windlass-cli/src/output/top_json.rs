@@ -1,7 +1,8 @@
 //! `top --json`.
 
+use windlass_top::snapshot::Snapshot;
+
 use super::json;
-use crate::top::snapshot::Snapshot;
 
 /// One object.
 pub fn render(snapshot: &Snapshot) -> String {

@@ -1,10 +1,10 @@
 //! `top` for people.
 
+use windlass_top::snapshot::{By, Entry, Missed, Snapshot, Sort, program, watched};
+
 use super::columns;
 use super::terminal::printable;
 use super::top_columns::{self, Column, cut};
-use crate::cli::top::{By, Sort};
-use crate::top::snapshot::{Entry, Missed, Snapshot, program, watched};
 
 /// Names are chosen by strangers: they don't get more room than this.
 const NAME: usize = 28;

@@ -3,13 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
+use windlass_machine::Failure;
+
 use super::backups::{Backups, failure};
 use super::directory::Directory;
 use super::hash_name::HashName;
 use super::plan::{Item, Plan, Store, without_number};
 use super::record::{Entry, Record};
 use super::transfer::{MAX_FILE, is_about_one, transfer};
-use crate::failure::Failure;
 use windlass::Timestamp;
 
 /// What was done.

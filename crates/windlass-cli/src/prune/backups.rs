@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
 use windlass::Timestamp;
+use windlass_machine::{Failure, FailureKind};
 
 use super::believed;
 use super::directory::Directory;
 use super::record::{FILE_NAME, Record};
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Root's.
 const OF_ROOT: &str = "/var/backups/windlass";
@@ -41,7 +40,7 @@ pub struct Backup {
 /// Where backups go: what was named; else root's directory, or the user's.
 pub fn usual(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(named) = named {
-        return std::path::absolute(named).map_err(|error| Failure::new(Exit::Usage, "--backups", error));
+        return std::path::absolute(named).map_err(|error| Failure::new(FailureKind::Usage, "--backups", error));
     }
     if rustix::process::geteuid().is_root() {
         return Ok(OF_ROOT.into());
@@ -49,7 +48,7 @@ pub fn usual(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
     data.map(|data| data.join(OF_USER)).ok_or_else(|| {
-        Failure::new(Exit::Failure, "the directory of backups", "HOME is not set")
+        Failure::new(FailureKind::Other, "the directory of backups", "HOME is not set")
             .advise("set HOME, or name a directory: --backups DIR")
     })
 }
@@ -64,13 +63,13 @@ impl Backups {
         };
         let (owner, mode) = directory.owner().map_err(failed)?;
         if let Some(why) = believed::objection(owner, mode) {
-            return Err(Failure::new(Exit::Failure, path.display().to_string(), why)
+            return Err(Failure::new(FailureKind::Other, path.display().to_string(), why)
                 .advise("nothing was changed; name a directory of your own: --backups DIR"));
         }
         match rustix::fs::flock(&directory.fd, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Backups { directory })),
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(Failure::new(Exit::Failure, path.display().to_string(), "locked by another windlass")
+                Err(Failure::new(FailureKind::Other, path.display().to_string(), "locked by another windlass")
                     .advise("another `windlass prune` is running: wait until it is done, then run this again"))
             }
             Err(error) => Err(failed(error.into())),
@@ -123,7 +122,8 @@ impl Backups {
             };
             if let Some(why) = believed::objection(owner, mode) {
                 let path = directory.path.display().to_string();
-                damaged.push(Failure::new(Exit::Failure, path, why).advise("remove it, if you did not put it there"));
+                damaged
+                    .push(Failure::new(FailureKind::Other, path, why).advise("remove it, if you did not put it there"));
                 continue;
             }
             match Record::read(&directory) {
@@ -159,7 +159,7 @@ fn is_no_directory(error: &io::Error) -> bool {
 
 /// The error of a change, with what to do about the usual ones.
 pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::new(Exit::Failure, format!("can't {action} {}", path.display()), error);
+    let failure = Failure::new(FailureKind::Other, format!("can't {action} {}", path.display()), error);
     match error.kind() {
         io::ErrorKind::PermissionDenied => failure.advise("run it as root, or as the owner of that path"),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

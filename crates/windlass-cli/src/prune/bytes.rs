@@ -4,8 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::anchors::name::hex;
+use windlass_machine::anchors::name::hex;
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]

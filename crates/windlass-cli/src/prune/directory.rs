@@ -104,7 +104,7 @@ impl Directory {
         let is_here = self.inode().is_ok_and(|(device, _)| device == status.st_dev);
         let file = match FileType::from_raw_mode(status.st_mode) {
             FileType::RegularFile if is_here => reopen(found),
-            _ => crate::regular::open(&again(found)),
+            _ => windlass_machine::regular::open(&again(found)),
         };
         bytes(&file.ok()?, limit).ok()?
     }

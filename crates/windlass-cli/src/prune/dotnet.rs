@@ -7,13 +7,14 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
+use windlass_machine::places::PlaceKind;
+use windlass_machine::places::certificate::Certificate;
+use windlass_machine::places::read::{self, Work};
+use windlass_machine::places::superfluous::{judge, kept};
+
 use super::directory::Directory;
 use super::plan::{Context, Found, Item, Note};
 use super::seen::Seen;
-use crate::places::PlaceKind;
-use crate::places::certificate::Certificate;
-use crate::places::read::{self, Work};
-use crate::places::superfluous::{judge, kept};
 
 /// A file holds one certificate, and maybe its key.
 const MAX_PFX: u64 = 1 << 20;

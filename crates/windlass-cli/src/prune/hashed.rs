@@ -9,14 +9,16 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::places::PlaceKind;
+use windlass_machine::places::certificate::Certificate;
+use windlass_machine::places::known_paths::GENERATED;
+use windlass_machine::places::read::{self, Work};
+use windlass_machine::places::superfluous::{Superfluous, judge};
+
 use super::directory::{Directory, shown};
 use super::hash_name::HashName;
 use super::plan::{Context, Found, Item, Note};
 use super::seen::Seen;
-use crate::places::PlaceKind;
-use crate::places::certificate::Certificate;
-use crate::places::read::{self, Work};
-use crate::places::superfluous::{Superfluous, judge};
 
 /// A file of one certificate is smaller; a bundle is larger, and is never touched.
 const MAX_FILE: u64 = 256 << 10;
@@ -25,10 +27,6 @@ const MAX_STEPS: usize = 8;
 
 /// For who knows better.
 const MEANT: &str = "if it is meant so all the same: --force";
-
-/// Directories that are made anew as a whole.
-const GENERATED: [(&str, &str); 2] =
-    [("/etc/pki/ca-trust/extracted", "update-ca-trust"), ("/var/lib/ca-certificates", "update-ca-certificates")];
 
 /// Looks through the directory.
 pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {

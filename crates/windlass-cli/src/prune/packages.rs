@@ -7,10 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use windlass_machine::regular;
+
 use super::directory::is_nowhere;
 use super::image::Image;
 use super::seen::bytes;
-use crate::regular;
 
 /// The lists of one package are smaller.
 const MAX_LIST: u64 = 64 << 20;

@@ -5,13 +5,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use windlass_machine::{Failure, FailureKind};
 
 use super::believed::{self, is_name, is_plain};
 use super::directory::Directory;
 use super::plan::Kind;
 use super::seen::Seen;
-use crate::exit::Exit;
-use crate::failure::Failure;
 
 /// Its name in the backup's directory.
 pub const FILE_NAME: &str = "record.json";
@@ -82,8 +81,9 @@ impl Record {
     /// Reads it. None: there is none yet, so nothing was moved.
     pub fn read(backup: &Directory) -> Result<Option<Record>, Failure> {
         let path = backup.path.join(FILE_NAME);
-        let failed =
-            |why: &dyn std::fmt::Display| Failure::new(Exit::Failure, format!("the record {}", path.display()), why);
+        let failed = |why: &dyn std::fmt::Display| {
+            Failure::new(FailureKind::Other, format!("the record {}", path.display()), why)
+        };
         let bytes = match backup.look(OsStr::new(FILE_NAME), MAX_RECORD) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(&error)),

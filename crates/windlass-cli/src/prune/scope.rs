@@ -5,18 +5,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass::Timestamp;
+use windlass_machine::places::known_paths::DEBIAN_SOURCES;
+use windlass_machine::places::{self, Place, PlaceKind};
+use windlass_machine::{Failure, FailureKind};
 
 use super::directory::Directory;
 use super::dotnet::Spent;
 use super::image::Image;
 use super::packages::Packages;
 use super::plan::{Context, Kind, Note, Plan};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::places::{self, Place, PlaceKind};
-
-/// What update-ca-certificates (Debian, Alpine) makes its links to.
-const SOURCES: [&str; 2] = ["/usr/share/ca-certificates", "/usr/local/share/ca-certificates"];
 
 /// What is asked for.
 #[derive(Debug, Default)]
@@ -41,7 +38,7 @@ pub fn plan(wanted: &Wanted<'_>, now: Timestamp) -> Result<Plan, Failure> {
     let inside = |path: &PathBuf| image.map_or_else(|| path.clone(), |image| image.inside(path));
     let directories: Vec<_> = chosen.iter().map(|(path, _)| inside(path)).collect();
     let packages = Packages::read(image.map_or(Path::new("/"), Image::root), &directories, image);
-    let (sources, spent) = (SOURCES.map(Path::new), Spent::default());
+    let (sources, spent) = (DEBIAN_SOURCES.map(Path::new), Spent::default());
     let context = Context { now, tests, force, image, packages: &packages, sources, spent };
     for (path, kind) in &chosen {
         plan.add(path, *kind, &context);
@@ -58,7 +55,7 @@ fn of_paths(named: &[PathBuf], image: Option<&Image>) -> Result<Vec<(PathBuf, Ki
     let mut chosen: Vec<(PathBuf, Kind)> = Vec::new();
     for path in named {
         let failed = |why: &dyn std::fmt::Display| {
-            Failure::new(Exit::SourceUnreadable, format!("can't use {}", path.display()), why)
+            Failure::new(FailureKind::SourceUnreadable, format!("can't use {}", path.display()), why)
         };
         let real = real(path, image).map_err(|error| match image {
             None => failed(&error),

@@ -10,8 +10,7 @@ use std::path::PathBuf;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use crate::anchors::name::hex;
+use windlass_machine::anchors::name::hex;
 
 /// A link's text (PATH_MAX).
 const MAX_LINK: usize = 4096;

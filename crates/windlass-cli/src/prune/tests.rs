@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use windlass::Timestamp;
+use windlass_machine::anchors::name::hex;
 
 use super::apply::Done;
 use super::directory::{APART, LEFT};
 use super::plan::Plan;
 use super::*;
-use crate::anchors::name::hex;
 
 mod images;
 mod killed;
@@ -24,7 +24,7 @@ const NOW: Timestamp = Timestamp(1_800_000_000);
 const HASH: &str = "5a3b3f4e";
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
 }
 
 struct Scene {
@@ -99,13 +99,17 @@ impl Scene {
         plan
     }
 
-    fn apply(&self, plan: &Plan) -> Result<Done, crate::failure::Failure> {
-        super::apply(plan, &Backups::open_or_make(&self.backups()).unwrap(), NOW)
+    fn apply(&self, plan: &Plan) -> Result<Done, windlass_machine::Failure> {
+        super::apply(plan, &unlocked(|| Backups::open_or_make(&self.backups())), NOW)
+    }
+
+    fn opened(&self) -> Backups {
+        unlocked(|| Backups::open(&self.backups())).unwrap()
     }
 
     /// Undoes the last prune; says what stays in the backup.
-    fn undo(&self) -> Result<Vec<String>, crate::failure::Failure> {
-        let backups = Backups::open(&self.backups()).unwrap().unwrap();
+    fn undo(&self) -> Result<Vec<String>, windlass_machine::Failure> {
+        let backups = self.opened();
         match backups.all().unwrap().0.pop() {
             Some(backup) => put_back(backup, &backups),
             None => Ok(Vec::new()),
@@ -141,6 +145,19 @@ impl Scene {
     fn assert_no_backups(&self) {
         assert_eq!(fs::read_dir(self.backups()).unwrap().count(), 0);
     }
+}
+
+/// Opens the backups. Another test that starts a program has their lock in its child for a moment, from fork to exec.
+fn unlocked<T>(open: impl Fn() -> Result<T, windlass_machine::Failure>) -> T {
+    for _ in 0..3000 {
+        match open() {
+            Err(failure) if failure.to_string().contains("locked by another windlass") => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("the backups stay locked");
 }
 
 fn names(plan: &Plan) -> Vec<&str> {

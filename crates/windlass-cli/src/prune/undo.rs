@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use windlass_machine::Failure;
 
 use super::backups::{Backup, Backups, failure};
 use super::directory::Directory;
@@ -12,7 +13,6 @@ use super::hash_name::HashName;
 use super::plan::without_number;
 use super::record::Entry;
 use super::transfer::{MAX_FILE, is_about_one, remove_part, transfer};
-use crate::failure::Failure;
 
 /// How one entry is undone.
 #[derive(Debug, PartialEq, Serialize)]

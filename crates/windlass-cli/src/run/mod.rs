@@ -2,12 +2,8 @@
 
 pub mod add_ca;
 pub mod counters;
-pub mod elf;
 pub mod environment;
-pub mod library;
-pub mod linkage;
 pub mod parent;
 pub mod program;
-pub mod reach;
 pub mod signals;
 pub mod start;

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
-
-use crate::exit::Exit;
-use crate::failure::Failure;
+use windlass_machine::{Failure, FailureKind};
 
 /// Where glibc's execvp looks when PATH is not set (`_CS_PATH`, confstr(3)).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -54,20 +52,20 @@ pub fn failure(name: &OsStr, error: io::Error) -> Failure {
     let what = format!("cannot run {}", name.to_string_lossy());
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if name.as_bytes().contains(&b'/') => {
-            Failure::new(Exit::NotFound, what, "no such file, or the interpreter that it names does not exist")
+            Failure::new(FailureKind::NotFound, what, "no such file, or the interpreter that it names does not exist")
         }
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            Failure::new(Exit::NotFound, what, "no such program in PATH")
+            Failure::new(FailureKind::NotFound, what, "no such program in PATH")
                 .advise("check the spelling and PATH, or give a path with a slash in it")
         }
         io::ErrorKind::PermissionDenied if name.as_bytes().contains(&b'/') && Path::new(name).is_dir() => {
-            Failure::new(Exit::NotExecutable, what, "it is a directory")
+            Failure::new(FailureKind::NotExecutable, what, "it is a directory")
         }
         // Whichever command it was: what comes behind its options.
-        io::ErrorKind::PermissionDenied => Failure::new(Exit::NotExecutable, what, error).advise(format!(
+        io::ErrorKind::PermissionDenied => Failure::new(FailureKind::NotExecutable, what, error).advise(format!(
             "make it executable (chmod +x), or put its interpreter before it: -- sh {}",
             name.to_string_lossy()
         )),
-        _ => Failure::new(Exit::NotExecutable, what, error),
+        _ => Failure::new(FailureKind::NotExecutable, what, error),
     }
 }

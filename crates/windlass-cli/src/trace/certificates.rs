@@ -6,11 +6,11 @@ use std::path::Path;
 
 use serde::Serialize;
 use windlass::{Config, Source, TrustCache};
+use windlass_machine::anchors::name::{Name, hex};
+use windlass_machine::regular;
 
 use super::event;
 use super::model::Trace;
-use crate::anchors::name::{Name, hex};
-use crate::regular;
 
 /// Sources with more of them are not read: somebody let a program load everything there is.
 const MAX_SOURCES: usize = 1_000;
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
     use crate::trace::reader;
 
-    const RSA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/rsa.pem");
-    const TWIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/twin.pem");
+    const RSA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/rsa.pem");
+    const TWIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/twin.pem");
 
     fn certificates(paths: &[&str], anchor: &str) -> Certificates {
         let mut lines: Vec<_> = paths

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use nix::sys::signal::Signal;
 use rustix::fs::FileType;
 use serde::Serialize;
+use windlass_machine::{Failure, FailureKind};
 
 use super::event::Event;
 use super::interrupts::Interrupts;
 use super::measure::{Front, Measured};
 use super::{reader, scratch};
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::run::environment::Environment;
 use crate::run::parent::Ending;
 use crate::run::start::Image;
@@ -171,7 +170,7 @@ fn one(program: &[OsString], front: Front<'_>, file: &Path, interrupts: &mut Int
 }
 
 fn failed(error: std::io::Error) -> Failure {
-    Failure::new(Exit::RunFailed, "cannot measure a run of --compare", error)
+    Failure::new(FailureKind::RunFailed, "cannot measure a run of --compare", error)
 }
 
 impl Side {

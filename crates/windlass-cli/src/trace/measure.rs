@@ -10,15 +10,14 @@ use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use serde::{Deserialize, Serialize};
+use windlass_machine::loader::library::{Library, TRACE};
+use windlass_machine::loader::reach::Reach;
+use windlass_machine::{Failure, FailureKind};
 
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::inherited;
 use crate::run::environment::Environment;
-use crate::run::library::{Library, TRACE};
 use crate::run::parent::{self, Ending};
 use crate::run::program;
-use crate::run::reach::Reach;
 use crate::run::start::Image;
 
 /// What a run took.
@@ -47,7 +46,7 @@ pub enum Front<'a> {
 /// Runs the program with nothing at its standard streams, and writes what it took to `file`.
 pub fn measured_run(command: &[OsString], front: Front<'_>, file: &Path) -> Result<(), Failure> {
     let (name, rest) =
-        command.split_first().ok_or_else(|| Failure::new(Exit::Usage, "trace", "no program was named"))?;
+        command.split_first().ok_or_else(|| Failure::new(FailureKind::Usage, "trace", "no program was named"))?;
     // Whoever waits for this process has the program end with it.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     silence().map_err(failed)?;
@@ -109,7 +108,7 @@ fn silence() -> std::io::Result<()> {
 }
 
 fn failed(error: std::io::Error) -> Failure {
-    Failure::new(Exit::RunFailed, "cannot measure a run", error)
+    Failure::new(FailureKind::RunFailed, "cannot measure a run", error)
 }
 
 fn peak(who: UsageWho) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::processes::{Images, TlsKind, open_regular};
+use windlass_machine::processes::{Images, TlsKind, open_regular};
 
 /// The reason, if the executable itself tells one.
 pub fn out_of_reach(images: &mut Images, executable: &Path) -> Option<String> {

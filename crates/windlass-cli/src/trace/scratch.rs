@@ -6,9 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-
-use crate::exit::Exit;
-use crate::failure::Failure;
+use windlass_machine::{Failure, FailureKind};
 
 /// A directory with the file of the events.
 #[derive(Debug)]
@@ -59,7 +57,7 @@ pub fn directory() -> Result<TempDir, Failure> {
 }
 
 fn no_directory(error: &io::Error) -> Failure {
-    Failure::new(Exit::RunFailed, "cannot make a file for the events of the trace", error)
+    Failure::new(FailureKind::RunFailed, "cannot make a file for the events of the trace", error)
         .advise("set TMPDIR to a directory that you may write")
 }
 

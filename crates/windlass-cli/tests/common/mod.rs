@@ -100,7 +100,7 @@ pub fn script(path: &Path, text: &str) {
 
 /// A certificate of tests/fixtures.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
 }
 
 /// Certificates of tests/fixtures, one after the other in a file.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::anchors::name::hex;
 use crate::doctor::bundle::Bundle;
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::directory::Directory;
 use crate::doctor::machine::Machine;
+use windlass_machine::anchors::name::hex;
 
 pub const CHECK: Check = Check {
     id: "bundle-differs",

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::places::known_paths::{DEBIAN_BUNDLE, DEBIAN_CONFIGURATION};
+
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::directory::Directory;
 use crate::doctor::machine::{Machine, Target};
@@ -19,7 +21,7 @@ pub const CHECK: Check = Check {
 };
 
 /// What update-ca-certificates of Debian and Alpine makes, and what it is told to put into it.
-const DEBIAN: [&str; 2] = ["/etc/ssl/certs/ca-certificates.crt", "/etc/ca-certificates.conf"];
+const DEBIAN: [&str; 2] = [DEBIAN_BUNDLE, DEBIAN_CONFIGURATION];
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use windlass::{Config, LoadError, Source, TrustCache, Unsupported};
 
-use crate::anchors::line;
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::machine::Machine;
+use windlass_machine::anchors::line;
 
 pub const CHECK: Check = Check {
     id: "double-load",

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::anchors::name::hex;
 use crate::doctor::certificate::{Certificate, Fingerprint};
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::machine::Machine;
 use crate::doctor::sources::Holding;
+use windlass_machine::anchors::name::hex;
 
 pub const CHECK: Check = Check {
     id: "duplicates",

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::anchors::choose::USUAL_DIRECTORIES;
+use windlass_machine::places::known_paths::USUAL_DIRECTORIES;
+
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::machine::{Machine, Target};
 

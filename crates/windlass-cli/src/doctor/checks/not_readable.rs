@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::compile::sources::defaults;
+use windlass_machine::places::sources::defaults;
+
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::directory::Directory;
 use crate::doctor::machine::{Machine, Target};

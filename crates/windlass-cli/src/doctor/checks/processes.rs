@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use windlass_machine::processes::{self, ProcessFacts, Reason, Served};
+
 use crate::doctor::check::{Check, Finding, Outcome, Severity, Unseen};
 use crate::doctor::machine::Machine;
-use crate::processes::{self, ProcessFacts, Reason, Served};
 
 pub const CHECK: Check = Check {
     id: "processes",
@@ -139,7 +140,7 @@ impl Groups {
 mod tests {
     use super::*;
     use crate::doctor::testing::assert_silent;
-    use crate::processes::TlsKind;
+    use windlass_machine::processes::TlsKind;
 
     fn process(pid: u32, exe: &str, windlass: Served) -> ProcessFacts {
         let pid = std::process::id() + pid;

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use windlass_machine::unit_file;
+
 use super::{Settings, files};
 use crate::doctor::check::Outcome;
 use crate::doctor::machine::Machine;
@@ -57,73 +59,29 @@ fn drop_ins(machine: &Machine<'_>, directory: &Path, settings: &mut Settings, ou
 
 fn unit(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome: &mut Outcome) {
     let Some(bytes) = files::content(machine, file, settings, outcome) else { return };
-    for (line, number) in logical_lines(&bytes) {
-        let line = line.trim_ascii();
-        let value = |key: &[u8]| line.strip_prefix(key).map(<[u8]>::trim_ascii_start)?.strip_prefix(b"=");
-        if let Some(list) =
-            [&b"Environment"[..], b"DefaultEnvironment", b"ManagerEnvironment"].into_iter().find_map(value)
-        {
-            for word in words(list) {
-                if let Some(place) = word.iter().position(|byte| *byte == b'=') {
-                    settings.add_line(&word[..place], &word[place + 1..], file, number);
+    for (line, number) in unit_file::lines(&bytes) {
+        match unit_file::setting(&line) {
+            Some((b"Environment" | b"DefaultEnvironment" | b"ManagerEnvironment", list)) => {
+                for word in unit_file::words(list) {
+                    if let Some(place) = word.iter().position(|byte| *byte == b'=') {
+                        settings.add_line(&word[..place], &word[place + 1..], file, number);
+                    }
                 }
             }
-        } else if let Some(path) = value(b"EnvironmentFile") {
-            let path = path.trim_ascii();
-            let path = Path::new(OsStr::from_bytes(path.strip_prefix(b"-").unwrap_or(path)));
-            if path.is_absolute() && settings.is_new(path) {
-                files::read(machine, path, settings, outcome);
+            Some((b"EnvironmentFile", path)) => {
+                let path = Path::new(OsStr::from_bytes(path.strip_prefix(b"-").unwrap_or(path)));
+                if path.is_absolute() && settings.is_new(path) {
+                    files::read(machine, path, settings, outcome);
+                }
             }
+            _ => {}
         }
     }
-}
-
-/// Lines, those that end in a backslash joined with the next, each with the number of its first.
-fn logical_lines(bytes: &[u8]) -> Vec<(Vec<u8>, u64)> {
-    let mut lines: Vec<(Vec<u8>, u64)> = Vec::new();
-    let mut goes_on = false;
-    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
-        let (text, more) = line.strip_suffix(b"\\").map_or((line, false), |text| (text, true));
-        match lines.last_mut().filter(|_| goes_on) {
-            Some((last, _)) => {
-                last.push(b' ');
-                last.extend_from_slice(text);
-            }
-            None => lines.push((text.to_vec(), number)),
-        }
-        goes_on = more;
-    }
-    lines
-}
-
-/// Words with systemd's quotes (systemd.syntax(7), QUOTING).
-fn words(list: &[u8]) -> Vec<Vec<u8>> {
-    let mut words = vec![Vec::new()];
-    let mut quote = None;
-    for byte in list {
-        match (quote, byte) {
-            (Some(open), byte) if open == *byte => quote = None,
-            (None, b'"' | b'\'') => quote = Some(*byte),
-            (None, b' ' | b'\t') => words.push(Vec::new()),
-            (_, byte) => words.last_mut().into_iter().for_each(|word| word.push(*byte)),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_may_be_quoted() {
-        let texts = |list: &str| {
-            words(list.as_bytes()).into_iter().map(|word| String::from_utf8(word).unwrap()).collect::<Vec<_>>()
-        };
-        assert_eq!(texts(r#""A=b c" D='e' F=g"#), ["A=b c", "D=e", "F=g"]);
-        assert!(texts("").is_empty());
-    }
 
     /// A user can fill a home with files, and the doctor may be root.
     #[test]
@@ -155,11 +113,5 @@ mod tests {
         assert_eq!((settings.all.len(), settings.all[0].places.shown.len()), (1, 1));
         let unseen = outcome.unseen.shown();
         assert!(unseen.len() == 1 && unseen[0].why.starts_with("101 settings of variables, or files "), "{unseen:?}");
-    }
-
-    #[test]
-    fn lines_go_on_after_a_backslash() {
-        let lines = logical_lines(b"a\\\nb\nc");
-        assert_eq!(lines, [(b"a b".to_vec(), 1), (b"c".to_vec(), 3)]);
     }
 }

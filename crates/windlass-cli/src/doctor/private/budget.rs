@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::places::read::Work;
+
 use crate::doctor::check::Unseen;
 use crate::doctor::machine::{Content, Machine};
-use crate::places::read::Work;
 
 /// Stores of one home, or of the machine.
 const MAX_STORES: usize = 200;

@@ -7,24 +7,18 @@ use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
 use windlass::Timestamp;
+use windlass_machine::places::certificate::Certificate;
+use windlass_machine::places::known_paths::ADDED;
+use windlass_machine::places::read::{self, Entry, Trust};
+use windlass_machine::places::{Place, PlaceKind};
 
 use super::budget::Budgets;
-use crate::anchors::name::hex;
 use crate::doctor::bundle::Contents;
 use crate::doctor::certificate::Fingerprint;
 use crate::doctor::check::{Finding, Outcome, Severity, Unseen};
 use crate::doctor::machine::{Content, MAX_FILE, Machine};
-use crate::places::certificate::Certificate;
-use crate::places::read::{self, Entry, Trust};
-use crate::places::{Place, PlaceKind};
+use windlass_machine::anchors::name::hex;
 
-/// Where administrators put certificates that are to be trusted in addition: Debian, Fedora, SUSE, Arch.
-const ADDED: [&str; 4] = [
-    "/usr/local/share/ca-certificates",
-    "/etc/pki/ca-trust/source/anchors",
-    "/etc/pki/trust/anchors",
-    "/etc/ca-certificates/trust-source/anchors",
-];
 /// A bundle that is older has missed several releases of Mozilla's list.
 const OLD_DAYS: i64 = 365;
 /// Names that are listed of each difference.
@@ -59,7 +53,7 @@ impl System {
 
     fn name(&self, fingerprint: &Fingerprint) -> String {
         let name = self.all.get(fingerprint).map(String::as_str).unwrap_or_default();
-        if name.is_empty() { crate::anchors::name::hex(fingerprint) } else { name.to_owned() }
+        if name.is_empty() { windlass_machine::anchors::name::hex(fingerprint) } else { name.to_owned() }
     }
 }
 
@@ -203,7 +197,7 @@ impl Store<'_> {
     fn name(&self, fingerprint: &Fingerprint) -> String {
         match self.anchors.get(fingerprint) {
             Some(Some(certificate)) => certificate.name.clone(),
-            _ => format!("what can't be decoded (SHA-256 {})", crate::anchors::name::hex(fingerprint)),
+            _ => format!("what can't be decoded (SHA-256 {})", windlass_machine::anchors::name::hex(fingerprint)),
         }
     }
 }

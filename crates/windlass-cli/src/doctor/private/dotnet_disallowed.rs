@@ -1,8 +1,9 @@
 //! .NET's store of refused certificates, which on Linux must hold nothing.
 
+use windlass_machine::places::PlaceKind;
+
 use crate::doctor::check::{Check, Finding, Outcome, Severity};
 use crate::doctor::machine::{Machine, Target};
-use crate::places::PlaceKind;
 
 pub const CHECK: Check = Check {
     id: "dotnet-disallowed",

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
+use windlass_machine::anchors::name::hex;
+use windlass_machine::places::certificate::Certificate;
+use windlass_machine::places::read;
+use windlass_machine::places::superfluous::{Superfluous, judge};
+use windlass_machine::places::{Place, PlaceKind};
+
 use super::budget::{Budget, Budgets};
-use crate::anchors::name::hex;
 use crate::doctor::check::{Check, Finding, Outcome, Severity, Unseen};
 use crate::doctor::machine::{Machine, Target};
-use crate::places::certificate::Certificate;
-use crate::places::read;
-use crate::places::superfluous::{Superfluous, judge};
-use crate::places::{Place, PlaceKind};
 
 pub const CHECK: Check = Check {
     id: "dotnet-store",
@@ -208,7 +209,7 @@ mod tests {
     }
 
     fn fixture(name: &str) -> std::path::PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
     }
 
     /// A certificate with these extensions.

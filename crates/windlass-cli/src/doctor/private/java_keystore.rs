@@ -1,9 +1,10 @@
 //! Java's cacerts.
 
+use windlass_machine::places::PlaceKind;
+
 use super::compare::{System, difference, stores};
 use crate::doctor::check::{Check, Outcome, Severity};
 use crate::doctor::machine::Machine;
-use crate::places::PlaceKind;
 
 pub const CHECK: Check = Check {
     id: "java-keystore",
@@ -59,7 +60,7 @@ mod tests {
         let path = image.path(keystore);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         for name in names {
-            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name);
             let mut keytool = Command::new("keytool");
             keytool.args(["-importcert", "-noprompt", "-storetype", "PKCS12", "-storepass", password, "-alias", name]);
             let output = keytool.arg("-keystore").arg(&path).arg("-file").arg(file).output().expect("keytool");

@@ -1,12 +1,13 @@
 //! What NSS databases trust in addition, or refuse: Chromium's, Firefox's, Thunderbird's.
 
+use windlass_machine::places::certificate::Certificate;
+use windlass_machine::places::read::Trust;
+use windlass_machine::places::{Place, PlaceKind};
+
 use super::budget::Budgets;
 use super::compare::{System, entries};
 use crate::doctor::check::{Check, Finding, Outcome, Severity, Unseen};
 use crate::doctor::machine::Machine;
-use crate::places::certificate::Certificate;
-use crate::places::read::Trust;
-use crate::places::{Place, PlaceKind};
 
 pub const CHECK: Check = Check {
     id: "nss-database",
@@ -119,7 +120,7 @@ mod tests {
     }
 
     fn add(image: &Image, trust: &str, name: &str) {
-        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name);
         certutil(image, &["-A", "-n", name, "-t", trust, "-a", "-i", file.to_str().unwrap()]);
     }
 

@@ -1,9 +1,10 @@
 //! PEM bundles that packages bring along: certifi and its kind, gems, conda.
 
+use windlass_machine::places::PlaceKind;
+
 use super::compare::{System, difference, stores};
 use crate::doctor::check::{Check, Outcome, Severity};
 use crate::doctor::machine::Machine;
-use crate::places::PlaceKind;
 
 pub const CHECK: Check = Check {
     id: "private-bundle",

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::{Failure, FailureKind};
+
 use crate::cli::trace::TraceArgs;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::terminal::{Terminal, printable_json, printable_lines};
 use crate::output::{stderr, stdout};
 use crate::trace::report::Report;
@@ -39,7 +39,7 @@ impl Destinations {
             if let Some((other, _)) = opened.iter().find(|(_, other)| other.is_same(&destination)) {
                 let what = format!("{other} and {option}");
                 let why = format!("both are to be written to {}", destination.name());
-                return Err(Failure::new(Exit::Usage, what, why).advise("give each report a file of its own"));
+                return Err(Failure::new(FailureKind::Usage, what, why).advise("give each report a file of its own"));
             }
             places[place] = Some(opened.len());
             opened.push((option, destination));
@@ -72,7 +72,7 @@ impl Destination {
         }
         match File::create(path) {
             Ok(file) => Ok(Destination::File(path.to_owned(), file)),
-            Err(error) => Err(Failure::new(Exit::RunFailed, format!("cannot write {}", path.display()), error)
+            Err(error) => Err(Failure::new(FailureKind::RunFailed, format!("cannot write {}", path.display()), error)
                 .advise("name a file that you may write")),
         }
     }
@@ -103,7 +103,7 @@ fn write(destination: &mut Option<Destination>, text: impl FnOnce() -> String) -
         // It may be a terminal.
         Some(Destination::Stdout) => stdout::write(for_a_terminal(&text()).as_bytes()).map(|_| ()),
         Some(Destination::File(path, file)) => write_file(path, file, &text())
-            .map_err(|error| Failure::new(Exit::Failure, format!("cannot write {}", path.display()), error)),
+            .map_err(|error| Failure::new(FailureKind::Other, format!("cannot write {}", path.display()), error)),
     };
     result.map_err(|failure| stderr::line(&failure)).is_ok()
 }

@@ -4,5 +4,4 @@ pub mod destination;
 pub mod html;
 pub mod json;
 mod numbers;
-pub mod shell;
 pub mod text;

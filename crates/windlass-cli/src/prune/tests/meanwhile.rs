@@ -89,7 +89,7 @@ fn a_hostile_directory_leads_nowhere_else() {
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
-    let backups = Backups::open(&scene.backups()).unwrap().unwrap();
+    let backups = scene.opened();
     for backup in backups.all().unwrap().0 {
         for entry in &backup.record.entries {
             if let Ok(target) = fs::read_link(backup.directory.path.join(&entry.saved)) {

@@ -8,7 +8,7 @@ use crate::prune::directory::Directory;
 
 /// What is told about the one backup, which is not believed.
 fn told(scene: &Scene) -> String {
-    let (all, damaged) = Backups::open(&scene.backups()).unwrap().unwrap().all().unwrap();
+    let (all, damaged) = scene.opened().all().unwrap();
     assert_eq!((all.len(), damaged.len()), (0, 1), "{damaged:?}");
     damaged[0].to_string()
 }
@@ -37,10 +37,10 @@ fn backups_and_records_of_others_are_not_believed() {
             chown(&path, Some(0), None).unwrap();
         }
     }
-    assert_eq!(Backups::open(&scene.backups()).unwrap().unwrap().all().unwrap().0.len(), 1);
+    assert_eq!(scene.opened().all().unwrap().0.len(), 1);
     // A link is none, wherever it leads.
     symlink(&backup, scene.backups().join("link")).unwrap();
-    assert_eq!(Backups::open(&scene.backups()).unwrap().unwrap().all().unwrap().0.len(), 1);
+    assert_eq!(scene.opened().all().unwrap().0.len(), 1);
 }
 
 #[test]

@@ -6,21 +6,10 @@ use std::path::Path;
 
 use memchr::memmem;
 use windlass::{Config, Source, TrustCache};
+use windlass_machine::anchors::der::pem;
+use windlass_machine::places::known_paths::{BUNDLES, HASHED_DIRECTORIES};
 
-use super::input;
-
-/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian, Ubuntu,
-/// Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
-const BUNDLES: [&str; 6] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/tls/cacert.pem",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-/// Hashed directories, for machines that have no bundle.
-const DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
+use super::input::bytes_of;
 
 /// How lines around private keys end: PKCS#8, encrypted or not (RFC 7468, sections 10 and 11), and the older kinds.
 const KEY: &[u8] = b"PRIVATE KEY-----";
@@ -37,7 +26,7 @@ pub struct Base {
 impl Base {
     /// The machine's own trust; nothing, where it has none.
     pub fn of_machine() -> Base {
-        let found = BUNDLES.iter().chain(&DIRECTORIES).find_map(|path| Base::at(Path::new(path)).ok());
+        let found = BUNDLES.iter().chain(&HASHED_DIRECTORIES).find_map(|path| Base::at(Path::new(path)).ok());
         found.unwrap_or(Base { pem: Vec::new(), mode: 0o444 })
     }
 
@@ -47,10 +36,10 @@ impl Base {
         if metadata.is_dir() {
             let store = TrustCache::new(Config::default(), None).load(&Source::Capath(path.to_owned()));
             let store = store.map_err(io::Error::other)?;
-            let pem = store.anchors().map(|anchor| input::pem(anchor.der())).collect::<String>().into_bytes();
+            let pem = store.anchors().map(|anchor| pem(anchor.der())).collect::<String>().into_bytes();
             return Ok(Base { pem, mode: 0o444 });
         }
-        let pem = without_keys(input::bytes_of(path)?);
+        let pem = without_keys(bytes_of(path)?);
         let is_public = metadata.mode() & 0o004 != 0 && memmem::find(&pem, KEY).is_none();
         Ok(Base { pem, mode: if is_public { 0o444 } else { 0o400 } })
     }

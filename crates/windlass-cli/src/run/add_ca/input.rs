@@ -4,22 +4,18 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use base64_simd::STANDARD;
 use sha2::{Digest, Sha256};
 use windlass::RawName;
+use windlass_machine::anchors::der::{is_der, pem};
+use windlass_machine::anchors::name::{Name, hex};
+use windlass_machine::{Failure, FailureKind};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::X509Version;
 
-use crate::anchors::name::{Name, hex};
-use crate::exit::Exit;
-use crate::failure::Failure;
-
 /// More than any collection of certificates is long; a device or a pipe may have no end.
 const MAX_BYTES: u64 = 16 << 20;
-/// RFC 7468, section 2.
-const LINE: usize = 64;
 
 /// All that is added.
 #[derive(Debug, Default)]
@@ -95,22 +91,6 @@ impl Anchor {
     }
 }
 
-/// One block of PEM.
-pub fn pem(der: &[u8]) -> String {
-    let text = STANDARD.encode_to_string(der);
-    let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        // Base64 is ASCII, so every place is a boundary.
-        let (line, behind) = rest.split_at(rest.len().min(LINE));
-        pem.push_str(line);
-        pem.push('\n');
-        rest = behind;
-    }
-    pem.push_str("-----END CERTIFICATE-----\n");
-    pem
-}
-
 /// At most [`MAX_BYTES`] of a file, which may be a pipe (`<(command)` of a shell).
 pub fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -119,12 +99,6 @@ pub fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
         return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "larger than 16 MiB"));
     }
     Ok(bytes)
-}
-
-/// Whether it looks like a certificate in DER: a SEQUENCE with a length of more than a byte, as every certificate has. Text can
-/// begin with "0", but has ASCII behind it.
-pub fn is_der(bytes: &[u8]) -> bool {
-    matches!(bytes, [0x30, 0x80..=0xff, ..])
 }
 
 const EXPECTED: &str = "--add-ca takes a file with the certificate of a CA, in PEM or DER";
@@ -187,7 +161,7 @@ fn faults(certificate: &X509Certificate<'_>) -> Vec<&'static str> {
 }
 
 fn unusable(file: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::RunFailed, format!("cannot use {} for --add-ca", file.display()), why)
+    Failure::new(FailureKind::RunFailed, format!("cannot use {} for --add-ca", file.display()), why)
 }
 
 #[cfg(test)]
@@ -195,7 +169,7 @@ mod tests {
     use super::*;
 
     fn fixture(name: &str) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
     }
 
     #[test]

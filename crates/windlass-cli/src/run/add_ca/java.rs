@@ -10,13 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use p12_keystore::{Certificate, KeyStore, KeyStoreEntry};
+use windlass_machine::places::PlaceKind;
+use windlass_machine::places::read::{self, Trust, Work};
 
 use super::base::Base;
 use super::folder::Folder;
 use super::input::{self, Input};
 use super::report::AddCa;
-use crate::places::PlaceKind;
-use crate::places::read::{self, Trust, Work};
 use crate::run::environment::Environment;
 use crate::run::program;
 

@@ -15,7 +15,7 @@
 
 mod base;
 mod folder;
-pub mod input;
+mod input;
 mod java;
 mod place;
 pub mod report;
@@ -24,9 +24,9 @@ mod variables;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::{Failure, FailureKind};
+
 use super::environment::Environment;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::stderr;
 use crate::output::terminal::printable;
 use folder::Folder;
@@ -84,7 +84,7 @@ fn is_believed(path: &Path) -> bool {
 }
 
 fn failure(what: &str, error: std::io::Error) -> Failure {
-    Failure::new(Exit::RunFailed, what, error)
+    Failure::new(FailureKind::RunFailed, what, error)
         .advise("set TMPDIR, or XDG_RUNTIME_DIR, to a directory that you may write to, and that others may not change")
 }
 

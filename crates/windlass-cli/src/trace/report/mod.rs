@@ -13,6 +13,7 @@ pub use unreached::Unreached;
 use std::collections::HashMap;
 
 use serde::Serialize;
+use windlass_machine::processes::Images;
 
 use super::certificates::Certificates;
 use super::compare::Comparison;
@@ -20,7 +21,6 @@ use super::frames::{Frame, NamedStack};
 use super::model::{self, Totals, Trace};
 use super::reader::Lines;
 use super::rows::{self, Row};
-use crate::processes::Images;
 use crate::run::parent::Ending;
 
 /// Stacks and processes that the report lists.

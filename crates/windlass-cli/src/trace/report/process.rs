@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde::Serialize;
+use windlass_machine::processes::Images;
 
 use super::super::model::{self, Trace};
 use super::super::reach::out_of_reach;
 use super::{Run, per, share};
-use crate::processes::Images;
 
 /// A process. What it loaded is null where that is out of reach.
 #[derive(Debug, Serialize)]

@@ -13,8 +13,8 @@ mod tables;
 mod timeline;
 
 use sha2::{Digest, Sha256};
+use windlass_machine::shell::quoted;
 
-use super::shell::quoted;
 use crate::trace::report::Report;
 use escape::escaped;
 

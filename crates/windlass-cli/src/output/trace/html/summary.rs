@@ -1,9 +1,10 @@
 //! The head of the page: what was run, and what it comes to.
 
+use windlass_machine::shell::quoted;
+
 use super::escape::escaped;
 use super::{comparison, short};
 use crate::output::trace::numbers::{bytes, bytes_if_known, count, grouped, percent, time};
-use crate::output::trace::shell::quoted;
 use crate::output::trace::text::nothing;
 use crate::trace::report::Report;
 

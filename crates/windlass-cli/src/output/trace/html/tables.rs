@@ -1,9 +1,10 @@
 //! The tables of the page.
 
+use windlass_machine::shell::quoted;
+
 use super::escape::escaped;
 use super::section;
 use crate::output::trace::numbers::{bytes, bytes_if_known, count, grouped, percent, sources, time};
-use crate::output::trace::shell::quoted;
 use crate::trace::report::{Entry, Process, Report};
 
 /// A cell: what is shown, and the number to sort by.

@@ -1,8 +1,0 @@
-//! Sources of trust, and what people want to know of the anchors in them.
-
-pub mod choose;
-pub mod der;
-pub mod key;
-pub mod line;
-pub mod listing;
-pub mod name;

@@ -1,0 +1,9 @@
+//! Sources of trust, and what people want to know of the anchors in them.
+
+pub mod authority;
+pub mod choose;
+pub mod der;
+pub mod key;
+pub mod line;
+pub mod listing;
+pub mod name;

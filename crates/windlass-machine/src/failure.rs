@@ -1,0 +1,82 @@
+//! The one error type for people: what failed, why, and what to do about it. How a command ends for it is the command's to say.
+
+use std::fmt;
+
+use crate::printable::{printable, printable_lines};
+
+/// What kind of thing went wrong. A command can end differently for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Nothing of the following.
+    Other,
+    /// What was asked for makes no sense.
+    Usage,
+    /// A source of trust is missing or can't be read.
+    SourceUnreadable,
+    /// A source of trust was read, but holds something that Windlass does not accept.
+    SourceUnsupported,
+    /// A source lost so many anchors that it is not believed.
+    StoreShrinks,
+    /// Something that a program is started with can't be used.
+    RunFailed,
+    /// The program to be started was found, but can't be executed.
+    NotExecutable,
+    /// The program to be started was not found.
+    NotFound,
+}
+
+/// Why the command can't do what it was asked for, worded for the person who reads it.
+#[derive(Debug)]
+pub struct Failure {
+    /// What kind of thing went wrong.
+    pub kind: FailureKind,
+    what: String,
+    why: String,
+    advice: Vec<String>,
+}
+
+impl Failure {
+    /// `what` failed (with the path it failed on) because of `why`.
+    pub fn new(kind: FailureKind, what: impl Into<String>, why: impl fmt::Display) -> Self {
+        Self { kind, what: what.into(), why: without_number(why.to_string()), advice: Vec::new() }
+    }
+
+    /// Adds a line that says what to do.
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice.push(advice.into());
+        self
+    }
+}
+
+/// The standard library appends the error number, which says nothing that the words before it don't.
+fn without_number(mut why: String) -> String {
+    if let Some(start) = why.rfind(" (os error ").filter(|_| why.ends_with(')')) {
+        why.truncate(start);
+    }
+    why
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // All of it may name files, and whoever made these chose their names. Only a reason has several lines.
+        write!(f, "windlass: {}: {}", printable(&self.what), printable_lines(&self.why))?;
+        for advice in &self.advice {
+            write!(f, "\n  help: {}", printable(advice))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_strangers_are_escaped_and_lines_stay() {
+        let failure = Failure::new(FailureKind::Other, "a\nb\u{1b}[31m", "none of:\n  c\u{9b}").advise("d\u{202e}");
+        let text = "windlass: a\\nb\\u{1b}[31m: none of:\n  c\\u{9b}\n  help: d\\u{202e}";
+        assert_eq!(failure.to_string(), text);
+    }
+}

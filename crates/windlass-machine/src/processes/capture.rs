@@ -1,0 +1,275 @@
+//! What goes away with a process, taken as quickly as it can be.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+
+use super::images::{Images, Known, open_regular};
+use super::libraries::{self, Linkage, TlsKind, TlsLibrary};
+use super::maps::{self, Mapped};
+use super::proc_files::{self, Stat};
+use super::served::{Served, Signs};
+use super::{ProcessFacts, Unseen};
+use crate::loader::elf::Elf;
+use crate::loader::library::FILE_NAME;
+
+/// TLS libraries of one process that are told. A process can map any number of files, with any names.
+const LIBRARIES: usize = 64;
+
+/// Device and inode of an executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutableId(u32, u32, u64);
+
+impl ExecutableId {
+    /// Of the one that a process has, also if its path names another by now.
+    pub fn of(pid: u32) -> Option<ExecutableId> {
+        Self::at(CWD, &proc_files::path(pid, "exe"), AtFlags::empty())
+    }
+
+    fn of_file(file: &File) -> Option<ExecutableId> {
+        Self::at(file, Path::new(""), AtFlags::EMPTY_PATH)
+    }
+
+    /// What the kernel knows without asking, so that no file server can keep this waiting (statx(2)).
+    fn at(directory: impl AsFd, path: &Path, flags: AtFlags) -> Option<ExecutableId> {
+        let found = statx(directory, path, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO).ok()?;
+        Some(ExecutableId(found.stx_dev_major, found.stx_dev_minor, found.stx_ino))
+    }
+}
+
+/// A process at one moment. It holds the executable open, so that it can be read after the process has ended.
+#[derive(Debug)]
+pub struct Capture {
+    pid: u32,
+    stat: Stat,
+    uid: Option<u32>,
+    exe: Option<PathBuf>,
+    exe_id: Option<ExecutableId>,
+    executable: Option<File>,
+    arguments: Vec<String>,
+    mapped: Result<Vec<Mapped>, Unseen>,
+    secure: Option<bool>,
+    disabled: bool,
+}
+
+impl Capture {
+    /// Looks at a process; `None` if there is none of this number.
+    pub fn of(pid: u32) -> Option<Capture> {
+        let stat = Stat::read(pid)?;
+        let mapped = maps::files(pid).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => Unseen::Forbidden,
+            _ => Unseen::Gone,
+        });
+        let mut capture = Capture {
+            pid,
+            uid: proc_files::uid(pid),
+            exe: executable(pid),
+            exe_id: ExecutableId::of(pid),
+            executable: open_regular(&proc_files::path(pid, "exe")),
+            arguments: proc_files::arguments(pid),
+            mapped,
+            secure: proc_files::is_secure(pid),
+            disabled: false,
+            stat,
+        };
+        if capture.is_preloaded() {
+            capture.disabled = proc_files::variable(pid, "WINDLASS_DISABLE").is_some_and(|value| value == b"1");
+        }
+        Some(capture)
+    }
+
+    /// Whether it is a thread of the kernel.
+    pub fn is_kernel_thread(&self) -> bool {
+        self.stat.is_kernel_thread
+    }
+
+    /// When the process started, in clock ticks since the machine did.
+    pub fn start_time(&self) -> u64 {
+        self.stat.start_time
+    }
+
+    /// Whether a TLS library is mapped. One that is linked in is only known when the executable has been looked into.
+    pub fn has_tls_library(&self) -> bool {
+        self.mapped.as_ref().is_ok_and(|mapped| mapped.iter().any(|file| libraries::by_name(file.name()).is_some()))
+    }
+
+    /// Its executable.
+    pub fn exe(&self) -> Option<&Path> {
+        self.exe.as_deref()
+    }
+
+    /// Closes the executable. It is found by its path then, if that still names it.
+    pub fn let_go(&mut self) {
+        self.executable = None;
+    }
+
+    /// All that is to be known, with a look into the executable and the libraries.
+    pub fn facts(&self, images: &mut Images) -> ProcessFacts {
+        // By its path, but only what it was.
+        let is_it = |file: &File| self.exe_id.is_some() && ExecutableId::of_file(file) == self.exe_id;
+        let by_path = || self.exe.as_deref().and_then(open_regular).filter(is_it);
+        let executable = match &self.executable {
+            Some(file) => images.of(file),
+            None => by_path().map(|file| images.of(&file)).unwrap_or_default(),
+        };
+        let windlass = match &self.mapped {
+            Err(unseen) => (Vec::new(), Served::Unknown(unseen.clone())),
+            // A process that is ending has no memory any more; nothing runs without.
+            Ok(mapped) if mapped.is_empty() => (Vec::new(), Served::Unknown(Unseen::Gone)),
+            Ok(mapped) => {
+                let (libraries, is_cut) = self.libraries(mapped, &executable, images);
+                let served = Served::decide(&libraries, self.signs(mapped, executable.elf.as_ref()));
+                match is_cut && libraries.is_empty() {
+                    true => (libraries, Served::Unknown(Unseen::Unread)),
+                    false => (libraries, served),
+                }
+            }
+        };
+        let (libraries, windlass) = windlass;
+        let command = if self.arguments.is_empty() { vec![self.stat.comm.clone()] } else { self.arguments.clone() };
+        let uid = self.uid.unwrap_or(u32::MAX);
+        let start_time = self.stat.start_time;
+        ProcessFacts { pid: self.pid, start_time, uid, exe: self.exe.clone(), command, libraries, windlass }
+    }
+
+    fn is_preloaded(&self) -> bool {
+        self.mapped.as_ref().is_ok_and(|mapped| mapped.iter().any(|file| file.name() == FILE_NAME.as_bytes()))
+    }
+
+    fn signs(&self, mapped: &[Mapped], elf: Option<&Elf>) -> Signs {
+        let is_musl = |loader: &std::ffi::OsStr| {
+            Path::new(loader).file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl"))
+        };
+        let own = own_elf();
+        Signs {
+            preloaded: self.is_preloaded(),
+            disabled: self.disabled,
+            reads_itself: mapped.iter().any(|file| libraries::is_dotnet_shim(file.name())),
+            secure: self.secure,
+            has_loader: elf.map(|elf| elf.interpreter.is_some()),
+            is_musl: elf.and_then(|elf| elf.interpreter.as_deref()).is_some_and(is_musl),
+            same_machine: elf.zip(own).map(|(elf, own)| elf.machine == own.machine),
+        }
+    }
+
+    /// Also whether there may be more, since something was not searched.
+    fn libraries(&self, mapped: &[Mapped], executable: &Known, images: &mut Images) -> (Vec<TlsLibrary>, bool) {
+        let mut found = Vec::new();
+        let mut is_cut = executable.is_cut;
+        let has_libssl = mapped.iter().any(|file| libraries::is_libssl(file.name()));
+        for file in mapped {
+            if found.len() >= LIBRARIES {
+                is_cut = true;
+                break;
+            }
+            if let Some(kind) = libraries::by_name(file.name()) {
+                let image = self.image(file, images);
+                let (kind, version) = match kind {
+                    TlsKind::Openssl if image.image.libressl.is_some() => (TlsKind::Libressl, image.image.libressl),
+                    TlsKind::Openssl => (kind, image.image.openssl),
+                    TlsKind::Gnutls => (kind, image.image.gnutls),
+                    TlsKind::Nss => (kind, image.image.nss),
+                    TlsKind::Mbedtls => (kind, image.image.mbedtls),
+                    kind => (kind, None),
+                };
+                let whole = has_libssl || !matches!(kind, TlsKind::Openssl | TlsKind::Libressl);
+                found.push(TlsLibrary { kind, version, linkage: Linkage::Dynamic, path: file.path.clone(), whole });
+            } else if libraries::may_carry(file.name()) {
+                let image = self.image(file, images);
+                is_cut |= image.is_cut;
+                found.extend(linked_in(&image, &file.path));
+            }
+        }
+        found.extend(linked_in(executable, self.exe.as_deref().unwrap_or(Path::new(""))));
+        // What can be served comes first: it is what a process most likely uses.
+        found.sort_by_key(|library| (library.linkage, !library.whole, library.kind));
+        found.dedup_by(|one, other| (one.kind, &one.path) == (other.kind, &other.path));
+        (found, is_cut)
+    }
+
+    /// What a mapped file holds. It is looked for in the root of this process first, as the other one may have ended.
+    fn image(&self, mapped: &Mapped, images: &mut Images) -> Known {
+        let in_its_root = || {
+            let path = mapped.path.strip_prefix("/").ok()?;
+            Some(proc_files::path(self.pid, "root").join(path))
+        };
+        if images.is_spent() {
+            return Known { is_cut: true, ..Known::default() };
+        }
+        // Not the device: Btrfs and overlayfs show different ones in maps and in stat(2).
+        let is_it = |file: &File| file.metadata().is_ok_and(|metadata| metadata.ino() == mapped.inode);
+        let file = open_regular(&mapped.path).filter(&is_it);
+        let file = file.or_else(|| in_its_root().and_then(|path| open_regular(&path)).filter(is_it));
+        file.map(|file| images.of(&file)).unwrap_or_default()
+    }
+}
+
+fn linked_in(known: &Known, path: &Path) -> Vec<TlsLibrary> {
+    let linked_in = known.image.linked_in().into_iter();
+    let library =
+        |(kind, version)| TlsLibrary { kind, version, linkage: Linkage::Static, path: path.to_path_buf(), whole: true };
+    // libcrypto itself holds the same texts, if it is run as a program or is what `path` names.
+    linked_in
+        .map(library)
+        .filter(|_| path.file_name().is_none_or(|name| libraries::by_name(name.as_bytes()).is_none()))
+        .collect()
+}
+
+/// The executable's path, without what the kernel adds when it was removed.
+pub fn executable(pid: u32) -> Option<PathBuf> {
+    let path = std::fs::read_link(proc_files::path(pid, "exe")).ok()?;
+    let plain = path.as_os_str().as_bytes().strip_suffix(b" (deleted)").map(std::ffi::OsStr::from_bytes);
+    Some(plain.map_or_else(|| path.clone(), PathBuf::from))
+}
+
+fn own_elf() -> Option<&'static Elf> {
+    static OWN: OnceLock<Option<Elf>> = OnceLock::new();
+    OWN.get_or_init(|| Elf::read(Path::new("/proc/self/exe")).ok().flatten()).as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_known() {
+        let own = std::process::id();
+        let capture = Capture::of(own).unwrap();
+        assert_eq!(capture.exe(), std::env::current_exe().ok().as_deref());
+        let facts = capture.facts(&mut Images::default());
+        assert_eq!((facts.pid, facts.uid), (own, rustix::process::geteuid().as_raw()));
+        assert_eq!(facts.start_time, capture.start_time());
+        assert!(!capture.is_kernel_thread() && !facts.command.is_empty());
+    }
+
+    #[test]
+    fn an_executable_is_known_by_more_than_its_path() {
+        let mut capture = Capture::of(std::process::id()).unwrap();
+        assert_eq!(capture.exe_id, ExecutableId::of_file(&File::open("/proc/self/exe").unwrap()));
+        let directory = tempfile::tempdir().unwrap();
+        let other = directory.path().join("program");
+        std::fs::write(&other, "/rustls-0.1.2/").unwrap();
+        capture.let_go();
+        capture.mapped = Ok(vec![Mapped { path: other.clone(), inode: 1 }]);
+        let is_rustls = |capture: &Capture| {
+            capture.facts(&mut Images::default()).libraries.iter().any(|library| library.kind == TlsKind::Rustls)
+        };
+        capture.exe = Some(other.clone());
+        assert!(!is_rustls(&capture));
+        capture.exe_id = ExecutableId::of_file(&File::open(&other).unwrap());
+        assert!(is_rustls(&capture));
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_none() {
+        // Larger than any number the kernel gives (PID_MAX_LIMIT, 2^22).
+        assert!(Capture::of(1 << 23).is_none());
+        assert!(crate::processes::identity(1 << 23).is_none());
+    }
+}

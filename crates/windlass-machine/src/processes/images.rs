@@ -1,0 +1,151 @@
+//! What is known of executables and libraries, each read once.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::Seek;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::budget::Budget;
+use super::image::Image;
+use crate::loader::elf::Elf;
+use crate::regular;
+
+/// Device, inode, size, and times of modification and change in nanoseconds.
+type Identity = (u64, u64, u64, i128, i128);
+
+/// Files that are remembered. Who runs new programs all the time makes them be read again.
+const REMEMBERED: usize = 4096;
+/// Where less than an eighth of a file is on the disk, the rest are holes: no compiler leaves such, and no file system packs a
+/// program so well. Small files may lie in the inode itself.
+const SMALL: u64 = 1 << 20;
+const HOLES: u64 = 8;
+/// What is larger and did not fit into the budget is not tried again.
+const LARGE: u64 = 256 << 20;
+
+/// A file that was looked into.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What its bytes say.
+    pub image: Image,
+    /// What its headers say; `None` where it is no ELF file.
+    pub elf: Option<Elf>,
+    /// It was not read to its end: more may be in it.
+    pub is_cut: bool,
+}
+
+/// Memory of files, by their state.
+#[derive(Debug, Default)]
+pub struct Images {
+    known: HashMap<Identity, Known>,
+    budget: Budget,
+}
+
+impl Images {
+    /// With another budget than the usual one.
+    pub fn with(budget: Budget) -> Images {
+        Images { known: HashMap::new(), budget }
+    }
+
+    /// Begins to count anew.
+    pub fn refill(&mut self, budget: Budget) {
+        self.budget = budget;
+    }
+
+    /// Whether nothing more is read, but what is remembered.
+    pub fn is_spent(&self) -> bool {
+        self.budget.is_spent()
+    }
+
+    /// What a file holds. A file that can't be read holds nothing that is known.
+    pub fn of(&mut self, file: &File) -> Known {
+        let Ok(metadata) = file.metadata() else { return Known::default() };
+        let identity = identity(&metadata);
+        if let Some(known) = self.known.get(&identity) {
+            return known.clone();
+        }
+        let unread = Known { is_cut: true, ..Known::default() };
+        if self.is_spent() {
+            return unread;
+        }
+        // Through its descriptor the file can be opened again, with a position of its own.
+        let Ok(again) = regular::open(&descriptor(file)) else { return Known::default() };
+        let elf = Elf::of(&again);
+        let has_holes = metadata.size() > SMALL && metadata.blocks().saturating_mul(512) < metadata.size() / HOLES;
+        // Reading the headers has moved the position.
+        let image = match has_holes || (&again).rewind().is_err() {
+            true => None,
+            false => Image::read(&again, &mut self.budget).unwrap_or_default(),
+        };
+        let is_cut = image.is_none();
+        let known = Known { image: image.unwrap_or_default(), elf, is_cut };
+        // What was cut since others had used up the budget is tried again.
+        if !is_cut || has_holes || metadata.size() > LARGE {
+            if self.known.len() >= REMEMBERED {
+                self.known.clear();
+            }
+            self.known.insert(identity, known.clone());
+        }
+        known
+    }
+}
+
+fn identity(metadata: &Metadata) -> Identity {
+    let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    let modified = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
+    let changed = nanoseconds(metadata.ctime(), metadata.ctime_nsec());
+    (metadata.dev(), metadata.ino(), metadata.size(), modified, changed)
+}
+
+fn descriptor(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Opens a regular file for reading, and nothing else ([`regular`]).
+pub fn open_regular(path: &Path) -> Option<File> {
+    regular::open(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, Mode};
+
+    use super::*;
+
+    #[test]
+    fn what_the_budget_does_not_reach_is_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        let mut images = Images::with(Budget::of_bytes(0));
+        std::fs::write(&path, "/rustls-0.1.2/").unwrap();
+        assert!(images.of(&open_regular(&path).unwrap()).is_cut);
+        images.refill(Budget::default());
+        assert!(!images.of(&open_regular(&path).unwrap()).is_cut);
+        // A terabyte of nothing behind it.
+        File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(images.of(&open_regular(&path).unwrap()).is_cut);
+    }
+
+    #[test]
+    fn a_file_that_changed_is_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        let mut images = Images::default();
+        std::fs::write(&path, "/rustls-0.1.2/").unwrap();
+        assert_eq!(images.of(&open_regular(&path).unwrap()).image.linked_in().len(), 1);
+        std::fs::write(&path, "nothing of that").unwrap();
+        assert_eq!(images.of(&open_regular(&path).unwrap()).image.linked_in().len(), 0);
+    }
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let fifo = directory.path().join("fifo");
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::from(0o600), 0).unwrap();
+        assert!(open_regular(&fifo).is_none());
+        assert!(open_regular(Path::new("/dev/null")).is_none());
+        assert!(open_regular(directory.path()).is_none());
+        assert!(open_regular(Path::new("/proc/self/exe")).is_some());
+    }
+}

@@ -1,0 +1,163 @@
+//! The root directories that processes have: this one's, and those of containers and chroots.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::io::Errno;
+use serde::Serialize;
+use windlass_machine::processes;
+
+/// Mount namespace, and device and inode of the root directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RootId {
+    namespace: u64,
+    directory: (u64, u64),
+}
+
+/// How a root directory other than this process's is called: by its mount namespace, as `lsns` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Namespace(pub u64);
+
+/// The root directory of a process, held open as long as this is.
+#[derive(Debug)]
+pub struct RootDirectory {
+    /// Whose it is.
+    pub id: RootId,
+    /// The path by which it is reached, while that process lives.
+    pub path: PathBuf,
+    directory: OwnedFd,
+}
+
+/// The root directories of other processes, not yet opened.
+#[derive(Debug, Default)]
+pub struct Others {
+    /// Each with a process that has it.
+    pub roots: Vec<(RootId, u32)>,
+    /// How many there are besides.
+    pub left_out: usize,
+}
+
+/// Root directories that are watched besides the own one. Anybody can make some, where users may make namespaces.
+pub const ROOTS: usize = 256;
+
+/// Something that was found below a root directory. Nothing is opened by this: it is a name that can't be exchanged any more.
+#[derive(Debug)]
+pub struct Found {
+    descriptor: OwnedFd,
+    /// What it is.
+    pub stat: rustix::fs::Stat,
+}
+
+impl RootDirectory {
+    /// The one of this process.
+    pub fn own() -> rustix::io::Result<RootDirectory> {
+        Self::at(Path::new("/"), Path::new("/proc/self"))
+    }
+
+    /// Those of all processes, each once, but not this one's. Another user's can only be seen by root. Where there are too many,
+    /// those that were known before and those of root's processes come first.
+    pub fn others(own: RootId, is_known: impl Fn(&RootId) -> bool) -> Others {
+        let mut found = BTreeMap::new();
+        for pid in processes::pids() {
+            let process = process(pid);
+            if let Some(id) = id(&process, &process.join("root")).filter(|id| *id != own) {
+                found.entry(id).or_insert(pid);
+            }
+        }
+        let mut roots: Vec<_> = found.into_iter().collect();
+        let left_out = roots.len().saturating_sub(ROOTS);
+        if left_out > 0 {
+            roots.sort_by_cached_key(|(id, pid)| (!is_known(id), processes::uid(*pid) != Some(0), *id));
+            roots.truncate(ROOTS);
+        }
+        Others { roots, left_out }
+    }
+
+    /// Opens one of [`Self::others`], if the process still has it.
+    pub fn of(id: RootId, pid: u32) -> rustix::io::Result<RootDirectory> {
+        let process = process(pid);
+        let root = Self::at(&process.join("root"), &process)?;
+        if root.id == id { Ok(root) } else { Err(Errno::SRCH) }
+    }
+
+    fn at(path: &Path, process: &Path) -> rustix::io::Result<RootDirectory> {
+        let directory = openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let id = id(process, path).ok_or(Errno::SRCH)?;
+        Ok(RootDirectory { id, path: path.to_path_buf(), directory })
+    }
+
+    /// Finds a path as a process with this root directory would, absolute links included.
+    pub fn find(&self, path: &Path) -> rustix::io::Result<Found> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        // Absolute paths are taken below the root directory as well (openat2(2)).
+        let descriptor = openat2(&self.directory, path, flags, Mode::empty(), resolve)?;
+        let stat = fstat(descriptor.as_fd())?;
+        Ok(Found { descriptor, stat })
+    }
+}
+
+impl Found {
+    /// A path that leads to exactly this.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
+    }
+}
+
+impl RootId {
+    /// What to call it.
+    pub fn namespace(self) -> Namespace {
+        Namespace(self.namespace)
+    }
+}
+
+/// Whether something was not found since there was no room to look for it.
+pub fn is_shortage(errno: i32) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC].iter().any(|shortage| shortage.raw_os_error() == errno)
+}
+
+fn process(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
+}
+
+fn id(process: &Path, root: &Path) -> Option<RootId> {
+    let link = std::fs::read_link(process.join("ns/mnt")).ok()?;
+    // mnt:[4026531841]
+    let namespace = link.to_str()?.strip_prefix("mnt:[")?.strip_suffix(']')?.parse().ok()?;
+    let stat = rustix::fs::stat(root).ok()?;
+    Some(RootId { namespace, directory: (stat.st_dev, stat.st_ino) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_stay_in_the_root() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("etc")).unwrap();
+        std::fs::write(directory.path().join("etc/real.pem"), "x").unwrap();
+        std::os::unix::fs::symlink("/etc/real.pem", directory.path().join("etc/cert.pem")).unwrap();
+        std::os::unix::fs::symlink("../../../../../etc/real.pem", directory.path().join("etc/up.pem")).unwrap();
+        std::os::unix::fs::symlink("loop.pem", directory.path().join("etc/loop.pem")).unwrap();
+        let root = RootDirectory::at(directory.path(), Path::new("/proc/self")).unwrap();
+        let real = std::os::unix::fs::MetadataExt::ino(&directory.path().join("etc/real.pem").metadata().unwrap());
+        for name in ["/etc/real.pem", "/etc/cert.pem", "/etc/up.pem"] {
+            let found = root.find(Path::new(name)).unwrap();
+            assert_eq!(found.stat.st_ino, real, "{name}");
+            assert_eq!(std::fs::read(found.path()).unwrap(), b"x");
+        }
+        assert!(root.find(Path::new("/etc/loop.pem")).is_err());
+        assert!(root.find(Path::new("/etc/none.pem")).is_err());
+    }
+
+    #[test]
+    fn this_process_has_the_own_root() {
+        let own = RootDirectory::own().unwrap();
+        assert!(RootDirectory::others(own.id, |_| false).roots.iter().all(|(id, _)| *id != own.id));
+        assert!(RootDirectory::of(own.id, std::process::id()).is_ok());
+    }
+}

@@ -1,0 +1,213 @@
+//! What is shown: the state at one moment.
+
+#![allow(missing_docs, reason = "the fields are those of the JSON")]
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use windlass_machine::processes::{ProcessFacts, Served, TlsLibrary, lossy};
+
+use super::roots::Namespace;
+use super::source::{LeftOut, Source, SourceKind};
+
+/// The version of the JSON.
+pub const SCHEMA: u32 = 1;
+
+/// What a line of the table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// A process.
+    Process,
+    /// All processes of an executable.
+    Program,
+}
+
+/// The order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Sizes of the files that were opened: what programs have to parse.
+    Bytes,
+    /// Number of files that were opened.
+    Opens,
+    /// The same in the last minute.
+    Rate,
+}
+
+/// All that is shown.
+#[derive(Debug, Serialize)]
+pub struct Snapshot {
+    pub schema: u32,
+    /// Whether opens were watched, or only `/proc` was looked at.
+    pub watched: bool,
+    /// Why they were not.
+    pub why_not_watched: Option<String>,
+    /// How long.
+    pub seconds: f64,
+    /// What is missing in this.
+    pub missed: Missed,
+    pub totals: Totals,
+    pub by: By,
+    pub rows: Vec<Entry>,
+    pub sources: Vec<SourceEntry>,
+}
+
+/// What is known to be missing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Missed {
+    /// How often the queue of the kernel was full.
+    pub overflows: u64,
+    /// Processes that this user may not look into.
+    pub processes: u64,
+    /// Opens by Windlass' own command.
+    pub own_opens: u64,
+    /// Processes of which not all was searched, or that make whoever looks wait.
+    pub unread: u64,
+    /// Why some events could not be read.
+    pub failed: Option<String>,
+    /// What was too much to be watched.
+    pub left_out: LeftOut,
+}
+
+/// Sums of all rows.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Totals {
+    pub processes: u64,
+    pub opens: Option<u64>,
+    pub listings: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// A process, or the processes of a program.
+#[derive(Debug, Serialize)]
+pub struct Entry {
+    /// Its number; `None` where it is several, or has none here.
+    pub pid: Option<u32>,
+    pub processes: u64,
+    pub uid: Option<u32>,
+    pub user: Option<String>,
+    #[serde(serialize_with = "lossy::option")]
+    pub exe: Option<PathBuf>,
+    pub command: Option<String>,
+    /// Why nothing is known of it.
+    pub unknown: Option<&'static str>,
+    pub opens: Option<u64>,
+    pub listings: Option<u64>,
+    pub bytes: Option<u64>,
+    pub opens_per_minute: Option<f64>,
+    /// Descriptors that are open on a source now; only where opens were not watched.
+    pub open_descriptors: Option<u64>,
+    pub libraries: Vec<Library>,
+    #[serde(serialize_with = "served")]
+    pub windlass: Option<Served>,
+    pub sources: Vec<SourceCount>,
+}
+
+/// A TLS library, with the words for it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Library {
+    pub name: String,
+    #[serde(flatten)]
+    pub library: TlsLibrary,
+}
+
+/// What one row opened of one source.
+#[derive(Clone, Debug, Serialize)]
+pub struct SourceCount {
+    #[serde(serialize_with = "lossy::path")]
+    pub path: PathBuf,
+    pub mount_namespace: Option<Namespace>,
+    pub opens: Option<u64>,
+    pub listings: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// A source, and what was opened of it by all.
+#[derive(Debug, Serialize)]
+pub struct SourceEntry {
+    #[serde(flatten)]
+    pub source: Source,
+    pub opens: Option<u64>,
+    pub listings: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// With three digits behind the point: more is noise.
+pub fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+/// Most expensive first. Equal ones keep an order, so that lines don't jump.
+pub fn sort_rows(rows: &mut [Entry], sort: Sort) {
+    let rate = |entry: &Entry| (entry.opens_per_minute.unwrap_or(0.0) * 1000.0) as u64;
+    let key = |entry: &Entry| match sort {
+        Sort::Bytes => (entry.bytes.unwrap_or(0), entry.opens.unwrap_or(0)),
+        Sort::Opens => (entry.opens.unwrap_or(0), entry.bytes.unwrap_or(0)),
+        Sort::Rate => (rate(entry), entry.bytes.unwrap_or(0)),
+    };
+    rows.sort_by_cached_key(|entry| {
+        (Reverse(key(entry)), Reverse(entry.open_descriptors), entry.pid, entry.exe.clone(), entry.unknown)
+    });
+}
+
+/// The libraries with their words.
+pub fn libraries(facts: &ProcessFacts) -> Vec<Library> {
+    facts.libraries.iter().map(|library| Library { name: library.to_string(), library: library.clone() }).collect()
+}
+
+/// What a program is called: its name, and for interpreters the script.
+pub fn program(entry: &Entry) -> String {
+    const INTERPRETERS: [&str; 9] = ["python", "ruby", "perl", "node", "php", "java", "bash", "sh", "dash"];
+    if let Some(unknown) = entry.unknown {
+        return format!("({unknown})");
+    }
+    let command = entry.command.as_deref().unwrap_or_default();
+    let Some(exe) = &entry.exe else { return command.to_owned() };
+    let name = base(exe);
+    let is_interpreter = INTERPRETERS.iter().any(|interpreter| name.starts_with(interpreter));
+    let words: Vec<_> = command.split(' ').skip(1).filter(|word| !word.is_empty()).collect();
+    let place = words.iter().position(|word| !word.starts_with('-'));
+    // Behind these is a program's text, not its name.
+    let is_text = place.is_some_and(|place| place > 0 && ["-c", "-e", "-r"].contains(&words[place - 1]));
+    let script = place.filter(|_| !is_text).map(|place| words[place]);
+    match script.filter(|_| is_interpreter) {
+        Some(script) => format!("{name} {}", script.rsplit('/').next().unwrap_or(script)),
+        None => name,
+    }
+}
+
+/// The last part of a path, or all of it.
+fn base(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// How many files and directories are watched, and the files in the directories.
+pub fn watched(sources: &[SourceEntry]) -> (usize, usize, usize) {
+    let directories = || sources.iter().filter(|source| source.source.kind == SourceKind::Directory);
+    let count = directories().count();
+    (sources.len() - count, count, directories().map(|source| source.source.files).sum())
+}
+
+fn served<S: Serializer>(served: &Option<Served>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Words<'a> {
+        served: Option<bool>,
+        reason: Option<&'a str>,
+        words: String,
+    }
+    let reason = served.as_ref().and_then(|served| serde_json::to_value(served).ok());
+    // The outer name says yes, no or unknown, which is told by `served`.
+    let reason = reason.as_ref().and_then(|value| value.as_object()?.values().next()).and_then(|reason| match reason {
+        serde_json::Value::Object(reason) => reason.keys().next().map(String::as_str),
+        reason => reason.as_str(),
+    });
+    let is = served.as_ref().and_then(|served| match served {
+        Served::Loaded => Some(true),
+        Served::No(_) => Some(false),
+        Served::Unknown(_) => None,
+    });
+    let words = served.as_ref().map(ToString::to_string).unwrap_or_default();
+    Words { served: is, reason, words }.serialize(serializer)
+}

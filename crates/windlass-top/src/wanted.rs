@@ -1,0 +1,99 @@
+//! The places that are looked for in a root directory, as many as anybody may have.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use windlass_machine::places::{self, Place, PlaceKind, Room};
+use windlass_machine::regular;
+
+use super::roots::RootDirectory;
+use super::users::{HOMES, HOMES_ELSEWHERE, Users};
+
+/// Places of one kind in one home. Nobody has so many, but who wants to blind others.
+pub const OF_A_KIND: usize = 64;
+/// The same in a container, with all its homes, and for what is nobody's.
+pub const OF_A_KIND_ELSEWHERE: usize = 1024;
+
+/// Who made a place what it is: nobody but root, or the user with this home. In another root directory all is of one.
+pub type Owner = Option<usize>;
+
+/// A place.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// As programs name it.
+    pub path: PathBuf,
+    /// Without links, in its root directory.
+    pub real: PathBuf,
+    /// Who uses it.
+    pub why: String,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+/// All of a root directory.
+#[derive(Clone, Debug, Default)]
+pub struct WantedPlaces {
+    /// In the order in which they count.
+    pub list: Vec<Wanted>,
+    /// How many places and homes were too many.
+    pub left_out: usize,
+}
+
+impl WantedPlaces {
+    /// Looks for them. `named` are those of the command line, which are in the own root directory.
+    pub fn find(root: &RootDirectory, is_own: bool, named: &[PathBuf]) -> WantedPlaces {
+        let most = if is_own { HOMES } else { HOMES_ELSEWHERE };
+        let passwd = root.find(Path::new("/etc/passwd")).ok().and_then(|found| regular::open(&found.path()).ok());
+        let users = passwd.map(|passwd| Users::read(passwd, most)).unwrap_or_default();
+        // A `.module` file says which module p11-kit loads; it holds no trust.
+        let found = places::search(&root.path, users.homes(), if is_own { Room::EachHome } else { Room::Shared });
+        let known = found.places.into_iter().filter(|place| place.kind != PlaceKind::P11KitModule);
+        let (known, left_out) = limited(known, users.homes(), is_own);
+        let left_out = left_out + found.homes_cut + users.homes_left_out();
+        let known = known.into_iter().map(|(place, owner)| {
+            let here = place.here(&root.path);
+            let real = here.strip_prefix(&root.path).map(|real| Path::new("/").join(real));
+            Wanted { real: real.unwrap_or_else(|_| place.path.clone()), path: place.path, why: place.why, owner }
+        });
+        let named = named.iter().filter(|_| is_own);
+        let named =
+            named.map(|path| Wanted { path: path.clone(), real: path.clone(), why: "--watch".to_owned(), owner: None });
+        WantedPlaces { list: named.chain(known).collect(), left_out }
+    }
+}
+
+fn limited(all: impl Iterator<Item = Place>, homes: &[PathBuf], is_own: bool) -> (Vec<(Place, Owner)>, usize) {
+    let homes: HashMap<&Path, usize> = homes.iter().enumerate().map(|(at, home)| (home.as_path(), at)).collect();
+    let mut counts: HashMap<(Owner, PlaceKind), usize> = HashMap::new();
+    let mut left_out = 0;
+    let mut kept = Vec::new();
+    for place in all {
+        let of_home = || place.path.ancestors().find_map(|above| homes.get(above).copied());
+        let owner = if is_own { of_home() } else { Some(0) };
+        let most = if is_own && owner.is_some() { OF_A_KIND } else { OF_A_KIND_ELSEWHERE };
+        let count = counts.entry((owner, place.kind)).or_default();
+        if *count < most {
+            *count += 1;
+            kept.push((place, owner));
+        } else {
+            left_out += 1;
+        }
+    }
+    (kept, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_the_room_of_others() {
+        let place = |path: String| Place { path: path.into(), kind: PlaceKind::DotnetStore, why: String::new() };
+        let all = (0..1000).map(|at| place(format!("/home/a/.dotnet/{at}")));
+        let all = all.chain([place("/home/b/.dotnet/1".into()), place("/usr/x".into())]);
+        let (kept, left_out) = limited(all, &["/home/a".into(), "/home/b".into()], true);
+        assert_eq!((kept.len(), left_out), (OF_A_KIND + 2, 1000 - OF_A_KIND));
+        let owners: Vec<_> = kept.iter().map(|(_, owner)| *owner).skip(OF_A_KIND - 1).collect();
+        assert_eq!(owners, [Some(0), Some(1), None]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Finds out whose the events are, and keeps the marks on what is there now.
+
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use rustix::fs::inotify::{WatchFlags, add_watch};
+use windlass_machine::processes::ExecutableId;
+
+use super::ledger::Ledger;
+use super::marks::Marks;
+use super::reader::Message;
+use super::source::{LeftOut, Source};
+use super::sources::{Sources, is_directory};
+use super::who::Who;
+
+/// How often the sources are looked at without a reason: a container may have started, a link further up may lead elsewhere.
+const IDLE: Duration = Duration::from_secs(1);
+/// Changes come in bursts, and a file that is no source may be opened all the time.
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// What the worker and the main thread share.
+#[derive(Debug)]
+pub struct State {
+    /// Who opened what.
+    pub ledger: Ledger,
+    /// What is watched.
+    pub sources: Vec<Source>,
+    /// What is not, since it is too much.
+    pub left_out: LeftOut,
+    /// Why some events could not be read.
+    pub failed: Option<Errno>,
+}
+
+/// The worker's side.
+#[derive(Debug)]
+pub struct Worker {
+    state: Arc<Mutex<State>>,
+    // Not in the state: looking for them takes a while.
+    sources: Sources,
+    marks: Arc<Marks>,
+    changes: Option<Arc<OwnedFd>>,
+    looker: SyncSender<Who>,
+    own: Option<ExecutableId>,
+    refreshed: Instant,
+}
+
+impl Worker {
+    /// Marks what is there.
+    pub fn new(
+        state: Arc<Mutex<State>>,
+        sources: Sources,
+        marks: Arc<Marks>,
+        changes: Option<Arc<OwnedFd>>,
+        looker: SyncSender<Who>,
+    ) -> Worker {
+        let own = ExecutableId::of(std::process::id());
+        let mut worker = Worker { state, sources, marks, changes, looker, own, refreshed: Instant::now() };
+        worker.refresh();
+        worker
+    }
+
+    /// Works until the reader says that it was all.
+    pub fn run(mut self, from: &Receiver<Message>) {
+        let mut has_changed = false;
+        loop {
+            let wait = if has_changed { BETWEEN } else { IDLE };
+            match from.recv_timeout(wait.saturating_sub(self.refreshed.elapsed())) {
+                Ok(Message::Opened(opener, stat)) => {
+                    let mut source = self.sources.of(&stat);
+                    if source.is_none() && !is_directory(&stat) && self.refreshed.elapsed() > BETWEEN {
+                        // A file that is new in a watched directory.
+                        self.refresh();
+                        source = self.sources.of(&stat);
+                    }
+                    if let Some(source) = source {
+                        let size = (!is_directory(&stat)).then_some(u64::try_from(stat.st_size).unwrap_or(0));
+                        let seen = opener.look(self.own);
+                        if let Some(who) = self.lock(|state| state.ledger.opened(seen, source, size)) {
+                            let _ = self.looker.try_send(who);
+                        }
+                    }
+                }
+                Ok(Message::Overflow) => self.lock(|state| state.ledger.overflow()),
+                Ok(Message::Failed(errno)) => self.lock(|state| state.failed = Some(errno)),
+                Ok(Message::Changed) => has_changed = true,
+                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.refreshed.elapsed() >= if has_changed { BETWEEN } else { IDLE } {
+                self.refresh();
+                has_changed = false;
+            }
+        }
+    }
+
+    fn refresh(&mut self) {
+        self.sources.refresh(&self.marks);
+        let list = self.sources.has_changed().then(|| self.sources.list().to_vec());
+        let left_out = self.sources.left_out();
+        self.lock(|state| {
+            state.left_out = left_out;
+            if let Some(list) = list {
+                state.sources = list;
+            }
+        });
+        let flags = WatchFlags::CREATE
+            | WatchFlags::MOVED_TO
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::DELETE
+            | WatchFlags::ONLYDIR;
+        for parent in self.sources.new_parents() {
+            // What can't be watched is looked at each second.
+            if let Some(changes) = &self.changes {
+                let _ = add_watch(changes, &parent, flags);
+            }
+        }
+        self.refreshed = Instant::now();
+    }
+
+    fn lock<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
+        with(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
