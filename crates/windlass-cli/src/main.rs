@@ -5,7 +5,6 @@
 mod cli;
 mod cmd;
 mod compile;
-mod doctor;
 mod exit;
 mod inherited;
 mod install;

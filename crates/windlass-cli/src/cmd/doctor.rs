@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use windlass_doctor::check::Check;
+use windlass_doctor::machine::Machine;
+use windlass_doctor::registry;
+use windlass_doctor::report::Report;
 use windlass_libcrypto::Libcrypto;
 use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::doctor::DoctorArgs;
-use crate::doctor::check::Check;
-use crate::doctor::machine::Machine;
-use crate::doctor::registry;
-use crate::doctor::report::Report;
+use crate::exit::Exit;
 use crate::output::terminal::Terminal;
 use crate::output::{doctor_explain, doctor_json, doctor_sarif, doctor_table, stdout};
 
@@ -46,7 +47,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
         _ => doctor_table::render(&report, Terminal::stdout()),
     };
     stdout::write(text.as_bytes())?;
-    Ok(report.exit(arguments.fail_on.severity()).into())
+    Ok(Exit::from(report.verdict(arguments.fail_on.severity())).into())
 }
 
 fn check(id: &str) -> Result<&'static Check, Failure> {

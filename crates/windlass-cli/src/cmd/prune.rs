@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass::Timestamp;
+use windlass_doctor::machine::Machine;
 use windlass_machine::{Failure, FailureKind};
 
 use super::install::agreed;
 use crate::cli::install::HowArgs;
 use crate::cli::prune::PruneArgs;
-use crate::doctor::machine::Machine;
 use crate::exit::Exit;
 use crate::output::{prune_json, prune_plan, stderr, stdout};
 use crate::prune::{self, Backup, Backups, Image, Wanted};

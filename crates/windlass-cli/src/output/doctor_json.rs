@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde::Serialize;
+use windlass_doctor::check::{Check, Finding, Unseen};
+use windlass_doctor::measure::Cost;
+use windlass_doctor::registry;
+use windlass_doctor::report::{Examined, Report, Summary};
 
 use super::terminal::printable_json;
-use crate::doctor::check::{Check, Finding, Unseen};
-use crate::doctor::measure::Cost;
-use crate::doctor::registry;
-use crate::doctor::report::{Examined, Report, Summary};
 
 #[derive(Serialize)]
 struct Document<'a> {
