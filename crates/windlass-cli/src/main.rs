@@ -6,13 +6,10 @@ mod cli;
 mod cmd;
 mod compile;
 mod exit;
-mod inherited;
 mod install;
 mod live;
 mod output;
 mod prune;
-mod run;
-mod trace;
 
 use std::process::ExitCode;
 

@@ -18,6 +18,7 @@ pub mod man;
 pub mod prune_json;
 pub mod prune_plan;
 pub mod report;
+pub mod report_add_ca;
 pub mod report_json;
 pub mod stderr;
 pub mod stdout;

@@ -1,7 +1,8 @@
 //! `trace --json`.
 
+use windlass_trace_report::report::Report;
+
 use crate::output::terminal::printable_json;
-use crate::trace::report::Report;
 
 /// Everything, as one object. Names of strangers in it drive no terminal.
 pub fn render(report: &Report) -> String {

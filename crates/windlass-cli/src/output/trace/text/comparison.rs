@@ -1,10 +1,11 @@
 //! What was measured.
 
+use windlass_trace_report::compare::Comparison;
+use windlass_trace_report::measure::Measured;
+
 use crate::output::columns;
 use crate::output::trace::numbers::{count, ratio, time};
 use crate::output::wrap::wrapped;
-use crate::trace::compare::Comparison;
-use crate::trace::measure::Measured;
 
 /// The table, and what is to be known of it.
 pub fn render(comparison: &Comparison, width: u16) -> String {

@@ -27,8 +27,6 @@ use std::path::{Path, PathBuf};
 use windlass_machine::{Failure, FailureKind};
 
 use super::environment::Environment;
-use crate::output::stderr;
-use crate::output::terminal::printable;
 use folder::Folder;
 use report::AddCa;
 
@@ -51,11 +49,15 @@ impl Prepared {
     }
 }
 
-/// Reads the files, says what is odd about them, and makes `environment` such that programs trust them.
-pub fn prepare(files: &[PathBuf], environment: &mut Environment) -> Result<Prepared, Failure> {
+/// Reads the files, tells `warn` what is odd about them, and makes `environment` such that programs trust them.
+pub fn prepare(
+    files: &[PathBuf],
+    environment: &mut Environment,
+    mut warn: impl FnMut(&str),
+) -> Result<Prepared, Failure> {
     let mut input = input::read(files)?;
     for warning in &input.warnings {
-        stderr::line(&format!("windlass: warning: {}", printable(warning)));
+        warn(warning);
     }
     // Below another `run --add-ca`, what that one added stays.
     let outer = environment.value(VARIABLE).map(PathBuf::from).filter(|path| is_believed(path));

@@ -6,15 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::input::Input;
-use crate::output::terminal::printable;
-use crate::run::counters::{ADAPTERS, Counters};
+use crate::counters::{ADAPTERS, Counters};
 
 /// The counter of the preload library, one for each part (adapters/preload, labels.rs).
 const LOADS: &str = "loads-with-added-ca";
-
-/// Who is not told, whatever the flag does.
-const OUT_OF_REACH: &str = "programs with roots of their own that read none of these variables (browsers, Java without the java \
-                            launcher), setuid programs, and what runs elsewhere (containers, daemons, snap, flatpak)";
 
 /// What a run added. The field names are those of the JSON, which `windlass run --help` documents.
 #[derive(Debug, Serialize)]
@@ -34,9 +29,11 @@ pub struct AddCa {
 pub struct Certificate {
     subject: String,
     sha256_fingerprint: String,
-    file: String,
+    /// Where it was read.
+    pub file: String,
+    /// The part of the subject by which people know it.
     #[serde(skip)]
-    name: String,
+    pub name: String,
 }
 
 impl AddCa {
@@ -64,27 +61,5 @@ impl AddCa {
     /// Takes over what the preload library counted.
     pub fn count(&mut self, counters: &Counters) {
         self.loads = ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(LOADS)).sum();
-    }
-
-    /// For people.
-    pub fn render(&self) -> String {
-        let count = self.certificates.len();
-        let mut text =
-            format!("windlass: {count} certificate{} trusted for this run only\n", if count == 1 { "" } else { "s" });
-        for Certificate { name, file, .. } in &self.certificates {
-            text.push_str(&format!("  {} ({})\n", printable(name), printable(file)));
-        }
-        let names: Vec<_> = self.variables.keys().copied().collect();
-        text.push_str(&format!(
-            "  added to {} load{} of OpenSSL and GnuTLS\n",
-            self.loads,
-            if self.loads == 1 { "" } else { "s" }
-        ));
-        text.push_str(&format!("  set for other programs: {}\n", names.join(", ")));
-        for (name, why) in &self.left {
-            text.push_str(&format!("  {name} was left as it was: {}\n", printable(why)));
-        }
-        text.push_str(&format!("  out of reach: {OUT_OF_REACH}\n"));
-        text
     }
 }

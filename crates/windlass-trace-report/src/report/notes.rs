@@ -85,7 +85,7 @@ mod tests {
     use super::super::super::{certificates::Certificates, reader};
     use super::super::{Report, Run};
     use super::*;
-    use crate::run::parent::Ending;
+    use windlass_run::parent::Ending;
 
     /// The report of these events, with `running` processes at the end.
     fn report(events: &str, running: &[(u32, &str)]) -> Report {

@@ -1,5 +1,7 @@
 //! One measured run: a process that does nothing but start the program and wait for it.
 
+#![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -13,12 +15,11 @@ use serde::{Deserialize, Serialize};
 use windlass_machine::loader::library::{Library, TRACE};
 use windlass_machine::loader::reach::Reach;
 use windlass_machine::{Failure, FailureKind};
-
-use crate::inherited;
-use crate::run::environment::Environment;
-use crate::run::parent::{self, Ending};
-use crate::run::program;
-use crate::run::start::Image;
+use windlass_run::environment::Environment;
+use windlass_run::inherited;
+use windlass_run::parent::{self, Ending};
+use windlass_run::program;
+use windlass_run::start::Image;
 
 /// What a run took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,17 +1,22 @@
 //! What a run of programs spent on loading CA certificates: from the events of libwindlass_trace.so to a report.
 
+#![deny(unsafe_code)]
+
 pub mod certificates;
 pub mod compare;
-pub mod event;
+mod event;
 pub mod frames;
-pub mod interrupts;
-pub mod limits;
+mod interrupts;
+mod limits;
 pub mod measure;
-pub mod model;
+mod model;
 pub mod reach;
 pub mod reader;
 pub mod report;
 pub mod rows;
 pub mod running;
 pub mod scratch;
-pub mod symbols;
+mod symbols;
+
+pub use event::Source;
+pub use model::Trace;

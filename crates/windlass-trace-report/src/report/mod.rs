@@ -1,6 +1,8 @@
 //! The findings of a run, however they are rendered. The field names are those of the JSON, which `windlass trace --help`
 //! documents. Times are nanoseconds.
 
+#![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
+
 mod entry;
 mod notes;
 mod process;
@@ -14,6 +16,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use windlass_machine::processes::Images;
+use windlass_run::parent::Ending;
 
 use super::certificates::Certificates;
 use super::compare::Comparison;
@@ -21,7 +24,6 @@ use super::frames::{Frame, NamedStack};
 use super::model::{self, Totals, Trace};
 use super::reader::Lines;
 use super::rows::{self, Row};
-use crate::run::parent::Ending;
 
 /// Stacks and processes that the report lists.
 const MAX_STACKS: usize = 2_000;

@@ -12,6 +12,7 @@ use windlass_machine::{Failure, FailureKind};
 #[derive(Debug)]
 pub struct Scratch {
     _directory: TempDir,
+    /// Of that file.
     pub path: PathBuf,
     /// Open from the start: the program may remove what it likes.
     file: File,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::base::Base;
 use super::folder::Folder;
 use super::report::AddCa;
-use crate::run::environment::Environment;
+use crate::environment::Environment;
 
 /// The file takes the place of what the program trusts otherwise: it gets the machine's trust, or what the variable named
 /// before, and what is added.

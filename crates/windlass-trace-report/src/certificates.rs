@@ -1,5 +1,7 @@
 //! The certificates behind the loads: the sources are read once more after the run, with the readers of the core.
 
+#![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -139,7 +141,7 @@ fn read_one<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::reader;
+    use crate::reader;
 
     const RSA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/rsa.pem");
     const TWIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/twin.pem");

@@ -164,7 +164,9 @@ impl Load {
 /// What a load was asked to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, serde::Serialize)]
 pub struct Source {
+    /// As docs/trace-events.md names it: `default-file` and the like.
     pub kind: String,
+    /// Where it is, if it is a file or a directory.
     #[serde(default)]
     pub path: Option<String>,
 }

@@ -17,8 +17,8 @@ use super::base::Base;
 use super::folder::Folder;
 use super::input::{self, Input};
 use super::report::AddCa;
-use crate::run::environment::Environment;
-use crate::run::program;
+use crate::environment::Environment;
+use crate::program;
 
 /// Read by the `java` command since Java 9, and by nothing else: JAVA_TOOL_OPTIONS would make every tool of the JDK print a
 /// line as well.

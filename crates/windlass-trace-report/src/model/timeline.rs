@@ -119,7 +119,7 @@ impl Timeline {
 mod tests {
     use super::super::tests::load;
     use super::*;
-    use crate::trace::event::Event;
+    use crate::event::Event;
 
     fn at(t: u64, pid: u32) -> Box<Load> {
         let line = load(pid, 1, 0, "").replace("\"t\":100", &format!("\"t\":{t}"));

@@ -1,5 +1,7 @@
 //! What the same run costs with Windlass: measured by running it again, some times with and some times without.
 
+#![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,14 +10,14 @@ use nix::sys::signal::Signal;
 use rustix::fs::FileType;
 use serde::Serialize;
 use windlass_machine::{Failure, FailureKind};
+use windlass_run::environment::Environment;
+use windlass_run::parent::Ending;
+use windlass_run::start::Image;
 
 use super::event::Event;
 use super::interrupts::Interrupts;
 use super::measure::{Front, Measured};
 use super::{reader, scratch};
-use crate::run::environment::Environment;
-use crate::run::parent::Ending;
-use crate::run::start::Image;
 
 /// Runs without and with the preload library, in turns.
 #[derive(Debug, Serialize)]

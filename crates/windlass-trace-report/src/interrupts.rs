@@ -8,9 +8,8 @@ use nix::unistd;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
-
-use crate::inherited;
-use crate::run::start::Image;
+use windlass_run::inherited;
+use windlass_run::start::Image;
 
 /// By these a person or a supervisor ends a command.
 const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];

@@ -11,6 +11,7 @@ use super::symbols::{Function, Symbols};
 /// A level of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Frame {
+    /// What it is.
     pub kind: Kind,
     /// The function; for `object`, the file name of the object.
     pub name: String,
@@ -35,9 +36,11 @@ pub enum Kind {
 /// Loads from one place of a program.
 #[derive(Clone, Debug)]
 pub struct NamedStack {
+    /// The program, as it is named in the report.
     pub program: String,
     /// Outermost first; the last one is the loading function.
     pub frames: Vec<Frame>,
+    /// What they took.
     pub sum: Stack,
 }
 
@@ -150,7 +153,7 @@ fn is_interpreter(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::reader;
+    use crate::reader;
 
     #[test]
     fn interpreters_are_known_by_their_names() {

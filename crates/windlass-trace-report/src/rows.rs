@@ -12,9 +12,13 @@ pub struct Row {
     /// That of the process in the report.
     #[serde(skip)]
     pub number: u32,
+    /// Of its process.
     pub pid: u32,
+    /// Its own number.
     pub tid: u32,
+    /// What its process ran.
     pub program: String,
+    /// In the order of time.
     pub spans: Vec<Span>,
     /// Time and number.
     pub connections: Vec<(u64, u64)>,
@@ -23,9 +27,13 @@ pub struct Row {
 /// A stretch of time in which a thread loaded.
 #[derive(Debug, Serialize)]
 pub struct Span {
+    /// Nanoseconds.
     pub start: u64,
+    /// Nanoseconds.
     pub duration: u64,
+    /// Loads in it.
     pub calls: u64,
+    /// That these parsed.
     pub certificates: u64,
     /// The function; null for several.
     pub function: Option<String>,
