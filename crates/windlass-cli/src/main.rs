@@ -6,10 +6,8 @@ mod cli;
 mod cmd;
 mod compile;
 mod exit;
-mod install;
 mod live;
 mod output;
-mod prune;
 
 use std::process::ExitCode;
 

@@ -17,7 +17,9 @@ use crate::output::{compile_json, compile_table, stderr, stdout};
 
 /// Compiles sources, or says whether that needs to be done.
 pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
-    crate::install::end_with_parent();
+    if windlass_install::end_with_parent() {
+        return Ok(Exit::Failure.into());
+    }
     let root = match &arguments.root {
         Some(root) => Some(absolute(root)?),
         None => None,

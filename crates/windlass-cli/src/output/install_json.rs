@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-
-use crate::install::{Plan, Step, Undo};
+use windlass_install::{Plan, Step, Undo};
 
 const SCHEMA: u32 = 1;
 

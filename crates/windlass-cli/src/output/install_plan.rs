@@ -1,6 +1,6 @@
 //! The plans of `windlass install` and `windlass uninstall`, for people.
 
-use crate::install::{Place, Plan, Step, Undo};
+use windlass_install::{Place, Plan, Step, Undo};
 
 /// What is to be done, and what is there already.
 pub fn plan(plan: &Plan, place: &Place) -> String {

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 
 use serde::Serialize;
 use windlass_machine::{Failure, FailureKind};
-
-use crate::prune::{Backup, Plan, Undo};
+use windlass_prune::{Backup, Plan, Undo};
 
 const SCHEMA: u32 = 1;
 

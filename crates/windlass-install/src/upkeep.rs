@@ -10,9 +10,9 @@ use super::record::{Record, Target};
 use super::systemd::{self, Systemd};
 
 /// The package installs the same files; there they name /usr/bin/windlass.
-const HOOK: &str = include_str!("../../../../packaging/hook/windlass");
-const PATH_UNIT: &str = include_str!("../../../../packaging/systemd/windlass-compile.path");
-const SERVICE_UNIT: &str = include_str!("../../../../packaging/systemd/windlass-compile.service");
+const HOOK: &str = include_str!("../../../packaging/hook/windlass");
+const PATH_UNIT: &str = include_str!("../../../packaging/systemd/windlass-compile.path");
+const SERVICE_UNIT: &str = include_str!("../../../packaging/systemd/windlass-compile.service");
 const PACKAGED_COMMAND: &str = "/usr/bin/windlass";
 
 const HOOK_DIRECTORY: &str = "/etc/ca-certificates/update.d";

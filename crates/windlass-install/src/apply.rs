@@ -13,7 +13,6 @@ use super::record::{Change, Kind, Record, Target};
 use super::systemd;
 use super::text::{Bytes, sha256};
 use super::upkeep::STORES;
-use crate::exit::Exit;
 
 /// Takes steps, one after the other.
 #[derive(Debug)]
@@ -160,15 +159,13 @@ impl Executor<'_> {
 /// Names the process with which a `windlass compile` has to end.
 const PARENT: &str = "WINDLASS_PARENT";
 
-/// Makes this process end with the one that started it by [`compile_command`]: else it could go on after an installation that
-/// was killed, and write compiled stores behind the back of the `uninstall` that undoes it.
-pub fn end_with_parent() {
-    let Some(parent) = std::env::var(PARENT).ok().and_then(|parent| parent.parse::<u32>().ok()) else { return };
+/// Makes this process end with the one that started it by `compile_command`: else it could go on after an installation that
+/// was killed, and write compiled stores behind the back of the `uninstall` that undoes it. Answers whether that one is gone already.
+#[must_use]
+pub fn end_with_parent() -> bool {
+    let Some(parent) = std::env::var(PARENT).ok().and_then(|parent| parent.parse::<u32>().ok()) else { return false };
     let armed = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    // It may be gone already.
-    if armed.is_ok() && std::os::unix::process::parent_id() != parent {
-        std::process::exit(Exit::Failure.status().into());
-    }
+    armed.is_ok() && std::os::unix::process::parent_id() != parent
 }
 
 /// `windlass compile` for a place.

@@ -124,7 +124,7 @@ fn wait(child: &mut Child) -> std::io::Result<Option<std::process::ExitStatus>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::install::Home;
+    use crate::Home;
 
     #[test]
     fn a_failed_trial_says_what_stays() {

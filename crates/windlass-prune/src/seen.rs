@@ -18,7 +18,7 @@ const MAX_LINK: usize = 4096;
 /// What was seen of a file or a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Of a link, where it points; none is a regular file. Names that are no UTF-8 are told in [`crate::prune::bytes`].
+    /// Of a link, where it points; none is a regular file. Names that are no UTF-8 are told in [`crate::bytes`].
     #[serde(with = "super::bytes::optional")]
     pub target: Option<OsString>,
     /// Permission bits.

@@ -3,6 +3,8 @@
 //! The way of one prune: `scope` says which directories, of this machine or of an `image`; `dotnet` and `hashed` look through one each and give items, which make a
 //! `plan`; `apply` writes a `record` into a new directory of `backups`, then moves item by item (`transfer`); `undo` reads the record.
 
+#![deny(unsafe_code)]
+
 mod apply;
 mod backups;
 mod believed;

@@ -4,6 +4,8 @@
 //! few atomic changes of `disk.rs`. Each change is in the record (`record.rs`) before it is made, with what it takes to undo it;
 //! `undo.rs` does that. So a command that was killed anywhere is completed by `install` and undone by `uninstall`.
 
+#![deny(unsafe_code)]
+
 mod alias;
 mod apparmor;
 mod apply;

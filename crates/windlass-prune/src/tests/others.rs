@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::chown;
 
 use super::*;
-use crate::prune::directory::Directory;
+use crate::directory::Directory;
 
 /// What is told about the one backup, which is not believed.
 fn told(scene: &Scene) -> String {
