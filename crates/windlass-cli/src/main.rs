@@ -4,7 +4,6 @@
 
 mod cli;
 mod cmd;
-mod compile;
 mod exit;
 mod live;
 mod output;

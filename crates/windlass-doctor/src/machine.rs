@@ -23,7 +23,7 @@ use super::sources::Sources;
 /// No source of trust is larger, but for those that are made to be.
 pub const MAX_FILE: u64 = 64 << 20;
 /// Before what is to be done about an image.
-pub const INSIDE: &str = "inside the image: ";
+pub(crate) const INSIDE: &str = "inside the image: ";
 /// Names in one directory.
 const MAX_ENTRIES: usize = 50_000;
 

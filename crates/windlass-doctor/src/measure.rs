@@ -111,7 +111,7 @@ fn cpu_time() -> Duration {
 }
 
 /// By which a library opens this very file: whoever may write to a directory on the way to it could put another one there, or a FIFO.
-pub fn path_of(file: &File) -> PathBuf {
+pub(crate) fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 

@@ -34,7 +34,7 @@ impl Environment {
     }
 
     /// As execve takes it. No entry can hold a NUL: all came from C strings, or are paths that were opened.
-    pub fn to_c(&self) -> Vec<CString> {
+    pub(crate) fn to_c(&self) -> Vec<CString> {
         let entry = |(name, value): &(OsString, OsString)| {
             CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok()
         };

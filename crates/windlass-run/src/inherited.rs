@@ -60,7 +60,7 @@ pub fn hand_on() -> std::io::Result<()> {
 /// Makes the exit status of children available to a parent that was started with SIGCHLD ignored: the kernel
 /// throws it away then (wait(2), NOTES). The child gets SIGCHLD with its default, the only state a parent can hand on
 /// that waits.
-pub fn keep_status_of_children() -> std::io::Result<()> {
+pub(crate) fn keep_status_of_children() -> std::io::Result<()> {
     if was_ignored(SIGCHLD) { catch(SIGCHLD) } else { Ok(()) }
 }
 

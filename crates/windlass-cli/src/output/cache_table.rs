@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use windlass_compile::status::{Directory, DirectoryState, Removed, Status, Store};
+
 use super::columns;
 use super::terminal::printable;
-use crate::compile::status::{Directory, DirectoryState, Removed, Status, Store};
 
 /// All directories, in order.
 pub fn status(status: &Status, only: bool) -> String {

@@ -1,6 +1,6 @@
 //! `compile --json`.
 
-use crate::compile::report::Report;
+use windlass_compile::report::Report;
 
 /// The report as one JSON object, with a final newline.
 pub fn render(report: &Report) -> String {

@@ -11,7 +11,14 @@ use windlass_machine::{Failure, FailureKind};
 
 use super::report::{Row, State};
 use super::target;
-use crate::output::compile_progress::Progress;
+
+/// Is told how far a source is, and that it is done by being dropped.
+pub trait Progress {
+    /// Something else begins.
+    fn stage(&self, stage: &str);
+    /// So much of it is done.
+    fn part(&self, done: usize, of: usize);
+}
 
 /// What a source is compiled with.
 #[derive(Debug)]
@@ -31,8 +38,7 @@ pub type Outcome = (Row, Option<Failure>);
 
 impl Build<'_> {
     /// Compiles one source. An error means that it would be the same with all others.
-    pub fn source(&self, candidate: &Candidate) -> Result<Outcome, Failure> {
-        let progress = Progress::start(candidate.source.path());
+    pub fn source(&self, candidate: &Candidate, progress: impl Progress) -> Result<Outcome, Failure> {
         let image = match compiled::compile(&candidate.source, self.root.0) {
             Ok(image) => image,
             Err(error) => return Ok(self.not_compiled(candidate, &error)),
@@ -68,7 +74,7 @@ impl Build<'_> {
     }
 
     /// Certificates whose key can't be decoded, by the libcrypto that can decode the fewest.
-    fn judge(&self, image: &Image, progress: &Progress) -> Result<usize, Refused> {
+    fn judge(&self, image: &Image, progress: &impl Progress) -> Result<usize, Refused> {
         let (store, mut worst) = (image.store(), 0);
         for libcrypto in self.libcryptos {
             progress.stage(&format!("{} reads {} certificates", libcrypto.version(), store.len()));
@@ -106,7 +112,7 @@ impl Build<'_> {
 }
 
 /// The error, with a line number where there is one.
-pub fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> String {
+pub(crate) fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> String {
     if is_unhashed(candidate, error) {
         return String::from("no file in it is named by subject hash (as 5ad8a5d6.0)");
     }
@@ -127,7 +133,7 @@ pub fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Strin
 }
 
 /// What an error says of a source. A default directory in which nothing is named by subject hash is as good as none.
-pub fn state_of(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> State {
+pub(crate) fn state_of(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> State {
     match error {
         _ if dangling(root, candidate, error).is_some() => State::Unreadable,
         CompileError::Load(LoadError::Missing { .. }) => State::Absent,
