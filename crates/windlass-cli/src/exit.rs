@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use windlass_doctor::report::Verdict;
 use windlass_machine::FailureKind;
 
 /// How the command ends, when it is not `run` passing on the status of its program.
@@ -149,6 +150,17 @@ impl Exit {
 const RUN: [&str; 2] = ["run", "trace"];
 const HEAD: &str = "Exit status:\n";
 const TAIL: &str = "Once PROGRAM runs, `run` and `trace` end as PROGRAM does: same status, or same signal.";
+
+impl From<Verdict> for Exit {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Healthy => Exit::Success,
+            Verdict::Warnings => Exit::DoctorWarnings,
+            Verdict::Errors => Exit::DoctorErrors,
+            Verdict::Blind => Exit::DoctorBlind,
+        }
+    }
+}
 
 impl From<FailureKind> for Exit {
     fn from(kind: FailureKind) -> Self {

@@ -4,16 +4,9 @@
 
 mod cli;
 mod cmd;
-mod compile;
-mod doctor;
 mod exit;
-mod inherited;
-mod install;
 mod live;
 mod output;
-mod prune;
-mod run;
-mod trace;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,7 @@
 
 pub mod anchors;
 mod failure;
+pub mod json;
 pub mod loader;
 pub mod places;
 pub mod printable;

@@ -140,7 +140,7 @@ pub fn seconds(time: Duration) -> f64 {
 }
 
 /// Most expensive first. Equal ones keep an order, so that lines don't jump.
-pub fn sort_rows(rows: &mut [Entry], sort: Sort) {
+pub(crate) fn sort_rows(rows: &mut [Entry], sort: Sort) {
     let rate = |entry: &Entry| (entry.opens_per_minute.unwrap_or(0.0) * 1000.0) as u64;
     let key = |entry: &Entry| match sort {
         Sort::Bytes => (entry.bytes.unwrap_or(0), entry.opens.unwrap_or(0)),

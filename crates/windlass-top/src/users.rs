@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// Some ten thousand users.
 const LIMIT: u64 = 1 << 20;
 /// Homes of one machine that are looked into.
-pub const HOMES: usize = 1000;
+pub(crate) const HOMES: usize = 1000;
 /// Of one container, whose passwd says what its maker likes.
-pub const HOMES_ELSEWHERE: usize = 64;
+pub(crate) const HOMES_ELSEWHERE: usize = 64;
 
 /// What passwd(5) says. Not getpwuid(3): a directory service would be asked, by TLS perhaps.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Users {
     }
 
     /// Homes that were too many.
-    pub fn homes_left_out(&self) -> usize {
+    pub(crate) fn homes_left_out(&self) -> usize {
         self.left_out
     }
 }

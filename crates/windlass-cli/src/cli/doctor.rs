@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-
-use crate::doctor::check::Severity;
-use crate::doctor::registry;
+use windlass_doctor::check::Severity;
+use windlass_doctor::registry;
 
 pub const ABOUT: &str = "\
 Look at the trust stores of this machine and at what makes programs use others, and say what is wrong, what it costs, and \
@@ -150,4 +149,13 @@ impl FailOn {
 /// The names of all checks: completions have them, and an error lists them.
 fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(registry::all().map(|check| check.id))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_json_has_as_much_as_it_says() {
+        assert_eq!(windlass_doctor::check::MAX_UNSEEN, 1000);
+        assert!(super::HELP.contains("needs_root}; the first 1,000 of them"));
+    }
 }

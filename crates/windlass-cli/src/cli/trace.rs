@@ -4,9 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::trace::fail_if::Condition;
-use crate::trace::measure::Front;
+use windlass_trace_report::fail_if::Condition;
+use windlass_trace_report::measure::Front;
 
 pub const ABOUT: &str = "\
 Run PROGRAM and find out what it and its child processes spend on loading CA certificates: which functions load, what, \

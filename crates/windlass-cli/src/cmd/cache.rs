@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use windlass::compiled::{self, Directories, WriteError};
+use windlass_compile::status::{Removed, Status};
+use windlass_compile::target;
 use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::cache::{CacheArgs, CacheCommand, OutputArgs};
-use crate::compile::status::{Removed, Status};
-use crate::compile::target;
 use crate::output::terminal::Terminal;
 use crate::output::{cache_json, cache_table, stdout};
 

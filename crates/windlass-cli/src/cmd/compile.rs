@@ -4,20 +4,23 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use windlass::compiled::{Overwrite, Root};
+use windlass_compile::build::Build;
+use windlass_compile::report::{Report, State};
+use windlass_compile::{check, target};
 use windlass_libcrypto::Libcrypto;
 use windlass_machine::places::sources::{self, Candidate};
 use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::compile::CompileArgs;
-use crate::compile::build::Build;
-use crate::compile::report::{Report, State};
-use crate::compile::{check, target};
 use crate::exit::Exit;
+use crate::output::compile_progress::Progress;
 use crate::output::{compile_json, compile_table, stderr, stdout};
 
 /// Compiles sources, or says whether that needs to be done.
 pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
-    crate::install::end_with_parent();
+    if windlass_install::end_with_parent() {
+        return Ok(Exit::Failure.into());
+    }
     let root = match &arguments.root {
         Some(root) => Some(absolute(root)?),
         None => None,
@@ -58,7 +61,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
     let build = Build { directory: &directory, root, libcryptos: &libcryptos, overwrite };
     let mut failures = Vec::new();
     for candidate in &candidates {
-        let (row, failure) = build.source(candidate)?;
+        let (row, failure) = build.source(candidate, Progress::start(candidate.source.path()))?;
         report.sources.push(row);
         failures.extend(failure);
     }

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use windlass_doctor::baseline::Baseline;
+use windlass_doctor::check::Check;
+use windlass_doctor::machine::Machine;
+use windlass_doctor::registry;
+use windlass_doctor::report::{Report, Verdict};
 use windlass_libcrypto::Libcrypto;
 use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::doctor::DoctorArgs;
-use crate::doctor::baseline::Baseline;
-use crate::doctor::check::Check;
-use crate::doctor::machine::Machine;
-use crate::doctor::registry;
-use crate::doctor::report::Report;
 use crate::exit::Exit;
 use crate::output::terminal::Terminal;
 use crate::output::{doctor_explain, doctor_json, doctor_sarif, doctor_table, stdout};
@@ -61,13 +61,13 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
         _ => doctor_table::render(&report, Terminal::stdout()),
     };
     stdout::write(text.as_bytes())?;
-    let exit = report.exit(arguments.fail_on.severity());
+    let verdict = report.verdict(arguments.fail_on.severity());
     // What was written is accepted. What could not be looked at is not in it.
-    Ok(match (exit, &arguments.write_baseline) {
-        (Exit::DoctorErrors | Exit::DoctorWarnings, Some(_)) => report.exit_if_accepted(),
-        _ => exit,
-    }
-    .into())
+    let verdict = match (verdict, &arguments.write_baseline) {
+        (Verdict::Errors | Verdict::Warnings, Some(_)) => report.verdict_if_accepted(),
+        _ => verdict,
+    };
+    Ok(Exit::from(verdict).into())
 }
 
 fn check(id: &str) -> Result<&'static Check, Failure> {

@@ -4,11 +4,11 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use windlass_install::{Home, Installation, Place, Plan, Wanted};
 use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::install::{HowArgs, InstallArgs};
 use crate::exit::Exit;
-use crate::install::{Home, Installation, Place, Plan, Wanted};
 use crate::output::terminal::printable;
 use crate::output::{install_json, install_plan, stderr, stdout};
 

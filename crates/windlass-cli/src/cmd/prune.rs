@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass::Timestamp;
+use windlass_doctor::machine::Machine;
 use windlass_machine::{Failure, FailureKind};
+use windlass_prune::{self as prune, Backup, Backups, Image, Wanted};
 
 use super::install::agreed;
 use crate::cli::install::HowArgs;
 use crate::cli::prune::PruneArgs;
-use crate::doctor::machine::Machine;
 use crate::exit::Exit;
 use crate::output::{prune_json, prune_plan, stderr, stdout};
-use crate::prune::{self, Backup, Backups, Image, Wanted};
 
 /// Shows what is to go, to come back, or went, and does it.
 pub fn run(arguments: &PruneArgs) -> Result<ExitCode, Failure> {

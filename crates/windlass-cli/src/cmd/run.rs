@@ -11,17 +11,18 @@ use windlass_machine::loader::library::Library;
 use windlass_machine::loader::reach::{Reach, interpreter_of};
 use windlass_machine::processes::Images;
 use windlass_machine::{Failure, FailureKind};
+use windlass_run::add_ca::{self, Prepared};
+use windlass_run::counters::Report;
+use windlass_run::environment::Environment;
+use windlass_run::inherited;
+use windlass_run::parent::{self, Ending};
+use windlass_run::program;
+use windlass_run::start::Image;
+use windlass_trace_report::reach::out_of_reach;
 
 use crate::cli::{RunArgs, StatsFormat};
-use crate::inherited;
-use crate::output::{report, report_json, stderr};
-use crate::run::add_ca::{self, Prepared};
-use crate::run::counters::Report;
-use crate::run::environment::Environment;
-use crate::run::parent::{self, Ending};
-use crate::run::program;
-use crate::run::start::Image;
-use crate::trace::reach::out_of_reach;
+use crate::output::terminal::printable;
+use crate::output::{report, report_add_ca, report_json, stderr};
 
 /// Runs a program: in place of this process, or below it where something is to be done at its end.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
@@ -42,7 +43,9 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let added = match &arguments.add_ca[..] {
         [] => None,
-        files => Some(add_ca::prepare(files, &mut environment)?),
+        files => Some(add_ca::prepare(files, &mut environment, |warning| {
+            stderr::line(&format!("windlass: warning: {}", printable(warning)));
+        })?),
     };
     inherited::hand_on().map_err(|error| prepare_failed("cannot pass signals and streams on", error))?;
     let start = Start { path, name, arguments: rest, environment, reach };
@@ -121,7 +124,7 @@ impl Stats {
     fn write(self, report: &Report) {
         let text = match self.format {
             StatsFormat::Table => {
-                let added = report.add_ca.as_ref().map(|added| added.render());
+                let added = report.add_ca.as_ref().map(report_add_ca::render);
                 report::render(report) + &added.unwrap_or_default()
             }
             StatsFormat::Json => report_json::render(report),

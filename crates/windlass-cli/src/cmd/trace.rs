@@ -14,23 +14,23 @@ use windlass_machine::loader::library::{Library, TRACE};
 use windlass_machine::loader::reach::Reach;
 use windlass_machine::processes::Images;
 use windlass_machine::{Failure, FailureKind};
+use windlass_run::environment::Environment;
+use windlass_run::inherited;
+use windlass_run::parent::{self, Ending};
+use windlass_run::program;
+use windlass_run::start::Image;
+use windlass_trace_report::Trace;
+use windlass_trace_report::compare::{Comparison, NoComparison, compare};
+use windlass_trace_report::measure::{Front, environment, measured_run};
+use windlass_trace_report::reach::out_of_reach;
+use windlass_trace_report::report::{Report, Run};
+use windlass_trace_report::scratch::Scratch;
+use windlass_trace_report::{certificates, frames, reader, running};
 
 use crate::cli::trace::TraceArgs;
 use crate::exit::Exit;
-use crate::inherited;
 use crate::output::stderr;
 use crate::output::trace::destination::Destinations;
-use crate::run::environment::Environment;
-use crate::run::parent::{self, Ending};
-use crate::run::program;
-use crate::run::start::Image;
-use crate::trace::compare::{Comparison, NoComparison, compare};
-use crate::trace::measure::{Front, environment, measured_run};
-use crate::trace::model::Trace;
-use crate::trace::reach::out_of_reach;
-use crate::trace::report::{Report, Run};
-use crate::trace::scratch::Scratch;
-use crate::trace::{certificates, frames, reader, running};
 
 /// Runs a program with the tracing library, and reports what it recorded.
 pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {

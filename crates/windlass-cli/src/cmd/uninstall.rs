@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use windlass_install::{self as install, Home, Place, Target, Undo};
 use windlass_machine::Failure;
 
 use super::install::{agreed, home, must_be_root};
 use crate::cli::install::{HowArgs, UninstallArgs};
 use crate::exit::Exit;
-use crate::install::{self, Home, Place, Target, Undo};
 use crate::output::{install_json, install_plan, stdout};
 
 /// Shows what is to be undone, and does it.

@@ -1,8 +1,7 @@
 //! `ls --json`.
 
 use windlass_machine::anchors::listing::Listing;
-
-use super::json;
+use windlass_machine::json;
 
 /// The listing as one JSON object, with a final newline.
 pub fn render(listing: &Listing) -> String {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
+use windlass_compile::status::{Directory, DirectoryState, Removed, Status, Store};
 
 use super::columns;
 use super::terminal::printable;
 use super::wrap::wrapped;
-use crate::compile::status::{Directory, DirectoryState, Removed, Status, Store};
 
 /// All directories, in order, in lines of this width as far as names allow that.
 pub fn status(status: &Status, only: bool, width: Option<u16>) -> String {
@@ -97,7 +97,7 @@ fn file_name(store: &Store) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::status::StoreState;
+    use windlass_compile::status::StoreState;
 
     #[test]
     fn lines_fit_a_terminal_of_80_columns() {

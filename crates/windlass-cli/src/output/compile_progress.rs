@@ -59,20 +59,20 @@ impl Progress {
         Progress(writer.ok().map(|writer| Line { now, end: Some(end), writer: Some(writer) }))
     }
 
-    /// Something else begins.
-    pub fn stage(&self, stage: &str) {
-        self.change(|now| (now.stage, now.percent) = (stage.to_owned(), None));
-    }
-
-    /// So much of it is done.
-    pub fn part(&self, done: usize, of: usize) {
-        self.change(|now| now.percent = Some(done * 100 / of.max(1)));
-    }
-
     fn change(&self, change: impl FnOnce(&mut Now)) {
         if let Some(line) = &self.0 {
             change(&mut line.now.lock().unwrap_or_else(PoisonError::into_inner));
         }
+    }
+}
+
+impl windlass_compile::build::Progress for Progress {
+    fn stage(&self, stage: &str) {
+        self.change(|now| (now.stage, now.percent) = (stage.to_owned(), None));
+    }
+
+    fn part(&self, done: usize, of: usize) {
+        self.change(|now| now.percent = Some(done * 100 / of.max(1)));
     }
 }
 

@@ -1,8 +1,9 @@
 //! `compile` for people.
 
+use windlass_compile::report::{Report, Row, State};
+
 use super::columns;
 use super::terminal::printable;
-use crate::compile::report::{Report, Row, State};
 
 /// The table, with the directory above it, and below it what else there is to say.
 pub fn render(report: &Report, check: bool) -> String {

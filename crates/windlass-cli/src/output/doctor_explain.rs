@@ -1,12 +1,12 @@
 //! `doctor --explain` and `doctor --list`.
 
 use anstyle::Style;
+use windlass_doctor::check::Check;
+use windlass_doctor::registry;
 
 use super::columns;
 use super::terminal::Terminal;
 use super::wrap::wrapped;
-use crate::doctor::check::Check;
-use crate::doctor::registry;
 
 const BOLD: Style = Style::new().bold();
 

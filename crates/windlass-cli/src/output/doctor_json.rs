@@ -1,14 +1,13 @@
 //! `doctor --json`.
 
 use std::path::Path;
+use windlass_machine::json;
 
 use serde::Serialize;
-
-use super::json;
-use crate::doctor::check::{Check, Finding, Unseen};
-use crate::doctor::measure::Cost;
-use crate::doctor::registry;
-use crate::doctor::report::{Examined, Report, Summary};
+use windlass_doctor::check::{Check, Finding, Unseen};
+use windlass_doctor::measure::Cost;
+use windlass_doctor::registry;
+use windlass_doctor::report::{Examined, Report, Summary};
 
 #[derive(Serialize)]
 struct Document<'a> {

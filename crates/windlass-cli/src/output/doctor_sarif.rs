@@ -3,12 +3,11 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use windlass_machine::json;
 
 use serde_json::{Value, json};
-
-use super::json;
-use crate::doctor::check::{Check, Finding, Unseen};
-use crate::doctor::report::Report;
+use windlass_doctor::check::{Check, Finding, Unseen};
+use windlass_doctor::report::Report;
 
 /// The name of the base that paths are relative to (3.4.4).
 const BASE: &str = "ROOT";
@@ -143,8 +142,8 @@ mod tests {
 
     #[test]
     fn what_is_about_no_file_has_a_location_too() {
-        let check = crate::doctor::registry::named("processes").unwrap();
-        let finding = Finding::of_machine(crate::doctor::check::Severity::Note, "x");
+        let check = windlass_doctor::registry::named("processes").unwrap();
+        let finding = Finding::of_machine(windlass_doctor::check::Severity::Note, "x");
         let uri = |finding: &Finding| {
             let all = result(check, None, finding)["locations"].as_array().unwrap().clone();
             all[0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap().to_owned()

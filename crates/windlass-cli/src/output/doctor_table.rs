@@ -1,12 +1,12 @@
 //! `doctor` for people: each finding as a paragraph, the worst first, and the totals.
 
 use anstyle::{AnsiColor, Style};
+use windlass_doctor::check::{Check, Finding, Severity};
+use windlass_doctor::measure::Cost;
+use windlass_doctor::report::{Report, Summary};
 
 use super::terminal::{Terminal, printable};
 use super::wrap::wrapped;
-use crate::doctor::check::{Check, Finding, Severity};
-use crate::doctor::measure::Cost;
-use crate::doctor::report::{Report, Summary};
 
 const DIM: Style = Style::new().dimmed();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -164,9 +164,9 @@ fn totals(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::check::{Outcome, Unseens};
-    use crate::doctor::registry;
-    use crate::doctor::report::Examined;
+    use windlass_doctor::check::{Outcome, Unseens};
+    use windlass_doctor::registry;
+    use windlass_doctor::report::Examined;
 
     #[test]
     fn the_same_remedy_is_said_once_behind_the_findings() {

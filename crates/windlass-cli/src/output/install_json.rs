@@ -1,11 +1,10 @@
 //! The plans of `windlass install` and `windlass uninstall`, for programs.
 
 use std::path::Path;
+use windlass_machine::json;
 
 use serde::Serialize;
-
-use super::json;
-use crate::install::{Plan, Step, Undo};
+use windlass_install::{Plan, Step, Undo};
 
 const SCHEMA: u32 = 1;
 

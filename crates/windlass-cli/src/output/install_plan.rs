@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use windlass_install::{Place, Plan, Step, Undo};
+
 use super::terminal::printable;
-use crate::install::{Place, Plan, Step, Undo};
 
 /// What is to be done, and what is there already.
 pub fn plan(plan: &Plan, place: &Place) -> String {

@@ -1,12 +1,11 @@
 //! `windlass prune` for programs.
 
 use std::ffi::OsString;
+use windlass_machine::json;
 
 use serde::Serialize;
 use windlass_machine::{Failure, FailureKind};
-
-use super::json;
-use crate::prune::{Backup, Plan, Undo};
+use windlass_prune::{Backup, Plan, Undo};
 
 const SCHEMA: u32 = 1;
 

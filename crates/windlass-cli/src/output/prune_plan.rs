@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use windlass_prune::{Backup, Item, Kind, Note, Plan, Store, Undo};
+
 use super::columns;
 use super::terminal::printable;
-use crate::prune::{Backup, Item, Kind, Note, Plan, Store, Undo};
 
 /// What is to go, and what is not done.
 pub fn plan(plan: &Plan) -> String {

@@ -1,7 +1,8 @@
 //! `run --stats` for people.
 
+use windlass_run::counters::{ADAPTERS, BYPASS, PROCESSES, Report, SERVED, Summary};
+
 use super::terminal::printable;
-use crate::run::counters::{ADAPTERS, BYPASS, PROCESSES, Report, SERVED, Summary};
 
 /// Sections in the order of the report; what else adapters count comes after them.
 const SECTIONS: [(&str, &str); 5] = [

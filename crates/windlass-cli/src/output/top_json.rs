@@ -1,8 +1,7 @@
 //! `top --json`.
 
+use windlass_machine::json;
 use windlass_top::snapshot::Snapshot;
-
-use super::json;
 
 /// One object.
 pub fn render(snapshot: &Snapshot) -> String {

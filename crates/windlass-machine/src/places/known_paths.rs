@@ -71,7 +71,7 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Who uses what was found at `path`.
-    pub fn why_of(&self, path: &Path) -> String {
+    pub(crate) fn why_of(&self, path: &Path) -> String {
         let (why, levels) = self.why;
         let owner = path.ancestors().nth(levels).unwrap_or(path);
         why.replace("{}", &owner.to_string_lossy())

@@ -6,11 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass_machine::{Failure, FailureKind};
+use windlass_trace_report::report::Report;
 
 use crate::cli::trace::TraceArgs;
 use crate::output::terminal::{Terminal, printable_json, printable_lines};
 use crate::output::{stderr, stdout};
-use crate::trace::report::Report;
 
 /// All of them, open from the start: an hour later is too late to hear that one can't be written.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! `trace --json`.
 
-use crate::output::json;
-use crate::trace::report::Report;
+use windlass_trace_report::report::Report;
+
+use windlass_machine::json;
 
 /// Everything, as one object. Names of strangers in it drive no terminal.
 pub fn render(report: &Report) -> String {

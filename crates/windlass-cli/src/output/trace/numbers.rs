@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::trace::event::Source;
+use windlass_trace_report::Source;
 
 /// Nanoseconds with three digits that count: `17.3 ms`.
 pub fn time(nanoseconds: u64) -> String {

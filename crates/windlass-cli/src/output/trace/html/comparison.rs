@@ -1,12 +1,13 @@
 //! Runs with and without Windlass, side by side.
 
+use windlass_trace_report::measure::Measured;
+use windlass_trace_report::report::Report;
+
 use super::escape::escaped;
 use super::section;
 use crate::output::columns;
 use crate::output::trace::numbers::{count, percent, ratio, time};
 use crate::output::trace::text::comparison::warnings;
-use crate::trace::measure::Measured;
-use crate::trace::report::Report;
 
 /// The section, if runs were compared.
 pub fn render(report: &Report) -> String {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use windlass_trace_report::frames::{Frame, Kind};
+use windlass_trace_report::report::Report;
+
 use super::escape::escaped;
 use super::section;
 use crate::output::trace::numbers::{count, percent, time};
-use crate::trace::frames::{Frame, Kind};
-use crate::trace::report::Report;
 
 const HEIGHT: u32 = 20;
 const MAX_DEPTH: usize = 120;

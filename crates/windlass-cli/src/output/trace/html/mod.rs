@@ -14,8 +14,8 @@ mod timeline;
 
 use sha2::{Digest, Sha256};
 use windlass_machine::shell::quoted;
+use windlass_trace_report::report::Report;
 
-use crate::trace::report::Report;
 use escape::escaped;
 
 const STYLE: &str = include_str!("page.css");

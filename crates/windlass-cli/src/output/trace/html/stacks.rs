@@ -1,10 +1,11 @@
 //! Call stacks, the most expensive first.
 
+use windlass_trace_report::frames::{Frame, Kind};
+use windlass_trace_report::report::{Report, Stack};
+
 use super::escape::escaped;
 use super::section;
 use crate::output::trace::numbers::{count, time};
-use crate::trace::frames::{Frame, Kind};
-use crate::trace::report::{Report, Stack};
 
 const MAX: usize = 100;
 

@@ -1,12 +1,12 @@
 //! The head of the page: what was run, and what it comes to.
 
 use windlass_machine::shell::quoted;
+use windlass_trace_report::report::Report;
 
 use super::escape::escaped;
 use super::{comparison, short};
 use crate::output::trace::numbers::{bytes, bytes_if_known, count, grouped, percent, time};
 use crate::output::trace::text::nothing;
-use crate::trace::report::Report;
 
 /// The heading, a sentence, and the numbers.
 pub fn render(report: &Report) -> String {

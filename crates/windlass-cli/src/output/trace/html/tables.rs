@@ -1,11 +1,11 @@
 //! The tables of the page.
 
 use windlass_machine::shell::quoted;
+use windlass_trace_report::report::{Entry, Process, Report};
 
 use super::escape::escaped;
 use super::section;
 use crate::output::trace::numbers::{bytes, bytes_if_known, count, grouped, percent, sources, time};
-use crate::trace::report::{Entry, Process, Report};
 
 /// A cell: what is shown, and the number to sort by.
 struct Cell {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use windlass_trace_report::report::{Process, Report};
+use windlass_trace_report::rows::{Row, Span};
+
 use super::escape::escaped;
 use super::section;
 use crate::output::trace::numbers::{count, time};
-use crate::trace::report::{Process, Report};
-use crate::trace::rows::{Row, Span};
 
 const MAX_ROWS: usize = 200;
 /// Spans that would be drawn at the same place are one.

@@ -1,10 +1,11 @@
 //! What was measured.
 
+use windlass_trace_report::compare::Comparison;
+use windlass_trace_report::measure::Measured;
+
 use crate::output::columns;
 use crate::output::trace::numbers::{count, ratio, time};
 use crate::output::wrap::wrapped;
-use crate::trace::compare::Comparison;
-use crate::trace::measure::Measured;
 
 /// The table, and what is to be known of it.
 pub fn render(comparison: &Comparison, width: u16) -> String {
@@ -78,7 +79,7 @@ pub fn warnings(comparison: &Comparison) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::compare::Side;
+    use windlass_trace_report::compare::Side;
 
     fn comparison(stock: [u64; 3], windlass: [u64; 3]) -> Comparison {
         let run = |wall| Measured { wall, cpu: wall, peak_rss: None, exit_status: Some(0), signal: None };

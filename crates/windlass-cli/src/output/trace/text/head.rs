@@ -1,10 +1,11 @@
 //! The first lines: what it comes to.
 
+use windlass_trace_report::report::Report;
+
 use super::ANCHORS;
 use crate::output::terminal::printable;
 use crate::output::trace::numbers::{bytes, count, grouped, percent, time};
 use crate::output::wrap::wrapped;
-use crate::trace::report::Report;
 
 /// The sums of the run, or why there are none.
 pub fn render(report: &Report, width: u16) -> String {

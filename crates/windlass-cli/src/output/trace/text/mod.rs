@@ -4,13 +4,14 @@ pub mod comparison;
 mod head;
 mod tables;
 
+use windlass_trace_report::frames::{Frame, Kind};
+use windlass_trace_report::report::{Report, Stack};
+
 pub use head::nothing;
 
 use super::numbers::{count, time};
 use crate::output::terminal::printable;
 use crate::output::wrap::wrapped;
-use crate::trace::frames::{Frame, Kind};
-use crate::trace::report::{Report, Stack};
 
 /// Rows of each part; --json and --html have all.
 const ENTRIES: usize = 20;

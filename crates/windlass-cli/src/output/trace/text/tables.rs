@@ -1,14 +1,14 @@
 //! Entry points and processes: as tables where the lines are long enough for them, else as lists.
 
 use unicode_width::UnicodeWidthStr;
+use windlass_trace_report::Source;
+use windlass_trace_report::report::{Entry, Inside, Process, Report};
 
 use super::{ENTRIES, PROCESSES, rest};
 use crate::output::columns;
 use crate::output::terminal::printable;
 use crate::output::trace::numbers::{bytes_if_known, count, grouped, percent, sources, time};
 use crate::output::wrap::wrapped;
-use crate::trace::event::Source;
-use crate::trace::report::{Entry, Inside, Process, Report};
 
 /// A function with what it read.
 struct Row {

@@ -1,0 +1,100 @@
+//! A bundle that programs read by default, and that is not there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use windlass_machine::places::known_paths::{DEBIAN_BUNDLE, DEBIAN_CONFIGURATION};
+
+use crate::check::{Check, Finding, Outcome, Severity};
+use crate::directory::Directory;
+use crate::machine::{Machine, Target};
+
+pub const CHECK: Check = Check {
+    id: "bundle-missing",
+    title: "a bundle that programs read by default is not there, beside a hashed directory",
+    severity: Severity::Error,
+    explanation: "OpenSSL may have enough in its hashed directory, but GnuTLS' programs on Debian, and all programs that name the bundle \
+        themselves, read that file alone, and curl fails with error 77 if it is not there.\n\nIt is told where OpenSSL's cert.pem is a link that leads nowhere, and on a machine with \
+        /etc/ca-certificates.conf (Debian, Alpine) that has no file /etc/ssl/certs/ca-certificates.crt. Where there is no certificate at \
+        all, no-default-source tells it.",
+    run,
+};
+
+/// What update-ca-certificates of Debian and Alpine makes, and what it is told to put into it.
+const DEBIAN: [&str; 2] = [DEBIAN_BUNDLE, DEBIAN_CONFIGURATION];
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    if sources.directories.iter().flat_map(Directory::found).next().is_none() {
+        return;
+    }
+    // Each with the links to it.
+    let mut missing: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for pair in &sources.pairs {
+        if let Some(target) = machine.root.target(&pair.file).filter(|_| !is_file(machine, &pair.file)) {
+            missing.entry(target).or_default().push(format!("{} is a link to it", pair.file.display()));
+        }
+    }
+    let [bundle, list] = DEBIAN.map(Path::new);
+    if is_file(machine, list) && !is_file(machine, bundle) {
+        missing.entry(bundle.to_owned()).or_default();
+    }
+    for (path, facts) in missing {
+        let what = match machine.look(&path) {
+            Ok(Target::Directory) => "is a directory, where programs look for a bundle",
+            _ => "programs look for a bundle here, and there is none",
+        };
+        outcome.found(
+            Finding::new(Severity::Error, path, what)
+                .facts(facts)
+                .reason("curl fails without it (error 77), and programs that read this file alone, as those of GnuTLS on Debian, refuse every server")
+                .remedy("make it anew: update-ca-certificates (Fedora: update-ca-trust); a directory of that name has to go first"),
+        );
+    }
+}
+
+/// What can't be looked at may be one.
+fn is_file(machine: &Machine<'_>, path: &Path) -> bool {
+    matches!(machine.look(path), Ok(Target::File(_)) | Err(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, assert_silent};
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert_silent(&CHECK);
+        let image = Image::healthy();
+        image.link_default_file();
+        image.write("etc/ca-certificates.conf", "");
+        assert!(image.findings(&CHECK).is_empty());
+    }
+
+    #[test]
+    fn a_bundle_that_is_gone() {
+        let image = Image::healthy();
+        image.remove("etc/ssl/certs/ca-certificates.crt");
+        assert!(image.findings(&CHECK).is_empty(), "nothing says that there should be one");
+        image.write("etc/ca-certificates.conf", "");
+        assert_eq!(image.finding(&CHECK).facts.shown.len(), 0);
+        image.link_default_file();
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.path.as_deref(), Some(Path::new("/etc/ssl/certs/ca-certificates.crt")));
+        assert_eq!(finding.facts.shown, ["/usr/lib/ssl/cert.pem is a link to it"]);
+        image.remove("etc/ca-certificates.conf");
+        assert_eq!(image.findings(&CHECK).len(), 1, "the link is enough");
+        std::fs::create_dir(image.path("etc/ssl/certs/ca-certificates.crt")).unwrap();
+        assert!(image.finding(&CHECK).what.starts_with("is a directory, "));
+    }
+
+    #[test]
+    fn where_there_is_nothing_at_all_another_check_tells() {
+        let image = Image::empty();
+        image.link_default_file();
+        image.write("etc/ca-certificates.conf", "");
+        assert!(image.findings(&CHECK).is_empty());
+    }
+}

@@ -1,0 +1,102 @@
+//! Links of a hashed directory that lead nowhere.
+
+use crate::check::{Check, Finding, Outcome, Severity};
+use crate::directory::Leads;
+use crate::machine::Machine;
+
+pub const CHECK: Check = Check {
+    id: "dangling-links",
+    title: "links of a hashed directory that lead nowhere",
+    severity: Severity::Warning,
+    explanation: "A link that is named by hash and leads nowhere was the way to a certificate that is gone. OpenSSL's versions differ in what \
+        they make of it: 3.0 and 4.0 go on to the next number, 3.5 stops there and finds nothing behind it.\n\nOther links, as Some_Root.pem to a \
+        file that a package took away, are never read by OpenSSL; GnuTLS and programs that read the whole directory try each of them.\n\n\
+        `windlass prune` removes them, with a backup.",
+    run,
+};
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    for directory in &sources.directories {
+        let dangling = |is_hashed: bool| {
+            let items = directory.items.iter().filter(move |item| item.name.is_some() == is_hashed);
+            let items = items.filter(|item| item.is_link && matches!(item.leads, Leads::Nowhere));
+            items.map(|item| match machine.root.target(&item.path) {
+                Some(target) => format!("{} -> {}", item.name(), target.display()),
+                None => item.name(),
+            })
+        };
+        let count = |facts: &[String], kind: &str| match facts.len() {
+            1 => format!("1 {kind} leads nowhere"),
+            count => format!("{count} {kind}s lead nowhere"),
+        };
+        let (prune, inside) = (machine.prune(&directory.real), machine.inside());
+        let remedy = format!(
+            "`{prune}` takes them away, with a backup; if a certificate is lost, put it back first, then {inside}openssl rehash {}",
+            directory.real.display()
+        );
+        let (hashed, others): (Vec<_>, Vec<_>) = (dangling(true).collect(), dangling(false).collect());
+        if !hashed.is_empty() {
+            outcome.found(
+                Finding::new(Severity::Warning, &directory.real, count(&hashed, "hash link"))
+                    .about(hashed.iter().cloned())
+                    .facts(hashed)
+                    .reason("a certificate that was trusted is gone; OpenSSL 3.5 also finds nothing that has the same hash and a higher number")
+                    .remedy(&remedy),
+            );
+        }
+        if !others.is_empty() {
+            outcome.found(
+                Finding::new(Severity::Note, &directory.real, count(&others, "link"))
+                    .about(others.iter().cloned())
+                    .facts(others)
+                    .reason("left over from certificates that are gone; programs that read the whole directory try to open them each time")
+                    .remedy(&remedy),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, assert_silent, hash};
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert_silent(&CHECK);
+    }
+
+    #[test]
+    fn the_file_behind_is_gone() {
+        let image = Image::healthy();
+        image.remove("usr/share/ca-certificates/rsa.pem");
+        let findings = image.findings(&CHECK);
+        let seen: Vec<_> =
+            findings.iter().map(|finding| (finding.severity, &*finding.what, &*finding.facts.shown[0])).collect();
+        let link = format!("{}.0 -> /etc/ssl/certs/rsa.pem", hash("rsa.pem"));
+        let other = "rsa.pem -> /usr/share/ca-certificates/rsa.pem";
+        assert_eq!(
+            seen,
+            [(Severity::Warning, "1 hash link leads nowhere", &*link), (Severity::Note, "1 link leads nowhere", other)]
+        );
+    }
+
+    #[test]
+    fn prune_is_named_for_what_was_looked_at() {
+        let image = Image::healthy();
+        image.link("etc/ssl/certs/01234567.0", "nowhere");
+        let remedy = image.finding(&CHECK).remedy;
+        let root = image.root().display();
+        assert!(remedy.starts_with(&format!("`windlass prune --root {root} /etc/ssl/certs` takes ")), "{remedy}");
+        assert!(remedy.contains("inside the image: openssl rehash /etc/ssl/certs"), "{remedy}");
+    }
+
+    #[test]
+    fn a_link_to_itself_leads_nowhere() {
+        let image = Image::healthy();
+        image.link("etc/ssl/certs/01234567.r0", "01234567.r0");
+        assert_eq!(image.finding(&CHECK).severity, Severity::Warning);
+    }
+}

@@ -1,0 +1,154 @@
+//! `cert.pem` beside the hashed directory: OpenSSL reads the one for each context, and has the other.
+
+use std::path::Path;
+
+use windlass::{Config, LoadError, Source, TrustCache, Unsupported};
+use windlass_machine::anchors::line;
+
+use crate::check::{Check, Finding, Outcome, Severity};
+use crate::machine::Machine;
+
+pub const CHECK: Check = Check {
+    id: "double-load",
+    title: "OpenSSL reads a whole bundle for each context, and has the hashed directory too",
+    severity: Severity::Warning,
+    explanation: "OpenSSL's default paths are a file, cert.pem, and a directory of files named by subject hash, certs. \
+        X509_STORE_set_default_paths (and SSL_CTX_set_default_verify_paths, Ruby's set_default_paths, Python's create_default_context) \
+        parses every certificate of the file, each time it is called, if the file exists; of the directory it reads nothing before a \
+        verification asks for one subject. Where both hold the same certificates, the file adds only cost.\n\nDebian, Ubuntu, \
+        Fedora and Arch are delivered so: a package links cert.pem to the bundle that the distribution generates. That costs time and is no \
+        fault, so it is a note. Another file at this place is somebody's own: that is a warning.\n\nThe cost is that of loading the file into a fresh store with this machine's libcrypto, without Windlass.",
+    run,
+};
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    for pair in &sources.pairs {
+        let (Some(bundle), Some(directory)) =
+            (sources.bundle(machine, &pair.file), sources.directory(machine, &pair.directory))
+        else {
+            continue;
+        };
+        let (in_file, in_directory) = (bundle.contents.fingerprints(), directory.fingerprints());
+        let both = in_file.intersection(&in_directory).count();
+        if both == 0 {
+            continue;
+        }
+        let mut facts =
+            vec![format!("{both} of its {} certificates are in {} as well", in_file.len(), pair.directory.display())];
+        if machine.real(&pair.file) != pair.file {
+            facts.push(format!("it leads to {}", machine.real(&pair.file).display()));
+        }
+        let left_to_openssl = refused(machine, &pair.file);
+        let remedy = match &left_to_openssl {
+            None => {
+                "let Windlass serve it: `windlass run -- PROGRAM` for one program, `windlass install --service NAME` for a \
+                 service, `windlass install --machine` for all; removing the link \
+                 instead breaks programs that name the file, and the next update of the package may bring it back"
+            }
+            Some(_) => {
+                "make the file anew of plain CERTIFICATE blocks alone (update-ca-certificates, update-ca-trust): Windlass does not serve it as \
+                 it is"
+            }
+        };
+        facts.extend(left_to_openssl.map(|why| format!("Windlass leaves it to OpenSSL: {why}")));
+        let whose = &pair.whose;
+        let severity = if is_as_shipped(&machine.real(&pair.file)) { Severity::Note } else { Severity::Warning };
+        outcome.found(
+            Finding::new(severity, &pair.file, format!("{whose} reads this file for each context, and has the directory too"))
+                .facts(facts)
+                .reason("programs that use the default paths parse the file anew for each TLS context, though the directory alone would do")
+                .remedy(remedy)
+                .cost(machine.measure.load_file(&bundle.file)),
+        );
+    }
+}
+
+/// Why Windlass does not serve this file, if so: its own reader is asked.
+fn refused(machine: &Machine<'_>, file: &Path) -> Option<String> {
+    let reached = machine.reach(file).ok()?;
+    match TrustCache::new(Config::default(), None).load(&Source::Cafile(reached)) {
+        Err(LoadError::Unsupported { path, what }) => {
+            let place = line::of(&path, &what).map(|line| format!("line {line}: ")).unwrap_or_default();
+            let fault = match what {
+                // Its line is part of the place.
+                Unsupported::Pem { fault, .. } => fault.to_string(),
+                other => other.to_string(),
+            };
+            Some(format!("{place}{fault}"))
+        }
+        // It was read a moment ago.
+        _ => None,
+    }
+}
+
+/// The bundles that distributions generate, and link cert.pem to: Debian, Ubuntu and Alpine; Fedora; Arch; openSUSE.
+const GENERATED: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ca-certificates/extracted/tls-ca-bundle.pem",
+    "/var/lib/ca-certificates/ca-bundle.pem",
+];
+
+fn is_as_shipped(bundle: &Path) -> bool {
+    GENERATED.iter().any(|generated| bundle == Path::new(generated))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, assert_silent, fixture, trusted};
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert_silent(&CHECK);
+    }
+
+    #[test]
+    fn both_with_the_same_certificates() {
+        let image = Image::healthy();
+        image.link_default_file();
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.path.as_deref(), Some("/usr/lib/ssl/cert.pem".as_ref()));
+        assert_eq!(finding.facts.shown[0], "2 of its 2 certificates are in /usr/lib/ssl/certs as well");
+        assert_eq!(finding.facts.shown[1], "it leads to /etc/ssl/certs/ca-certificates.crt");
+        assert_eq!(finding.severity, Severity::Note, "so distributions ship it");
+    }
+
+    #[test]
+    fn a_file_of_ones_own_is_a_warning() {
+        let image = Image::healthy();
+        image.write("usr/lib/ssl/cert.pem", &fixture("rsa.pem"));
+        let finding = image.finding(&CHECK);
+        assert_eq!((finding.severity, finding.facts.shown.len()), (Severity::Warning, 1));
+    }
+
+    #[test]
+    fn what_windlass_does_not_serve_is_not_promised() {
+        let image = Image::healthy();
+        image.link_default_file();
+        let serves = |finding: &Finding| finding.remedy.contains("let Windlass serve it");
+        assert!(serves(&image.finding(&CHECK)));
+        let crl = "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n";
+        let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+        let damage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let rsa = fixture("rsa.pem");
+        let line = rsa.lines().count() + 1;
+        for more in [crl, key, damage, &trusted("p384.pem", &["-addtrust", "serverAuth"])] {
+            image.write("etc/ssl/certs/ca-certificates.crt", &(rsa.clone() + more));
+            let finding = image.finding(&CHECK);
+            let fact = finding.facts.shown.last().unwrap();
+            assert!(!serves(&finding), "{more}: {finding:?}");
+            assert!(fact.starts_with(&format!("Windlass leaves it to OpenSSL: line {line}: ")), "{fact}");
+        }
+    }
+
+    #[test]
+    fn a_file_alone_is_no_double_load() {
+        let image = Image::empty();
+        image.bundle(&["rsa.pem"]);
+        image.link_default_file();
+        assert!(image.findings(&CHECK).is_empty());
+    }
+}

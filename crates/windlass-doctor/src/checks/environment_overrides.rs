@@ -1,0 +1,286 @@
+//! Variables that make programs trust something other than the system's certificates.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::bundle::Contents;
+use crate::certificate::Fingerprint;
+use crate::check::{Check, Finding, Outcome, Severity, Unseen};
+use crate::directory::Directory;
+use crate::environment::variables::Kind;
+use crate::environment::{self, Origin, Setting};
+use crate::machine::{Machine, Target};
+use crate::measure::Cost;
+
+pub const CHECK: Check = Check {
+    id: "environment-overrides",
+    title: "environment variables by which programs trust something else than the system's certificates",
+    severity: Severity::Error,
+    explanation: "SSL_CERT_FILE, SSL_CERT_DIR, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO and others name a file or \
+        a directory of trusted certificates. If nothing is there, or nothing that can be read, such programs refuse every server; \
+        curl and git say that the file is missing, OpenSSL's default paths say nothing. If it is another source than the system's, what is \
+        added to or removed from the system's certificates does not reach these programs: that is a note, as it is often meant.\n\nIt is looked \
+        at in the environment of the doctor, in files for logins and shells (/etc/environment, /etc/profile and the like, of the \
+        system and of users), in systemd's units and the files they name, and in the environments of running processes: as root all, else \
+        one's own. Processes of containers have paths of their own and are not meant. Values that are not known before they are expanded \
+        ($HOME/ca.pem) are passed over. Variables that name a source of the system itself are no finding.\n\nThe cost is that of loading the \
+        file into a fresh store.",
+    run,
+};
+
+/// All that is named so is read to this much: what the system and its administrator name…
+const MAX_TOTAL: u64 = 64 << 20;
+/// …and what each user names.
+const MAX_OF_USER: u64 = 16 << 20;
+const MAX_FILE: u64 = 8 << 20;
+/// Directories that one value may name.
+const MAX_DIRECTORIES: usize = 16;
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let settings = environment::collect(machine, outcome);
+    let mut judge = Judge { machine, left: HashMap::new(), system: system(machine) };
+    for setting in &settings.all {
+        match judge.judge(setting) {
+            Ok(None) => {}
+            Ok(Some(verdict)) => outcome.found(finding(setting, verdict)),
+            Err(unseen) => outcome.not_seen(unseen),
+        }
+    }
+}
+
+fn system(machine: &Machine<'_>) -> BTreeSet<Fingerprint> {
+    let sources = machine.sources();
+    let of_bundles = sources.bundles.iter().flat_map(|bundle| bundle.contents.fingerprints());
+    of_bundles.chain(sources.directories.iter().flat_map(Directory::fingerprints)).collect()
+}
+
+/// What is wrong with a value.
+struct Verdict {
+    severity: Severity,
+    what: &'static str,
+    /// Why it matters, if not for what is usual with the variable.
+    reason: Option<&'static str>,
+    facts: Vec<String>,
+    cost: Option<Cost>,
+}
+
+/// Why a file of many is not read.
+const TOO_MUCH: &str =
+    "what is read of the files and directories that variables of the same user name has reached its limit";
+
+struct Judge<'a> {
+    machine: &'a Machine<'a>,
+    /// Bytes that may still be read of what each of these names.
+    left: HashMap<Origin, u64>,
+    system: BTreeSet<Fingerprint>,
+}
+
+impl Judge<'_> {
+    fn judge(&mut self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
+        let path = setting.path();
+        let kind = setting.variable.kind;
+        if matches!(kind, Kind::Switch(_)) || setting.value.is_empty() && setting.variable.may_be_empty() {
+            return Ok(None);
+        }
+        if setting.value.is_empty() {
+            return Ok(Some(Verdict::of(Severity::Error, "is set to nothing, which stands in the way of the default")));
+        }
+        if kind == Kind::Directories {
+            return self.directories(setting);
+        }
+        if path.is_relative() {
+            // Whoever is in another directory reads another file.
+            let verdict = Verdict::of(Severity::Warning, "is a relative path");
+            return Ok(Some(Verdict { reason: Some("in each directory it names another file, or none"), ..verdict }));
+        }
+        match (self.machine.look(path)?, kind) {
+            (Target::Nothing | Target::Dangling, Kind::MoreCertificates) => {
+                Ok(Some(Verdict::of(Severity::Warning, "leads nowhere: nothing is added")))
+            }
+            (Target::Nothing | Target::Dangling, _) => Ok(Some(Verdict::of(Severity::Error, "leads nowhere"))),
+            (Target::Directory, Kind::Directory | Kind::FileOrDirectory) => self.directories(setting),
+            (Target::Directory, _) => {
+                Ok(Some(Verdict::of(Severity::Error, "is a directory, not a file of certificates")))
+            }
+            (Target::File(_), Kind::Directory) => {
+                Ok(Some(Verdict::of(Severity::Error, "is a file, not a directory of certificates")))
+            }
+            (Target::File(_), _) => self.file(setting),
+            (Target::Other, _) => {
+                Ok(Some(Verdict::of(Severity::Warning, "is no regular file, so no certificate comes from it")))
+            }
+        }
+    }
+
+    /// What is left for a value. Whoever has more pays, so that nobody hides what another sets by setting it too.
+    fn left(&mut self, setting: &Setting) -> &mut u64 {
+        let full = |origin| if matches!(origin, Origin::Command | Origin::System) { MAX_TOTAL } else { MAX_OF_USER };
+        let [first, last] = setting.origins();
+        let of = |origin| self.left.get(&origin).copied().unwrap_or_else(|| full(origin));
+        let payer = if of(last) > of(first) { last } else { first };
+        self.left.entry(payer).or_insert(full(payer))
+    }
+
+    fn file(&mut self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
+        let (path, kind) = (setting.path(), setting.variable.kind);
+        let real = self.machine.real(path);
+        if self.machine.sources().bundles.iter().any(|bundle| bundle.real == real) {
+            return Ok(None);
+        }
+        let machine = self.machine;
+        let left = self.left(setting);
+        let content = machine.read(path, MAX_FILE.min(*left)).map_err(|unseen| match *left {
+            ..MAX_FILE => Unseen { why: String::from(TOO_MUCH), ..unseen },
+            _ => unseen,
+        })?;
+        *left -= content.bytes.len() as u64;
+        let is_ours = content.is_ours();
+        let contents = Contents::of(&content.bytes, machine.libcryptos.first().filter(|_| is_ours));
+        let held = contents.fingerprints();
+        if held.is_empty() {
+            let what = match contents.certificates.len() {
+                0 => "holds no certificate",
+                _ => "holds only certificates that are refused by the trust settings behind them",
+            };
+            return Ok(Some(Verdict::of(Severity::Error, what)));
+        }
+        if let Some(bad) = contents.bad.first() {
+            let verdict = Verdict::of(Severity::Error, "holds a bad block, and OpenSSL loads all of a file or nothing");
+            return Ok(Some(Verdict { facts: vec![format!("line {}: {}", bad.line, bad.why)], ..verdict }));
+        }
+        if kind == Kind::MoreCertificates {
+            return Ok(None);
+        }
+        let cost = machine.measure.load_file(&content.file);
+        Ok(Some(Verdict { facts: self.compared(&held), cost, ..Verdict::elsewhere() }))
+    }
+
+    /// One directory, or several with colons between. A value can name one of them any number of times.
+    fn directories(&mut self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
+        let named = std::env::split_paths(setting.path()).filter(|path| !path.as_os_str().is_empty());
+        let mut by_name = BTreeSet::new();
+        let mut all: Vec<PathBuf> = named.filter(|path| by_name.insert(path.clone())).collect();
+        let mut by_place = BTreeSet::new();
+        if all.len() <= 4 * MAX_DIRECTORIES {
+            all.retain(|path| by_place.insert(self.machine.real(path)));
+        }
+        if all.len() > MAX_DIRECTORIES {
+            let what = setting.file.as_ref().map_or(Path::new("/"), |(file, _)| file);
+            let why = format!(
+                "its {} names more than {MAX_DIRECTORIES} directories: they were not looked at",
+                setting.variable.name
+            );
+            return Err(Unseen::new(what, why));
+        }
+        let machine = self.machine;
+        let sources = machine.sources();
+        let mut held = BTreeSet::new();
+        let mut facts = Vec::new();
+        let mut not_read = Vec::new();
+        let (mut usable, mut known) = (0, 0);
+        for path in &all {
+            if !matches!(self.machine.look(path)?, Target::Directory) {
+                facts.push(format!("{} is no directory", path.display()));
+                continue;
+            }
+            usable += 1;
+            if let Some(directory) = sources.directory(self.machine, path) {
+                known += 1;
+                held.extend(directory.fingerprints());
+            } else {
+                let left = self.left(setting);
+                if *left == 0 {
+                    return Err(Unseen::new(path, TOO_MUCH));
+                }
+                let directory = Directory::read_within(machine, path, left)?;
+                not_read.extend(directory.unseen.iter().cloned());
+                held.extend(directory.fingerprints());
+            }
+        }
+        if usable == 0 {
+            return Ok(Some(Verdict { facts, ..Verdict::of(Severity::Error, "leads to no directory") }));
+        }
+        if let Some(unseen) = not_read.first() {
+            // That may be where its certificates are.
+            if held.is_empty() {
+                return Err(unseen.clone());
+            }
+            facts.push(format!("{} could not be looked at: {}", unseen.path.display(), unseen.why));
+        }
+        if held.is_empty() {
+            return Ok(Some(Verdict {
+                facts,
+                ..Verdict::of(Severity::Error, "leads to no certificate that is named by hash")
+            }));
+        }
+        if known == usable {
+            if facts.is_empty() {
+                return Ok(None);
+            }
+            let verdict = Verdict::of(Severity::Note, "names a directory that does not exist, beside the system's");
+            return Ok(Some(Verdict { facts, reason: Some("programs look there too, each time, in vain"), ..verdict }));
+        }
+        facts.extend(self.compared(&held));
+        Ok(Some(Verdict { facts, ..Verdict::elsewhere() }))
+    }
+
+    /// How what was found there differs from the system's.
+    fn compared(&self, held: &BTreeSet<Fingerprint>) -> Vec<String> {
+        let only_there = held.difference(&self.system).count();
+        let only_system = self.system.difference(held).count();
+        let mut facts = vec![format!("certificates there: {}", held.len())];
+        if (only_there, only_system) == (0, 0) {
+            facts.push(String::from("today these are the same as the system's"));
+        } else {
+            facts.push(format!("not among the system's: {only_there}"));
+            facts.push(format!("of the system's, not there: {only_system}"));
+        }
+        facts
+    }
+}
+
+impl Verdict {
+    fn of(severity: Severity, what: &'static str) -> Verdict {
+        Verdict { severity, what, reason: None, facts: Vec::new(), cost: None }
+    }
+
+    fn elsewhere() -> Verdict {
+        let reason = "what is added to the system's certificates, or removed from them, does not reach these programs";
+        Verdict { reason: Some(reason), ..Verdict::of(Severity::Note, "is another source than the system's") }
+    }
+}
+
+fn finding(setting: &Setting, verdict: Verdict) -> Finding {
+    let variable = setting.variable;
+    let what = format!("{} {}", setting.assignment(), verdict.what);
+    let finding = match &setting.file {
+        Some((path, line)) => Finding::new(verdict.severity, path, what).at_line(Some(*line)),
+        None => Finding::of_machine(verdict.severity, what).seen_at(&setting.seen_at),
+    };
+    let reason = verdict.reason.unwrap_or(match variable.kind {
+        Kind::MoreCertificates => "the certificates that were to be added are not",
+        _ if variable.may_be_empty() => "these programs trust no certificate: they refuse every server",
+        _ => {
+            "programs that read only this trust nothing, as curl; OpenSSL's default paths say nothing of it, and go on with the other of \
+             the two (file and directory) alone"
+        }
+    });
+    let remedy = match verdict.severity {
+        Severity::Note => {
+            "if it is not meant, unset it; a CA that was to be added can be given to the system (update-ca-certificates, \
+             update-ca-trust), or to one program: windlass run --add-ca FILE -- PROGRAM"
+        }
+        _ => "correct the path, or unset the variable",
+    };
+    finding
+        .about([setting.assignment()])
+        .facts(setting.places())
+        .facts([format!("heeded by {}", variable.readers)])
+        .facts(verdict.facts)
+        .reason(reason)
+        .remedy(remedy)
+        .cost(verdict.cost)
+}
+
+#[cfg(test)]
+mod tests;

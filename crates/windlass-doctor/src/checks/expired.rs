@@ -1,0 +1,141 @@
+//! Certificates whose time has passed.
+
+use std::cell::OnceCell;
+
+use windlass::Timestamp;
+
+use crate::certificate::{Certificate, Says};
+use crate::check::{Check, Finding, Outcome, Severity};
+use crate::distribution;
+use crate::machine::Machine;
+use crate::sources::{Holding, Those};
+
+pub const CHECK: Check = Check {
+    id: "expired",
+    title: "expired certificates among the trusted ones",
+    severity: Severity::Warning,
+    explanation: "No chain that ends in an expired certificate is accepted, but each context that loads a bundle parses it all the \
+        same. A CA of one's own in such a list means that its servers are refused.\n\nDistributions remove expired roots with an update \
+        of their package ca-certificates, and often have some until then. Those are a note: nobody who runs the machine is at fault. \
+        The distribution's are those in /usr/share/ca-certificates, /usr/share/pki/ca-trust-source or /usr/share/pki/trust, and where dpkg \
+        says what its package ca-certificates holds, only what it says. All others are a warning.\n\nThe cost is that of decoding these certificates and adding them to a fresh store, as every \
+        context does that loads the bundle. Those of a hashed directory cost nothing: they are only read when they are looked for.",
+    run,
+};
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    let shipped = OnceCell::new();
+    let is_shipped = |certificate: &Certificate| {
+        shipped.get_or_init(|| distribution::certificates(machine)).contains(&certificate.fingerprint)
+    };
+    for holding in sources.holdings() {
+        for is_of_distribution in [false, true] {
+            let those = holding.those(
+                machine,
+                |certificate| certificate.is_expired(machine.now) && is_shipped(certificate) == is_of_distribution,
+                |certificate| certificate.label() + &certificate.says.as_ref().map(since).unwrap_or_default(),
+            );
+            let Some(those) = those else { continue };
+            outcome.found(finding(machine, &holding, those, is_of_distribution));
+        }
+    }
+}
+
+fn since(says: &Says) -> String {
+    let day = |time: Timestamp| time.to_string().split(' ').next().unwrap_or_default().to_owned();
+    format!(", expired on {}", day(says.not_after))
+}
+
+fn finding(machine: &Machine<'_>, holding: &Holding<'_>, those: Those, is_of_distribution: bool) -> Finding {
+    let (severity, whose) =
+        if is_of_distribution { (Severity::Note, " of the distribution's own") } else { (Severity::Warning, "") };
+    let update = "remove the certificate from where it was put (Debian: /usr/local/share/ca-certificates), then \
+         update-ca-certificates or update-ca-trust";
+    let remedy = if is_of_distribution {
+        String::from("nothing needs to be done: an update of the package ca-certificates removes them")
+    } else if holding.is_bundle {
+        update.to_owned()
+    } else {
+        let prune = machine.prune(holding.path);
+        format!(
+            "`{prune}` takes them away, with a backup, where no package brings them back; {}{update}",
+            machine.inside()
+        )
+    };
+    let reason = if holding.is_bundle {
+        "nothing that they signed is accepted, and each context that loads the file parses them in vain"
+    } else {
+        "nothing that they signed is accepted"
+    };
+    let counted = those.count();
+    Finding::new(severity, holding.path, format!("{counted}{whose} expired"))
+        .about(those.fingerprints)
+        .facts(those.facts)
+        .reason(reason)
+        .remedy(remedy)
+        .cost(those.cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, assert_silent};
+
+    /// Hashed, and with a dpkg that does not list it.
+    fn add_own(image: &Image) {
+        image.add("expired.pem");
+        image.write("var/lib/dpkg/info/ca-certificates.list", "/usr/share/ca-certificates/rsa.pem\n");
+    }
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert_silent(&CHECK);
+    }
+
+    #[test]
+    fn those_of_the_distribution_are_a_note() {
+        let image = Image::healthy();
+        image.add("expired.pem");
+        image.bundle(&["rsa.pem", "expired.pem"]);
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.severity, Severity::Note);
+        assert_eq!(finding.what, "1 certificate of the distribution's own expired");
+        assert!(
+            finding.remedy.ends_with("an update of the package ca-certificates removes them"),
+            "{}",
+            finding.remedy
+        );
+    }
+
+    #[test]
+    fn an_expired_certificate_is_found_in_the_bundle() {
+        let image = Image::healthy();
+        // In both: told once.
+        add_own(&image);
+        image.bundle(&["rsa.pem", "expired.pem"]);
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.severity, Severity::Warning);
+        assert_eq!(finding.path.as_deref(), Some("/etc/ssl/certs/ca-certificates.crt".as_ref()));
+        assert_eq!(finding.what, "1 certificate expired");
+        let fact = &finding.facts.shown[0];
+        assert!(
+            fact.starts_with("line ") && fact.contains("Expired Root") && fact.ends_with("expired on 2010-01-01"),
+            "{fact}"
+        );
+    }
+
+    #[test]
+    fn an_expired_certificate_is_found_in_the_directory() {
+        let image = Image::healthy();
+        add_own(&image);
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.path.as_deref(), Some("/etc/ssl/certs".as_ref()));
+        let prune = format!("`windlass prune --root {} /etc/ssl/certs` takes them away", image.root().display());
+        assert!(finding.remedy.starts_with(&prune), "{}", finding.remedy);
+        assert!(
+            finding.facts.shown[0].starts_with(&format!("{}.0: Expired Root", crate::testing::hash("expired.pem")))
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! Certificates of no CA among the trusted ones.
+
+use crate::check::{Check, Finding, Outcome, Severity};
+use crate::machine::Machine;
+
+pub const CHECK: Check = Check {
+    id: "not-ca",
+    title: "trusted certificates that are no CA's",
+    severity: Severity::Note,
+    explanation: "A certificate without CA:TRUE in its basic constraints can vouch for nobody but itself: it makes the one server that \
+        has its key trusted, by every program of the machine. That may be meant, as with the self-signed certificate of a device.\n\n\
+        Debian's package ssl-cert puts such a certificate, ssl-cert-snakeoil.pem, into the hashed directory of each machine that has it. \
+        It is told from a CA as OpenSSL does it (X509_check_ca): by key usage, then by basic constraints; self-signed certificates of \
+        version 1 count as CAs.",
+    run,
+};
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    for holding in sources.holdings() {
+        let is_none =
+            |certificate: &crate::certificate::Certificate| certificate.says.as_ref().is_some_and(|says| !says.is_ca);
+        let Some(those) = holding.those(machine, is_none, |certificate| certificate.label()) else { continue };
+        outcome.found(
+            Finding::new(Severity::Note, holding.path, format!("{} of no CA", those.count()))
+                .about(those.fingerprints)
+                .facts(those.facts)
+                .reason("such a certificate vouches for nobody but itself: whoever has its key is trusted as that one server")
+                .remedy("if that is not meant, remove them, and trust the CA that issued them instead")
+                .cost(those.cost),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, assert_silent};
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert_silent(&CHECK);
+    }
+
+    #[test]
+    fn a_servers_certificate_is_found() {
+        let image = Image::healthy();
+        image.add("doctor/leaf.pem");
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.path.as_deref(), Some("/etc/ssl/certs".as_ref()));
+        assert!(finding.facts.shown[0].contains("Leaf"), "{:?}", finding.facts);
+    }
+
+    /// RFC 5280, 4.2.1.9, and what `X509_check_ca` makes of certificates without the extension.
+    #[test]
+    fn a_root_of_version_1_is_a_ca() {
+        let image = Image::healthy();
+        image.bundle(&["rsa.pem", "doctor/version1.pem"]);
+        assert!(image.findings(&CHECK).is_empty());
+    }
+}

@@ -1,0 +1,61 @@
+//! Certificates whose time is to come.
+
+use crate::check::{Check, Finding, Outcome, Severity};
+use crate::machine::Machine;
+
+pub const CHECK: Check = Check {
+    id: "not-yet-valid",
+    title: "certificates among the trusted ones whose time is to come",
+    severity: Severity::Warning,
+    explanation: "A certificate that is not valid yet is refused until its day. If there are many, it is the machine's clock that is \
+        wrong: then nearly every TLS connection fails.",
+    run,
+};
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    let sources = machine.sources();
+    sources.tell_unseen(outcome);
+    for holding in sources.holdings() {
+        let from = |says: &crate::certificate::Says| format!(", valid from {}", says.not_before);
+        let those = holding.those(
+            machine,
+            |certificate| certificate.is_not_yet_valid(machine.now),
+            |certificate| certificate.label() + &certificate.says.as_ref().map(from).unwrap_or_default(),
+        );
+        let Some(those) = those else { continue };
+        outcome.found(
+            Finding::new(Severity::Warning, holding.path, format!("{} not valid yet", those.count()))
+                .about(those.fingerprints)
+                .facts(those.facts)
+                .reason(format!(
+                    "nothing that they signed is accepted before; this machine's clock says {}",
+                    machine.now
+                ))
+                .remedy("if the clock is wrong, set it; else wait, or remove what was put there too early")
+                .cost(those.cost),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, assert_silent};
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert_silent(&CHECK);
+    }
+
+    #[test]
+    fn a_certificate_of_the_future_is_found() {
+        let image = Image::healthy();
+        image.bundle(&["rsa.pem", "future.pem"]);
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.what, "1 certificate not valid yet");
+        assert!(
+            finding.facts.shown[0].ends_with("Future Root (SHA-256 ")
+                || finding.facts.shown[0].contains("valid from 2098-01-01")
+        );
+    }
+}

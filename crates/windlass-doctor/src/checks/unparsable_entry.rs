@@ -1,0 +1,73 @@
+//! Files of a hashed directory that OpenSSL can't read.
+
+use super::warn_of_directories;
+use crate::check::{Check, Outcome, Severity};
+use crate::directory::{HashName, Item, Leads};
+use crate::machine::Machine;
+
+pub const CHECK: Check = Check {
+    id: "unparsable-entry",
+    title: "hash links to something that is no PEM certificate",
+    severity: Severity::Warning,
+    explanation: "OpenSSL takes what it finds by hash for PEM certificates. What is empty, in DER, a key or damaged gives it nothing, and \
+        leaves errors that show up in unrelated messages; OpenSSL 3.5 does not look at the higher numbers of the same hash then.\n\nIn a hashed \
+        directory certificates are loaded one by one: those of a file before a bad block are trusted. In a bundle the bad block is worse, \
+        see bundle-dropped. Names of CRLs (5ad8a5d6.r0) are not looked into.",
+    run,
+};
+
+fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
+    warn_of_directories(
+        machine,
+        outcome,
+        |directory| directory.items.iter().filter_map(|item| unparsable(item, item.name?)).collect(),
+        [
+            "hash link leads to something that is no PEM certificate",
+            "hash links lead to something that is no PEM certificate",
+        ],
+        "the certificate that is meant there is not trusted",
+        |_| {
+            String::from(
+                "replace the file by the certificate in PEM (from DER: openssl x509 -inform DER -in FILE -out FILE.pem), or remove \
+                 the link",
+            )
+        },
+    );
+}
+
+fn unparsable(item: &Item, name: HashName) -> Option<String> {
+    if name.is_crl {
+        return None;
+    }
+    let file = match &item.leads {
+        Leads::To(file) => file,
+        // Said by another check, or by what could not be seen.
+        Leads::Nowhere | Leads::Elsewhere => return None,
+    };
+    match file.contents.bad.first() {
+        Some(bad) => Some(format!("{}, line {}: {}", item.name(), bad.line, bad.why)),
+        None if file.contents.certificates.is_empty() => Some(format!("{}: no certificate in it", item.name())),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, assert_silent, fixture, hash};
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        assert_silent(&CHECK);
+    }
+
+    #[test]
+    fn empty_and_damaged_files() {
+        let image = Image::healthy();
+        image.write("etc/ssl/certs/01234567.0", "");
+        image.write("usr/share/ca-certificates/rsa.pem", &fixture("rsa.pem").replacen("MII", "M?I", 1));
+        let finding = image.finding(&CHECK);
+        assert_eq!(finding.facts.shown[0], "01234567.0: no certificate in it");
+        assert_eq!(finding.facts.shown[1], format!("{}.0, line 1: the block is not base64 (line 2)", hash("rsa.pem")));
+    }
+}

@@ -1,0 +1,262 @@
+//! Where environment variables are set that change what programs trust.
+
+mod files;
+mod running;
+mod systemd;
+pub mod variables;
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::check::{Facts, Outcome, Unseen};
+use super::machine::Machine;
+use variables::Variable;
+
+/// No real file of settings is larger.
+const MAX_FILE: u64 = 1 << 20;
+/// All files of the system together, and those of each user: a home is as large as its owner likes.
+const MAX_TOTAL: u64 = 16 << 20;
+/// Different values that the system's files set, that each user's files set, and that each user's processes have. A user can set as
+/// many as he likes.
+const MAX_SETTINGS: usize = 100;
+/// Bytes of one value. A path has no more than 4096.
+const MAX_VALUE: usize = 16 << 10;
+/// Places of one value that are named, of each of these.
+const MAX_PLACES: usize = 8;
+/// Files that the units of each of these name.
+const MAX_NAMED: usize = 500;
+
+/// Who sets something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The environment of the command.
+    #[default]
+    Command,
+    /// Files of the system.
+    System,
+    /// Files in this one of the homes.
+    Home(usize),
+    /// Processes of this user.
+    Processes(u32),
+}
+
+/// A variable with one value, and all places that set it so.
+#[derive(Debug)]
+pub struct Setting {
+    /// Which.
+    pub variable: &'static Variable,
+    /// Its value.
+    pub value: Vec<u8>,
+    /// Where it is set, for people: "this environment", "/etc/environment, line 3", "process 12 (nginx)".
+    pub places: Facts,
+    /// The first file among them, with the line.
+    pub file: Option<(PathBuf, u64)>,
+    /// The first file that says so, be it one of /proc.
+    pub seen_at: PathBuf,
+    /// Who was the first.
+    origin: Origin,
+    /// Who was the last, and how often.
+    last: (Origin, usize),
+}
+
+/// Settings as they are collected.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// In the order in which they were found.
+    pub all: Vec<Setting>,
+    /// Where in them a variable with this value is.
+    known: HashMap<(&'static str, Vec<u8>), usize>,
+    /// Whose files are looked through now, and what is left for that.
+    origin: Origin,
+    /// Where what is in no file can be seen.
+    seen_at: PathBuf,
+    left: u64,
+    room: usize,
+    named: HashSet<PathBuf>,
+    /// What did not fit.
+    dropped: usize,
+}
+
+/// Collects all settings.
+pub fn collect(machine: &Machine<'_>, outcome: &mut Outcome) -> Settings {
+    let mut settings = Settings::default();
+    settings.begin(Origin::Command);
+    settings.seen_at = PathBuf::from("/proc/self/environ");
+    for (name, value) in &machine.environment {
+        settings.add(name.as_bytes(), value.as_bytes(), || String::from("the environment of this command"), None);
+    }
+    settings.end(Path::new("/proc/self/environ"), outcome);
+    settings.begin(Origin::System);
+    files::of_system(machine, &mut settings, outcome);
+    systemd::of_system(machine, &mut settings, outcome);
+    settings.end(Path::new("/etc"), outcome);
+    for (number, home) in machine.homes.iter().enumerate() {
+        settings.begin(Origin::Home(number));
+        files::of_user(machine, home, &mut settings, outcome);
+        systemd::of_user(machine, home, &mut settings, outcome);
+        settings.end(home, outcome);
+    }
+    if !machine.is_image() {
+        running::collect(&mut settings, outcome);
+    }
+    settings
+}
+
+impl Settings {
+    /// What comes now is set by another.
+    fn begin(&mut self, origin: Origin) {
+        self.origin = origin;
+        (self.left, self.room, self.dropped) = (MAX_TOTAL, MAX_SETTINGS, 0);
+        self.named.clear();
+    }
+
+    /// Tells what did not fit of it.
+    fn end(&mut self, path: &Path, outcome: &mut Outcome) {
+        if self.dropped > 0 {
+            let why = format!(
+                "{} settings of variables, or files of them, were not looked at: there are more than {MAX_SETTINGS} different ones \
+                 (of files {MAX_NAMED}), or they are longer than {} KiB",
+                self.dropped,
+                MAX_VALUE >> 10
+            );
+            outcome.not_seen(Unseen::new(path, why));
+        }
+    }
+
+    /// Notes a setting, if it is of a variable that matters.
+    fn add(&mut self, name: &[u8], value: &[u8], place: impl FnOnce() -> String, file: Option<(&Path, u64)>) {
+        let Some(variable) = std::str::from_utf8(name).ok().and_then(Variable::named) else { return };
+        let key = match variable.switch(value) {
+            // There are only a few of these, so they always have room: with whatever value, they do the same.
+            Some(true) => Vec::new(),
+            Some(false) => return,
+            None if value.len() > MAX_VALUE => {
+                self.dropped += 1;
+                return;
+            }
+            None => value.to_owned(),
+        };
+        let is_switch = variable.switch(value).is_some();
+        let key = (variable.name, key);
+        let file = file.map(|(path, line)| (path.to_owned(), line));
+        if let Some(known) = self.known.get(&key).and_then(|place| self.all.get_mut(*place)) {
+            known.add(self.origin, place);
+            known.file = known.file.take().or(file);
+            return;
+        }
+        if !is_switch {
+            let Some(room) = self.room.checked_sub(1) else {
+                self.dropped += 1;
+                return;
+            };
+            self.room = room;
+        }
+        self.known.insert(key, self.all.len());
+        let value = value.get(..MAX_VALUE).unwrap_or(value).to_owned();
+        let origin = self.origin;
+        let seen_at = file.as_ref().map_or_else(|| self.seen_at.clone(), |(path, _)| path.clone());
+        let places = Facts::default();
+        let mut setting = Setting { variable, value, places, file, seen_at, origin, last: (origin, 0) };
+        setting.add(origin, place);
+        self.all.push(setting);
+    }
+
+    /// Whether a file that a unit names is to be read: once, and not any number of them.
+    fn is_new(&mut self, path: &Path) -> bool {
+        let is_new = !self.named.contains(path);
+        if is_new && self.named.len() == MAX_NAMED {
+            self.dropped += 1;
+            return false;
+        }
+        is_new && self.named.insert(path.to_owned())
+    }
+
+    /// The same for a line of a file. What has to be expanded to be known (`$HOME/ca.pem`, `%h/ca.pem`) is passed over.
+    fn add_line(&mut self, name: &[u8], value: &[u8], file: &Path, line: u64) {
+        if !value.iter().any(|byte| matches!(byte, b'$' | b'`' | b'%')) {
+            self.add(name, value, || format!("{}, line {line}", file.display()), Some((file, line)));
+        }
+    }
+}
+
+impl Setting {
+    /// One more place. Of the many that somebody can make, a few are named, so that those of others are, too.
+    fn add(&mut self, origin: Origin, place: impl FnOnce() -> String) {
+        let (last, count) = self.last;
+        let count = if last == origin { count } else { 0 };
+        self.last = (origin, count + 1);
+        if count < MAX_PLACES { self.places.add(place()) } else { self.places.more += 1 }
+    }
+
+    /// The first and the last who set it so.
+    pub fn origins(&self) -> [Origin; 2] {
+        [self.origin, self.last.0]
+    }
+
+    /// The places as particulars.
+    pub fn places(&self) -> impl Iterator<Item = String> {
+        let more = self.places.more;
+        let rest = (more > 0).then(|| format!("and {more} times more"));
+        self.places.shown.iter().map(|place| format!("set in {place}")).chain(rest)
+    }
+
+    /// `NAME=value`.
+    pub fn assignment(&self) -> String {
+        format!("{}={}", self.variable.name, String::from_utf8_lossy(&self.value))
+    }
+
+    /// The value as a path.
+    pub fn path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Image;
+
+    fn of_two_users(first: &str, second: &str) -> (Settings, Outcome) {
+        let image = Image::healthy();
+        image.write("etc/passwd", "a:x:1:1::/home/a:/bin/sh\nb:x:2:2::/home/b:/bin/sh\n");
+        image.write("home/a/.profile", first);
+        image.write("home/b/.profile", second);
+        let machine = Machine::new(Some(image.root()), &[], false);
+        let mut outcome = Outcome::default();
+        (collect(&machine, &mut outcome), outcome)
+    }
+
+    #[test]
+    fn one_user_hides_nothing_of_another() {
+        let many: String = (0..1000).map(|number| format!("SSL_CERT_FILE=/{number}\n")).collect();
+        let (settings, outcome) = of_two_users(
+            &many,
+            "SSL_CERT_FILE=/b\nexport NODE_TLS_REJECT_UNAUTHORIZED=0\nexport NODE_TLS_REJECT_UNAUTHORIZED=1\n",
+        );
+        let of = |home| settings.all.iter().filter(move |setting| setting.origin == Origin::Home(home));
+        assert_eq!((of(0).count(), of(1).count()), (MAX_SETTINGS, 2));
+        assert_eq!(outcome.unseen.shown().len(), 1);
+        let unseen = &outcome.unseen.shown()[0];
+        assert!(unseen.path == Path::new("/home/a") && unseen.why.starts_with("900 settings "), "{unseen:?}");
+    }
+
+    #[test]
+    fn a_switch_always_has_room_and_each_user_is_named() {
+        let many: String = (0..1000).map(|number| format!("GIT_SSL_NO_VERIFY={number}\n")).collect();
+        let full: String = (0..1000).map(|number| format!("SSL_CERT_FILE=/{number}\n")).collect();
+        let (settings, _) = of_two_users(&(full + &many), "GIT_SSL_NO_VERIFY=1\n");
+        let switch: Vec<_> = settings.all.iter().filter(|one| one.variable.name == "GIT_SSL_NO_VERIFY").collect();
+        assert_eq!(switch.len(), 1);
+        let places = &switch[0].places;
+        assert_eq!((places.shown.len(), places.more), (MAX_PLACES + 1, 1000 - MAX_PLACES));
+        assert_eq!(places.shown.last().unwrap(), "/home/b/.profile, line 1");
+    }
+
+    #[test]
+    fn a_long_value_is_told_not_kept() {
+        let (settings, outcome) = of_two_users(&format!("SSL_CERT_DIR=/{}\n", "x".repeat(MAX_VALUE)), "");
+        assert!(settings.all.is_empty() && outcome.unseen.count() == 1, "{:?}", outcome.unseen);
+    }
+}

@@ -1,0 +1,178 @@
+//! What something costs on this machine: measured, or not told.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use windlass_libcrypto::Libcrypto;
+
+/// The time of one thing is measured no longer than this…
+const AT_MOST: Duration = Duration::from_millis(150);
+/// …and all of them together.
+const BUDGET: Duration = Duration::from_millis(1500);
+/// A median of fewer says too little.
+const FEWEST: usize = 3;
+const MOST: usize = 9;
+/// Nothing can stop a load that has begun: what is larger takes too long.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// A time that was measured: of this thread's processor, as what else runs on the machine says nothing about the cost. Files are in
+/// the page cache by then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    /// The median.
+    pub nanoseconds: u64,
+    /// How many times it was measured.
+    pub runs: usize,
+    /// What is paid for, each time: `context`.
+    pub per: &'static str,
+    /// What was done, as a clause.
+    pub what: String,
+    /// Which library did it.
+    pub library: String,
+}
+
+/// The libcrypto that is asked, and the time that is left for it.
+#[derive(Debug)]
+pub struct Measure<'a> {
+    libcrypto: Option<&'a Libcrypto>,
+    left: Cell<Duration>,
+}
+
+impl<'a> Measure<'a> {
+    /// With the libcrypto that programs of this machine use; without one nothing is measured.
+    pub fn with(libcrypto: Option<&'a Libcrypto>) -> Measure<'a> {
+        Measure { libcrypto, left: Cell::new(BUDGET) }
+    }
+
+    /// What loading a PEM file into a fresh store costs, as a context does it.
+    pub fn load_file(&self, file: &File) -> Option<Cost> {
+        let libcrypto = self.libcrypto?;
+        let metadata = file.metadata().ok()?;
+        if metadata.len() > MAX_BYTES || !is_ours(&metadata) {
+            return None;
+        }
+        let path = path_of(file);
+        self.median(String::from("loading the file into a fresh store"), || libcrypto.load_file(&path).is_ok())
+    }
+
+    /// What decoding these certificates and adding them to a fresh store costs. They must have been read from a file of
+    /// [`is_ours`].
+    pub fn load_certificates(&self, certificates: &[&[u8]]) -> Option<Cost> {
+        let bytes: usize = certificates.iter().map(|der| der.len()).sum();
+        if bytes as u64 > MAX_BYTES || certificates.is_empty() {
+            return None;
+        }
+        let libcrypto = self.libcrypto?;
+        let what = match certificates.len() {
+            1 => String::from("decoding the certificate and adding it to a fresh store"),
+            count => format!("decoding the {count} certificates and adding them to a fresh store"),
+        };
+        self.median(what, || libcrypto.load_certificates(certificates) == certificates.len())
+    }
+
+    /// The median of several runs. A run that fails has no cost.
+    fn median(&self, what: String, mut run: impl FnMut() -> bool) -> Option<Cost> {
+        let libcrypto = self.libcrypto?;
+        let begun = Instant::now();
+        let mut times = Vec::with_capacity(MOST);
+        // The first one also sets up the library.
+        let all_well = self.left.get() > Duration::ZERO && run() && {
+            let room = AT_MOST.min(self.left.get());
+            (0..MOST).all(|_| {
+                if times.len() >= FEWEST && begun.elapsed() >= room {
+                    return true;
+                }
+                let start = cpu_time();
+                let well = run();
+                times.push(cpu_time().saturating_sub(start));
+                well
+            })
+        };
+        self.left.set(self.left.get().saturating_sub(begun.elapsed()));
+        times.sort_unstable();
+        let median = times.get(times.len() / 2).filter(|_| all_well)?;
+        Some(Cost {
+            nanoseconds: u64::try_from(median.as_nanos()).ok()?,
+            runs: times.len(),
+            per: "context",
+            what,
+            library: short(libcrypto.version()),
+        })
+    }
+}
+
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// By which a library opens this very file: whoever may write to a directory on the way to it could put another one there, or a FIFO.
+pub(crate) fn path_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Whether a file may be given to a foreign parser: the doctor may be root, and others' files are anybody's bytes.
+pub fn is_ours(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.is_file() && (metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw())
+}
+
+/// `OpenSSL 3.0.22 25 Aug 2026` without the date.
+fn short(version: &str) -> String {
+    version.split(' ').take(2).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::machine::Machine;
+    use crate::testing::{Image, fixture};
+
+    #[test]
+    fn what_can_not_be_loaded_has_no_cost() {
+        let libcryptos = Libcrypto::all();
+        let image = Image::healthy();
+        image.write("bad.pem", &(fixture("rsa.pem") + "-----BEGIN CERTIFICATE-----\n"));
+        image.write("large.pem", &fixture("rsa.pem").repeat(4000));
+        let measure = Measure::with(libcryptos.first());
+        let open = |name: &str| File::open(image.path(name)).unwrap();
+        for name in ["bad.pem", "large.pem", "etc"] {
+            assert_eq!(measure.load_file(&open(name)), None, "{name}");
+        }
+        let bundle = open("etc/ssl/certs/ca-certificates.crt");
+        let cost = measure.load_file(&bundle).expect("a cost");
+        assert!(cost.nanoseconds > 0 && (FEWEST..=MOST).contains(&cost.runs), "{cost:?}");
+        assert_eq!(Measure::with(None).load_file(&bundle), None);
+        assert_eq!(measure.load_certificates(&[b"no certificate"]), None);
+    }
+
+    /// As a swap of the file by whoever may write to its directory, after it was looked at.
+    #[test]
+    fn what_is_loaded_is_the_file_that_was_opened() {
+        let image = Image::healthy();
+        let libcryptos = Libcrypto::all();
+        let machine = Machine::new(Some(image.root()), &libcryptos, true);
+        let path = Path::new("/etc/ssl/certs/ca-certificates.crt");
+        let content = machine.read(path, 1 << 20).unwrap();
+        image.write("etc/swap", "no certificate");
+        std::fs::rename(image.path("etc/swap"), image.path("etc/ssl/certs/ca-certificates.crt")).unwrap();
+        assert!(machine.measure.load_file(&content.file).is_some());
+        assert!(libcryptos[0].load_file(&path_of(&content.file)).is_ok());
+        assert_eq!(machine.measure.load_file(&machine.open(path).unwrap()), None);
+    }
+
+    #[test]
+    fn when_the_time_is_used_up_nothing_more_is_measured() {
+        let libcryptos = Libcrypto::all();
+        let measure = Measure::with(libcryptos.first());
+        measure.left.set(Duration::ZERO);
+        let bundle = File::open(Image::healthy().path("etc/ssl/certs/ca-certificates.crt")).unwrap();
+        assert_eq!(measure.load_file(&bundle), None);
+    }
+}

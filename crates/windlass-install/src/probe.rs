@@ -1,0 +1,148 @@
+//! Running programs with the library, before anything is told to load it.
+//!
+//! The loader does not fail for a library that it can't load: it prints an error line, in every program. So a silent
+//! standard error is what is asked for.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use windlass_machine::{Failure, FailureKind};
+
+use super::place::Place;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Programs that most machines have: one of them is enough, and those that make TLS contexts say most.
+const PROGRAMS: [&[&str]; 5] = [
+    &["/bin/true"],
+    &["/usr/bin/python3", "-I", "-c", "import ssl; ssl.create_default_context()"],
+    &["/usr/bin/openssl", "version"],
+    &["/usr/bin/curl", "--version"],
+    &["/usr/bin/perl", "-e", "1"],
+];
+
+/// Runs what there is of [`PROGRAMS`] with the library at `library` in the root. Says which programs were run:
+/// none where only root could, by changing the root directory. Where it `replaces` one that programs load already, that one may
+/// be the reason why no program can be run.
+pub fn try_library(place: &Place, library: &Path, replaces: bool) -> Result<Vec<String>, Failure> {
+    let mut tried = Vec::new();
+    if !place.is_machine() && !rustix::process::geteuid().is_root() {
+        return Ok(tried);
+    }
+    for program in PROGRAMS {
+        // What is not there, or has something to say without the library, tells nothing.
+        if !place.exists(program[0]) || !run(place, None, program).is_ok_and(|outcome| outcome.is_quiet()) {
+            continue;
+        }
+        let outcome = run(place, Some(library), program);
+        let what = || format!("can't use the library {}", library.display());
+        let outcome = outcome.map_err(|error| failure(place, what(), error))?;
+        if !outcome.is_quiet() {
+            let why = format!("{} with it {}", program[0], outcome.words());
+            return Err(failure(place, what(), why).advise("is it for this architecture and C library?"));
+        }
+        tried.push(program[0].to_owned());
+    }
+    if tried.is_empty() && !replaces {
+        return Err(failure(place, format!("can't try the library {}", library.display()), "no program could be run")
+            .advise("at least /bin/true must run, there and without the library"));
+    }
+    Ok(tried)
+}
+
+/// Says how things are now: the trial comes after all that no program loads, and before anything that makes programs load the library.
+fn failure(place: &Place, what: String, why: impl std::fmt::Display) -> Failure {
+    let undo = match place.home() {
+        Some(_) => "windlass uninstall --shell".to_owned(),
+        None if place.is_machine() => "windlass uninstall".to_owned(),
+        None => format!("windlass uninstall --root {}", place.root().display()),
+    };
+    Failure::new(FailureKind::Other, what, why)
+        .advise("no activation was added, and those that were there before stay as they were")
+        .advise(format!(
+            "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass install` \
+             goes on"
+        ))
+}
+
+struct Outcome {
+    status: Option<std::process::ExitStatus>,
+    said: String,
+}
+
+impl Outcome {
+    fn is_quiet(&self) -> bool {
+        self.status.is_some_and(|status| status.success()) && self.said.is_empty()
+    }
+
+    fn words(&self) -> String {
+        let end = match self.status {
+            Some(status) => format!("ended with {status}"),
+            None => format!("did not end within {} s", PATIENCE.as_secs()),
+        };
+        if self.said.is_empty() { end } else { format!("{end} and said: {}", self.said.trim()) }
+    }
+}
+
+fn run(place: &Place, library: Option<&Path>, program: &[&str]) -> std::io::Result<Outcome> {
+    let mut command;
+    if place.is_machine() {
+        command = Command::new(program[0]);
+        command.env_clear();
+        command.envs(library.map(|library| ("LD_PRELOAD", library)));
+    } else {
+        // chroot(1) and env(1): the library must not be preloaded before the root is changed.
+        command = Command::new("chroot");
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").arg(place.root()).args(["/usr/bin/env", "-i"]);
+        command.args(library.map(|library| format!("LD_PRELOAD={}", library.display()))).arg(program[0]);
+    }
+    command.args(&program[1..]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let status = wait(&mut child)?;
+    let mut said = Vec::new();
+    if let Some(mut stderr) = child.stderr.take().filter(|_| status.is_some()) {
+        stderr.read_to_end(&mut said)?;
+    }
+    Ok(Outcome { status, said: String::from_utf8_lossy(&said).into_owned() })
+}
+
+fn wait(child: &mut Child) -> std::io::Result<Option<std::process::ExitStatus>> {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Home;
+
+    #[test]
+    fn a_failed_trial_says_what_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let library = directory.path().join("library.so");
+        std::fs::write(&library, "no ELF").unwrap();
+        let path = directory.path().to_owned();
+        let home = Home { config: path.join(".config"), state: path.join(".local/state"), path };
+        for (place, undo) in [
+            (Place::system(None).unwrap(), "`windlass uninstall` takes them back"),
+            (Place::user(&home), "`windlass uninstall --shell` takes them back"),
+        ] {
+            let said = try_library(&place, &library, false).unwrap_err().to_string();
+            assert!(said.contains("/bin/true with it ") && said.contains("no activation was added"), "{said}");
+            assert!(said.contains("put in place stay") && said.contains(undo), "{said}");
+        }
+        let image = Place::system(Some(directory.path())).unwrap();
+        let undo = format!("`windlass uninstall --root {}`", image.root().display());
+        assert!(failure(&image, String::new(), "").to_string().contains(&undo));
+    }
+}

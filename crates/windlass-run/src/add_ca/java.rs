@@ -1,0 +1,151 @@
+//! The trust store of a Java runtime.
+//!
+//! Java can't be told of one more certificate, only of another store (JSSE reference guide, `javax.net.ssl.trustStore`). So it gets a
+//! copy of its own with the added ones. The `java` command takes it from JDK_JAVA_OPTIONS, and says so in one line on standard
+//! error.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use p12_keystore::{Certificate, KeyStore, KeyStoreEntry};
+use windlass_machine::places::PlaceKind;
+use windlass_machine::places::read::{self, Trust, Work};
+
+use super::base::Base;
+use super::folder::Folder;
+use super::input::{self, Input};
+use super::report::AddCa;
+use crate::environment::Environment;
+use crate::program;
+
+/// Read by the `java` command since Java 9, and by nothing else: JAVA_TOOL_OPTIONS would make every tool of the JDK print a
+/// line as well.
+const VARIABLE: &str = "JDK_JAVA_OPTIONS";
+/// Where somebody may have named a store already.
+const OTHERS: [&str; 3] = [VARIABLE, "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"];
+const PROPERTY: &[u8] = b"javax.net.ssl.trustStore=";
+/// Below a Java runtime: what JSSE looks for, in this order. Java 8 has a directory more.
+const STORES: [&str; 4] =
+    ["lib/security/jssecacerts", "lib/security/cacerts", "jre/lib/security/jssecacerts", "jre/lib/security/cacerts"];
+/// What is in the store is public; Java wants a password all the same.
+const PASSWORD: &str = "changeit";
+
+/// In the folder of a run.
+const STORE: &str = "java.p12";
+
+/// Sets the variable, where there is a Java runtime. `outer` is the folder of a run that this one is below of.
+pub fn set(
+    environment: &mut Environment,
+    folder: &Folder,
+    input: &Input,
+    outer: Option<&Path>,
+    report: &mut AddCa,
+) -> io::Result<()> {
+    let Some(home) = home(environment) else { return Ok(()) };
+    // What the outer run put there makes way: its certificates are among ours.
+    if let Some(ours) = outer.and_then(|outer| options(&outer.join(STORE), None)) {
+        let present = environment.value(VARIABLE).unwrap_or_default().as_bytes();
+        if let Some(rest) = present.strip_prefix(ours.as_bytes()) {
+            let rest = OsStr::from_bytes(rest.strip_prefix(b" ").unwrap_or(rest)).to_owned();
+            environment.set(VARIABLE, rest);
+        }
+    }
+    let names_store = |name: &&&str| environment.value(name).is_some_and(|value| contains(value.as_bytes(), PROPERTY));
+    if let Some(other) = OTHERS.iter().find(names_store) {
+        report.left(VARIABLE, &format!("{other} names a trust store"));
+        return Ok(());
+    }
+    let store = match write(&home, input) {
+        Ok(store) => store,
+        Err(why) => {
+            report.left(VARIABLE, &format!("the trust store of {}: {why}", home.display()));
+            return Ok(());
+        }
+    };
+    let path = folder.write(STORE, &store, 0o444)?;
+    let present = environment.value(VARIABLE).map(OsStr::to_owned);
+    let Some(value) = options(&path, present) else {
+        report.left(VARIABLE, "the directory for temporary files has a quotation mark in its name");
+        return Ok(());
+    };
+    environment.set(VARIABLE, value);
+    report.variable(VARIABLE, &path);
+    Ok(())
+}
+
+/// JAVA_HOME, else that of the `java` in PATH.
+fn home(environment: &Environment) -> Option<PathBuf> {
+    let has_java = |home: &PathBuf| home.join("bin/java").exists();
+    let named = environment.value("JAVA_HOME").filter(|value| !value.is_empty()).map(PathBuf::from).filter(has_java);
+    named.or_else(|| {
+        let java = program::find(OsStr::new("java")).ok()?.canonicalize().ok()?;
+        java.parent()?.parent().map(Path::to_owned).filter(has_java)
+    })
+}
+
+fn write(home: &Path, input: &Input) -> Result<Vec<u8>, String> {
+    let mut store = KeyStore::new();
+    let mut add = |alias: &str, der: &[u8]| {
+        // What is no certificate is no anchor in Java either.
+        if let Ok(certificate) = Certificate::from_der(der) {
+            store.add_entry(alias, KeyStoreEntry::Certificate(certificate));
+        }
+    };
+    for (number, der) in trusted(home)?.iter().enumerate() {
+        add(&format!("{number:06}"), der);
+    }
+    for (number, anchor) in input.anchors.iter().enumerate() {
+        add(&format!("windlass-added-{number}"), &anchor.der);
+    }
+    // Rounds of key derivation would keep nothing secret, and cost every program that starts.
+    let writer = store.writer(PASSWORD).encryption_iterations(1).mac_iterations(1);
+    writer.write().map_err(|error| error.to_string())
+}
+
+/// What the runtime trusts; the machine's trust, where it has no store.
+fn trusted(home: &Path) -> Result<Vec<Vec<u8>>, String> {
+    let found = STORES.iter().map(|name| home.join(name)).find(|path| path.exists());
+    let (kind, bytes) = match found {
+        Some(path) => (PlaceKind::JavaKeystore, input::bytes_of(&path).map_err(|error| error.to_string())?),
+        None => (PlaceKind::Cafile, Base::of_machine().pem),
+    };
+    let entries = read::read(kind, &bytes, &Work::default()).map_err(|error| error.to_string())?;
+    Ok(entries.into_iter().filter(|entry| entry.trust == Trust::Anchor).map(|entry| entry.der).collect())
+}
+
+/// Ours come first: what the variable had, and the command line, can name something else. Words are separated by blanks unless
+/// quoted (java(1), "Using the JDK_JAVA_OPTIONS Launcher Environment Variable").
+fn options(store: &Path, present: Option<OsString>) -> Option<OsString> {
+    if store.as_os_str().as_bytes().contains(&b'"') {
+        return None;
+    }
+    let mut value = OsString::from("\"-Djavax.net.ssl.trustStore=");
+    value.push(store);
+    value.push("\" -Djavax.net.ssl.trustStoreType=PKCS12 -Djavax.net.ssl.trustStorePassword=");
+    value.push(PASSWORD);
+    if let Some(present) = present.filter(|present| !present.is_empty()) {
+        value.push(" ");
+        value.push(present);
+    }
+    Some(value)
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_there_comes_behind() {
+        let value = options(Path::new("/tmp/a b/java.p12"), Some("-Xmx1g".into())).unwrap();
+        let expected = "\"-Djavax.net.ssl.trustStore=/tmp/a b/java.p12\" -Djavax.net.ssl.trustStoreType=PKCS12 \
+                        -Djavax.net.ssl.trustStorePassword=changeit -Xmx1g";
+        assert_eq!(value, expected);
+        assert_eq!(options(Path::new("/tmp/\"/java.p12"), None), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! What `--stats` says of `--add-ca`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::input::Input;
+use crate::counters::{ADAPTERS, Counters};
+
+/// The counter of the preload library, one for each part (adapters/preload, labels.rs).
+const LOADS: &str = "loads-with-added-ca";
+
+/// What a run added. The field names are those of the JSON, which `windlass run --help` documents.
+#[derive(Debug, Serialize)]
+pub struct AddCa {
+    /// The certificates.
+    pub certificates: Vec<Certificate>,
+    /// Loads that the preload library added them to.
+    pub loads: u64,
+    /// Variables that were set, and to what.
+    pub variables: BTreeMap<&'static str, String>,
+    /// Variables that were left as they were, and why.
+    pub left: BTreeMap<&'static str, String>,
+}
+
+/// One of them.
+#[derive(Debug, Serialize)]
+pub struct Certificate {
+    subject: String,
+    sha256_fingerprint: String,
+    /// Where it was read.
+    pub file: String,
+    /// The part of the subject by which people know it.
+    #[serde(skip)]
+    pub name: String,
+}
+
+impl AddCa {
+    /// Nothing is set yet.
+    pub fn new(input: &Input) -> AddCa {
+        let certificates = input.anchors.iter().map(|anchor| Certificate {
+            subject: anchor.subject.full.clone(),
+            sha256_fingerprint: anchor.fingerprint(),
+            file: anchor.file.to_string_lossy().into_owned(),
+            name: anchor.subject.short.clone(),
+        });
+        AddCa { certificates: certificates.collect(), loads: 0, variables: BTreeMap::new(), left: BTreeMap::new() }
+    }
+
+    /// A variable was set.
+    pub fn variable(&mut self, name: &'static str, value: &Path) {
+        self.variables.insert(name, value.to_string_lossy().into_owned());
+    }
+
+    /// A variable was left as it was.
+    pub fn left(&mut self, name: &'static str, why: &str) {
+        self.left.insert(name, why.to_owned());
+    }
+
+    /// Takes over what the preload library counted.
+    pub fn count(&mut self, counters: &Counters) {
+        self.loads = ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(LOADS)).sum();
+    }
+}

@@ -1,0 +1,254 @@
+//! What libwindlass_trace.so writes: one event a line (docs/trace-events.md).
+//!
+//! The lines come from other processes, which may be torn off, out of step or hostile. What is missing or null is not
+//! known, and stays so; a field that is of the wrong kind makes the whole line unreadable.
+
+use serde::{Deserialize, Deserializer};
+
+/// One line.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "e", rename_all = "lowercase")]
+pub enum Event {
+    /// A process, or a new program in a process.
+    Process(Process),
+    /// An object of a process that addresses of stacks are relative to.
+    Module(Module),
+    /// A call that loads certificates.
+    Load(Box<Load>),
+    /// A certificate chain was verified.
+    Verify(Verify),
+    /// A TLS connection was made.
+    Connection(Connection),
+    /// A store was freed.
+    Release(Release),
+    /// A process ended in order.
+    Exit(Exit),
+    /// Events that could not be written.
+    Lost(Lost),
+    /// An event of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Event {
+    /// The process: its pid namespace, and its number there.
+    pub fn process(&mut self) -> Option<(Option<u64>, &mut u32)> {
+        Some(match self {
+            Event::Process(event) => (event.ns, &mut event.pid),
+            Event::Module(event) => (event.ns, &mut event.pid),
+            Event::Load(event) => (event.ns, &mut event.pid),
+            Event::Verify(event) => (event.ns, &mut event.pid),
+            Event::Connection(event) => (event.ns, &mut event.pid),
+            Event::Release(event) => (event.ns, &mut event.pid),
+            Event::Exit(event) => (event.ns, &mut event.pid),
+            Event::Lost(_) | Event::Unknown => return None,
+        })
+    }
+}
+
+/// First event of a process, and of each program that it becomes.
+#[derive(Debug, Deserialize)]
+pub struct Process {
+    pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default)]
+    pub ppid: Option<u32>,
+    #[serde(default)]
+    pub t: Option<u64>,
+    #[serde(default)]
+    pub exe: Option<String>,
+    #[serde(default)]
+    pub args: Option<Vec<String>>,
+}
+
+/// An object by the number that stacks of this process have it under.
+#[derive(Debug, Deserialize)]
+pub struct Module {
+    pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
+    pub id: u32,
+    pub path: String,
+    #[serde(default)]
+    pub build_id: Option<String>,
+}
+
+/// A call of a loading function that has returned. Times are nanoseconds.
+#[derive(Debug, Deserialize)]
+pub struct Load {
+    pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
+    pub tid: u32,
+    /// When it began.
+    #[serde(default)]
+    pub t: Option<u64>,
+    #[serde(default)]
+    pub wall: Option<u64>,
+    /// CPU time of the thread in the call.
+    #[serde(default)]
+    pub cpu: Option<u64>,
+    /// CPU time of the process so far.
+    #[serde(default)]
+    pub process_cpu: Option<u64>,
+    pub entry: String,
+    /// 0 unless another loading function made the call.
+    #[serde(default)]
+    pub depth: u32,
+    /// Calls that the event stands for; 1 if it does not say.
+    #[serde(default)]
+    pub calls: Option<u64>,
+    /// It goes on with a load that an earlier event began to tell of: certificates that a program adds one by one.
+    #[serde(default)]
+    pub more: bool,
+    #[serde(default)]
+    pub library: Option<String>,
+    #[serde(default, deserialize_with = "sources")]
+    pub sources: Vec<Source>,
+    /// The directory that relative paths of the sources start from.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    #[serde(default)]
+    pub result: Option<i64>,
+    /// What the store holds more than before.
+    #[serde(default)]
+    pub certificates: Option<i64>,
+    /// What was parsed, duplicates and all.
+    #[serde(default)]
+    pub parsed: Option<i64>,
+    #[serde(default)]
+    pub memory: Option<i64>,
+    #[serde(default, deserialize_with = "address")]
+    pub store: Option<u64>,
+    /// Objects and addresses in them, innermost first.
+    #[serde(default)]
+    pub stack: Option<Vec<(Option<u32>, u64)>>,
+    /// Lines of an interpreted program, innermost first.
+    #[serde(default)]
+    pub script: Option<Vec<ScriptFrame>>,
+}
+
+impl Load {
+    /// How many calls it was.
+    pub fn calls(&self) -> u64 {
+        self.calls.unwrap_or(1)
+    }
+
+    /// Certificates that were parsed; those that the store took, where only that is known.
+    pub fn parsed(&self) -> Option<u64> {
+        self.parsed.or(self.certificates).and_then(|count| u64::try_from(count).ok())
+    }
+
+    /// Whether it was only told of a directory, of which files are read later, by the verifications that need them.
+    pub fn only_notes(&self) -> bool {
+        let is_directory = |source: &Source| source.kind.ends_with("directory");
+        self.is_openssl()
+            && self.parsed() == Some(0)
+            && !self.sources.is_empty()
+            && self.sources.iter().all(is_directory)
+    }
+
+    /// Whether OpenSSL made it.
+    pub fn is_openssl(&self) -> bool {
+        self.library.as_deref().is_some_and(|library| library.starts_with("OpenSSL"))
+    }
+
+    /// OpenSSL's functions return 0 for failure; GnuTLS' the number of certificates, or a negative number.
+    pub fn failed(&self) -> bool {
+        let worst = if self.library.as_deref().is_some_and(|library| library.starts_with("GnuTLS")) { -1 } else { 0 };
+        self.result.is_some_and(|result| result <= worst)
+    }
+}
+
+/// What a load was asked to read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, serde::Serialize)]
+pub struct Source {
+    /// As docs/trace-events.md names it: `default-file` and the like.
+    pub kind: String,
+    /// Where it is, if it is a file or a directory.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// A line of an interpreted program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+pub struct ScriptFrame {
+    #[serde(default)]
+    pub file: Option<String>,
+    #[serde(default)]
+    pub line: Option<u32>,
+    #[serde(default)]
+    pub function: Option<String>,
+}
+
+/// A verification that has returned.
+#[derive(Debug, Deserialize)]
+pub struct Verify {
+    pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default)]
+    pub wall: Option<u64>,
+    #[serde(default)]
+    pub ok: Option<bool>,
+    /// SHA-256 of the trust anchor that ended the chain.
+    #[serde(default)]
+    pub anchor: Option<String>,
+}
+
+/// The first handshake of a connection that succeeded.
+#[derive(Debug, Deserialize)]
+pub struct Connection {
+    pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default)]
+    pub tid: Option<u32>,
+    #[serde(default)]
+    pub t: Option<u64>,
+}
+
+/// A store was freed.
+#[derive(Debug, Deserialize)]
+pub struct Release {
+    pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default, deserialize_with = "address")]
+    pub store: Option<u64>,
+}
+
+/// The end of a process.
+#[derive(Debug, Deserialize)]
+pub struct Exit {
+    pub pid: u32,
+    #[serde(default)]
+    pub ns: Option<u64>,
+    #[serde(default)]
+    pub t: Option<u64>,
+    #[serde(default)]
+    pub cpu: Option<u64>,
+    #[serde(default)]
+    pub max_rss: Option<u64>,
+}
+
+/// Events that a process could not write, before one that it could.
+#[derive(Debug, Deserialize)]
+pub struct Lost {
+    pub events: u64,
+}
+
+/// `"0x55d0…"`: a number of 64 bits is more than JSON's readers promise to keep.
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    let number = |text: String| {
+        let digits = text.strip_prefix("0x").unwrap_or(&text);
+        u64::from_str_radix(digits, 16).map_err(serde::de::Error::custom)
+    };
+    text.map(number).transpose()
+}
+
+fn sources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Source>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -1,0 +1,129 @@
+//! One measured run: a process that does nothing but start the program and wait for it.
+
+#![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Instant;
+
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use serde::{Deserialize, Serialize};
+use windlass_machine::loader::library::{Library, TRACE};
+use windlass_machine::loader::reach::Reach;
+use windlass_machine::{Failure, FailureKind};
+use windlass_run::environment::Environment;
+use windlass_run::inherited;
+use windlass_run::parent::{self, Ending};
+use windlass_run::program;
+use windlass_run::start::Image;
+
+/// What a run took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Nanoseconds.
+    pub wall: u64,
+    /// Of the program and its children that it waited for, in user and system mode.
+    pub cpu: u64,
+    /// Bytes, of the largest process.
+    pub peak_rss: Option<u64>,
+    pub exit_status: Option<u8>,
+    pub signal: Option<i32>,
+}
+
+/// What is put in front of the program.
+#[derive(Clone, Copy, Debug)]
+pub enum Front<'a> {
+    Nothing,
+    /// The preload library.
+    Windlass,
+    /// The tracing library, which writes to this file.
+    Tracer(&'a Path),
+}
+
+/// Runs the program with nothing at its standard streams, and writes what it took to `file`.
+pub fn measured_run(command: &[OsString], front: Front<'_>, file: &Path) -> Result<(), Failure> {
+    let (name, rest) =
+        command.split_first().ok_or_else(|| Failure::new(FailureKind::Usage, "trace", "no program was named"))?;
+    // Whoever waits for this process has the program end with it.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    silence().map_err(failed)?;
+    let path = program::find(name)?;
+    let environment = environment(&path, front)?;
+    inherited::hand_on().map_err(failed)?;
+    let image = Image::new(&path, name, rest, &environment).map_err(failed)?;
+
+    let floor = peak(UsageWho::RUSAGE_SELF);
+    let start = Instant::now();
+    let ending = parent::run(&image).map_err(|error| program::failure(name, error))?.map_err(failed)?;
+    let wall = start.elapsed();
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|errno| failed(errno.into()))?;
+    let (exit_status, signal) = match ending {
+        Ending::Exited(status) => (Some(status), None),
+        Ending::Killed(signal) => (None, Some(signal)),
+    };
+    let measured = Measured {
+        wall: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
+        cpu: nanoseconds(usage.user_time()).saturating_add(nanoseconds(usage.system_time())),
+        // A child begins with the peak of the process that started it (exec_mmap in Linux's fs/exec.c).
+        peak_rss: Some(bytes(&usage)).filter(|peak| Some(*peak) > floor),
+        exit_status,
+        signal,
+    };
+    let text = serde_json::to_vec(&measured).unwrap_or_default();
+    std::fs::write(file, text).map_err(failed)
+}
+
+/// The environment that the program gets. A library that can't come to it would only be complained about.
+pub fn environment(path: &Path, front: Front<'_>) -> Result<Environment, Failure> {
+    let mut environment = Environment::inherited();
+    let library = match front {
+        Front::Nothing => None,
+        Front::Windlass => Some(Library::find()?),
+        Front::Tracer(events) => {
+            environment.set("WINDLASS_TRACE", events.into());
+            // A process that outlives the trace keeps these variables: another file at that path is not this one.
+            let file = std::fs::metadata(events).map_err(failed)?;
+            environment.set("WINDLASS_TRACE_FILE", format!("{}:{}", file.dev(), file.ino()).into());
+            Some(Library::find_wanted(&TRACE)?)
+        }
+    };
+    // What the program does by itself is to be seen, also where the machine preloads Windlass.
+    environment.set("WINDLASS_DISABLE", if matches!(front, Front::Windlass) { "0" } else { "1" }.into());
+    if let Some(library) = library.filter(|library| Reach::of(path, library).may_preload()) {
+        environment.preload(&library.path);
+    }
+    Ok(environment)
+}
+
+/// /dev/null in place of the standard streams.
+fn silence() -> std::io::Result<()> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    dup2_stderr(&null)?;
+    Ok(())
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::new(FailureKind::RunFailed, "cannot measure a run", error)
+}
+
+fn peak(who: UsageWho) -> Option<u64> {
+    getrusage(who).ok().as_ref().map(bytes)
+}
+
+/// Linux counts kibibytes (getrusage(2)).
+fn bytes(usage: &Usage) -> u64 {
+    u64::try_from(usage.max_rss()).unwrap_or(0).saturating_mul(1024)
+}
+
+fn nanoseconds(time: TimeVal) -> u64 {
+    let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(u64::try_from(time.tv_usec()).unwrap_or(0).saturating_mul(1000))
+}

@@ -1,0 +1,117 @@
+//! What a report leaves out, or could not find out.
+
+use super::super::model::Trace;
+use super::super::reader::Lines;
+use super::{MAX_PROCESSES, MAX_STACKS, Process};
+
+/// The notes, of which most runs have none. `processes` are all of them, `stacks` how many there are.
+pub fn of(trace: &Trace, processes: &[Process], stacks: usize, lines: Lines) -> Vec<String> {
+    let over = |count: usize, limit: usize| count.saturating_sub(limit) as u64;
+    let of_processes = |is_meant: fn(&Process) -> bool| processes.iter().filter(|each| is_meant(each)).count() as u64;
+    let counted = [
+        (
+            lines.unreadable,
+            "line of the trace was torn or damaged, and is missing here",
+            "lines of the trace were torn or damaged, and are missing here",
+        ),
+        (
+            lines.unknown,
+            "event is of a kind that this windlass does not know",
+            "events are of a kind that this windlass does not know",
+        ),
+        (
+            trace.totals.lost,
+            "event could not be written (no space, no free descriptor, another user, another root directory): it is missing here",
+            "events could not be written (no space, no free descriptor, another user, another root directory): they are missing here",
+        ),
+        (
+            trace.totals.certificates_unknown,
+            "load did not say how many certificates it parsed",
+            "loads did not say how many certificates they parsed",
+        ),
+        (
+            trace.processes.held.unknown,
+            "load is not in the memory that stores hold: what it took is not known, or is not in a store",
+            "loads are not in the memory that stores hold: what they took is not known, or is not in a store",
+        ),
+        (
+            trace.totals.anchors_unknown,
+            "verified chain did not tell the trust anchor that it ended in",
+            "verified chains did not tell the trust anchor that they ended in",
+        ),
+        (
+            over(stacks, MAX_STACKS).saturating_add(trace.stacks.not_listed),
+            "call stack is not listed",
+            "call stacks are not listed",
+        ),
+        (
+            trace.timeline.not_listed(),
+            "load or connection is not on the timeline",
+            "loads or connections are not on the timeline",
+        ),
+        (
+            trace.processes.not_listed,
+            "event is of a process that is not listed",
+            "events are of processes that are not listed",
+        ),
+        (over(processes.len(), MAX_PROCESSES), "process is not listed", "processes are not listed"),
+        (
+            of_processes(|process| process.running),
+            "process still ran when PROGRAM had ended: what it did later is not here, and its CPU time is that at its last load",
+            "processes still ran when PROGRAM had ended: what they did later is not here, and their CPU time is that at their last load",
+        ),
+        (
+            of_processes(|process| process.has_loaded() && !process.ended && !process.running),
+            "loading process ended without a word (by a signal, _exit or exec): its CPU time is that at its last load, and certificates that it added one by one may be missing",
+            "loading processes ended without a word (by a signal, _exit or exec): their CPU time is that at their last load, and certificates that they added one by one may be missing",
+        ),
+        (
+            of_processes(|process| !process.has_loaded() && !process.ended && !process.running),
+            "other process ended without a word, as shells do (_exit, a signal): its CPU time is not known",
+            "other processes ended without a word, as shells do (_exit, a signal): their CPU time is not known",
+        ),
+    ];
+    let counted = counted.into_iter().filter(|(count, ..)| *count > 0);
+    let mut notes: Vec<_> =
+        counted.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many })).collect();
+    if trace.not_listed {
+        notes.push(String::from("there was more than the report can list; totals are of everything"));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{certificates::Certificates, reader};
+    use super::super::{Report, Run};
+    use super::*;
+    use windlass_run::parent::Ending;
+
+    /// The report of these events, with `running` processes at the end.
+    fn report(events: &str, running: &[(u32, &str)]) -> Report {
+        let mut trace = Trace::default();
+        let lines = reader::read(events.as_bytes(), |event| trace.take(event)).unwrap();
+        let running = running.iter().map(|(pid, program)| (*pid, (*program).to_owned())).collect();
+        let run = Run { command: Vec::new(), ending: Ending::Exited(0), start: 0, end: 9, unreachable: None, running };
+        Report::new(run, &trace, Vec::new(), Certificates::default(), lines)
+    }
+
+    #[test]
+    fn who_still_runs_has_not_ended_without_a_word() {
+        let events = |pid: u32| {
+            format!(
+                "{{\"e\":\"process\",\"pid\":{pid},\"exe\":\"/opt/none/a\"}}\n\
+                 {{\"e\":\"load\",\"pid\":{pid},\"tid\":1,\"entry\":\"f\",\"parsed\":1,\"memory\":1,\"store\":\"0x1\"}}\n"
+            )
+        };
+        let ended = report(&events(5), &[]);
+        assert_eq!(ended.notes.len(), 1);
+        assert!(ended.notes[0].starts_with("1 loading process ended without a word"), "{:?}", ended.notes);
+        // Its number is another program's by now.
+        assert_eq!(report(&events(5), &[(5, "/opt/none/b")]).notes, ended.notes);
+        let runs = report(&events(5), &[(5, "/opt/none/a")]);
+        assert!(runs.processes[0].running && runs.notes[0].starts_with("1 process still ran"), "{:?}", runs.notes);
+        let both = report(&(events(5) + &events(6)), &[(5, "/opt/none/a"), (6, "/opt/none/a")]);
+        assert!(both.notes[0].starts_with("2 processes still ran"), "{:?}", both.notes);
+    }
+}
