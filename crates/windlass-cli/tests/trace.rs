@@ -77,6 +77,19 @@ Call stacks that load, the most expensive first
     assert_eq!((&json["schema"], &json["summary"]["loads"]), (&Value::from(1), &Value::from(2)));
 }
 
+/// One thing has one percentage, also where a shell around the program uses CPU time and loads nothing.
+#[test]
+fn the_share_of_the_only_entry_is_that_of_the_run() {
+    let process = |pid: u32| {
+        format!("{{\"e\":\"process\",\"pid\":{pid},\"ppid\":1,\"t\":1,\"exe\":\"/opt/none/app\",\"args\":[\"app\"]}}\n")
+    };
+    let exit = |pid: u32| format!("{{\"e\":\"exit\",\"pid\":{pid},\"t\":9,\"cpu\":60000000}}\n");
+    let (text, json, _) = report([process(6), process(7), load(""), exit(7), exit(6)].concat());
+    let share = &json["summary"]["cpu_share"];
+    assert_eq!((share, &json["entries"][0]["cpu_share"]), (&Value::from(0.125), share));
+    assert_eq!((text.matches("12 %").count(), text.matches('%').count()), (2, 2), "{text}");
+}
+
 /// What is written to standard output in lines of this width.
 fn text_of_width(events: &str, width: &str) -> String {
     let folder = tempfile::tempdir().unwrap();

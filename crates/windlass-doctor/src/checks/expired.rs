@@ -50,7 +50,7 @@ fn since(says: &Says) -> String {
 
 fn finding(machine: &Machine<'_>, holding: &Holding<'_>, those: Those, is_of_distribution: bool) -> Finding {
     let (severity, whose) =
-        if is_of_distribution { (Severity::Note, " of the distribution's own") } else { (Severity::Warning, "") };
+        if is_of_distribution { (Severity::Note, " of the distribution") } else { (Severity::Warning, "") };
     let update = "remove the certificate from where it was put (Debian: /usr/local/share/ca-certificates), then \
          update-ca-certificates or update-ca-trust";
     let remedy = if is_of_distribution {
@@ -101,7 +101,7 @@ mod tests {
         image.bundle(&["rsa.pem", "expired.pem"]);
         let finding = image.finding(&CHECK);
         assert_eq!(finding.severity, Severity::Note);
-        assert_eq!(finding.what, "1 certificate of the distribution's own expired");
+        assert_eq!(finding.what, "1 certificate of the distribution expired");
         assert!(
             finding.remedy.ends_with("an update of the package ca-certificates removes them"),
             "{}",

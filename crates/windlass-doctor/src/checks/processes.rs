@@ -38,6 +38,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     if is_cut {
         outcome.found(
             Finding::of_machine(Severity::Note, format!("only the first {looked} processes were looked at"))
+                .about([String::from("not all were looked at")])
                 .reason(format!(
                     "it took more than {} s: what is linked into an executable is searched for in all of it",
                     LONGEST.as_secs()
@@ -89,6 +90,7 @@ fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
         let what = format!("{} of the processes could not be searched, {first} for one", unread.len());
         outcome.found(
             Finding::of_machine(Severity::Note, what)
+                .about([String::from("could not be searched")])
                 .seen_at(format!("/proc/{first}/exe"))
                 .reason("their executables are too large or have holes, or they make whoever looks at them wait")
                 .remedy("look at them with care: hardly a program is so by chance"),
@@ -128,7 +130,8 @@ impl Groups {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{name}: {reason} (process {}{more})", shown.join(", "))
         });
-        let finding = Finding::of_machine(Severity::Note, what).facts(facts);
+        // Which processes run is another matter at each time: a baseline knows the kind.
+        let finding = Finding::of_machine(Severity::Note, what).about([several.to_owned()]).facts(facts);
         Some(match first {
             Some(executable) => finding.seen_at(executable),
             None => finding,

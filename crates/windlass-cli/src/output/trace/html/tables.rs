@@ -102,7 +102,7 @@ pub fn entries(report: &Report) -> String {
         ]
     };
     let explanation = "Functions that load, by what they were asked to read. Those inside of another are part of its numbers; \
-        “of CPU” is the part of the CPU time of the processes that called it. “Heap” is what the heap grew by in all of the \
+        “of CPU” is the part of the CPU time of all traced processes. “Heap” is what the heap grew by in all of the \
         calls, also for stores that were freed since; the number at the top is what was held at one time.";
     section("entries", "What loads", explanation, &table(&header, report.entries.iter().map(row)))
 }
@@ -126,7 +126,7 @@ pub fn processes(report: &Report) -> String {
             "Certificates",
             "Wall",
             "CPU",
-            "Of CPU",
+            "Of its CPU",
             "Held at most",
             "Never freed",
             "Connections",
