@@ -94,6 +94,15 @@ def narrow(results, options, pki):
             results.check(f"stock does most of it on a narrow stack on OpenSSL {build}", done > 4, done)
 
 
+def between(results, options, pki):
+    """Stores in memory that processes share: what one of them does with a store, the others see."""
+    with filled({"bundle.pem": bundle_of(pki), "leaf.pem": pki.pem("leaf0")}) as folder:
+        for build in options.builds:
+            for how in ("made", "loaded", "forked", "freed"):
+                same_in_both(results, f"between processes on OpenSSL {build}: {how}",
+                             [compiled("between", build), how, "bundle.pem", "leaf.pem"], folder, options.library)
+
+
 def detached(results, options, pki, seconds):
     """The library goes out of the way, and comes back, while threads are at work."""
     with filled({"bundle.pem": pki.pem("r0", "r1", "r2")}) as folder:

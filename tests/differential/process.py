@@ -182,7 +182,7 @@ def main():
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,removed,handed,late,shortage,"
-                        "editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,herd,detached,"
+                        "editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,between,herd,detached,"
                         "libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
@@ -213,7 +213,7 @@ def main():
         cancelled(results, options, pki)
     if "plugins" in chosen:
         plugins(results, options, pki)
-    for mode in (change.changed, change.configured, change.nested, change.narrow):
+    for mode in (change.changed, change.configured, change.nested, change.narrow, change.between):
         if mode.__name__ in chosen:
             mode(results, options, pki)
     if "herd" in chosen:

@@ -95,6 +95,8 @@ labels! {
     Bypass in "bypass" {
         /// The library is not one of OpenSSL 1.1.1, 3.x, 4.x or GnuTLS 3.7 to 3.8, or lacks a function that is needed.
         UnsupportedLibrary = "unsupported-library",
+        /// The program has given libcrypto an allocator of its own. Its stores may be in memory that processes share.
+        Allocator = "own-allocator",
         /// The store or trust list was made where it could not be watched (through `dlsym`, or before the library was there).
         UnknownStore = "unknown-store",
         /// Something in the process may call the library where it is not seen: an object whose import slots could not be written, or lead to

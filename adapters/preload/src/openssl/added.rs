@@ -51,7 +51,7 @@ impl Target<'_> {
         }
         let Some(added) = added::file() else { return };
         let _errno = KeptErrno::new();
-        let served = self.library().and_then(|library| library.served.as_ref());
+        let served = self.library().and_then(|library| library.served());
         let (file, directory) = (Half::file(served), Half::directory(served));
         let wanted = match loaded {
             Defaults::File => !file.holds_them() && file.is_machines(),
@@ -72,7 +72,7 @@ impl Target<'_> {
 
     fn load(&self, file: &CStr) {
         let library = self.library();
-        let _marked = library.and_then(|library| library.served.as_ref()).map(Marked::new);
+        let _marked = library.and_then(|library| library.served()).map(Marked::new);
         let file = file.as_ptr();
         if load(self.state, self.caller, file, self.within, Event::AddedCa).is_some() {
             return;

@@ -49,6 +49,7 @@ functions! {
     /// What serving needs; every OpenSSL from 1.1.1 to 4.0 has all of it.
     Required {
         OpenSSL_version_num: fn() -> c_ulong;
+        CRYPTO_get_mem_functions: fn(*mut usize, *mut usize, *mut usize);
         ERR_set_mark: fn() -> c_int;
         ERR_pop_to_mark: fn() -> c_int;
         ERR_clear_error: fn();

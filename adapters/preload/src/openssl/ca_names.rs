@@ -118,7 +118,7 @@ pub extern "C-unwind" fn pem_read_bio_x509(
 impl NameList {
     /// The next certificate, null at the end of the file; `None`: the original has to read this file.
     fn next(&mut self, library: &Libcrypto, file: *mut BIO, target: *mut *mut X509) -> Option<*mut X509> {
-        let served = library.served.as_ref()?;
+        let served = library.served()?;
         let api = &served.api;
         if target.is_null() {
             return None;

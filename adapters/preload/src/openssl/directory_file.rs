@@ -35,7 +35,7 @@ pub fn serve(
         return None;
     }
     guarded(|| {
-        let served = library.served.as_ref()?;
+        let served = library.served()?;
         // SAFETY: libcrypto passes its own lookup.
         let state = tracked(unsafe { (served.api.X509_LOOKUP_get_store)(lookup) })?;
         if state.is_locked_here() || !library.originals.is_global_context() {

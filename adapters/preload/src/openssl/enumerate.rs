@@ -44,7 +44,7 @@ pub extern "C-unwind" fn get1_all_certs(store: *mut X509_STORE, caller: Caller) 
 /// `X509_STORE_CTX_print_verify_cb` (3.0): prints the trust store when a verification has failed (t_x509.c).
 pub extern "C-unwind" fn print_verify_cb(ok: c_int, context: *mut X509_STORE_CTX, caller: Caller) -> c_int {
     let library = Libcrypto::of_caller(caller);
-    if let (Some(served), false) = (library.and_then(|library| library.served.as_ref()), context.is_null()) {
+    if let (Some(served), false) = (library.and_then(|library| library.served()), context.is_null()) {
         // SAFETY: libcrypto or the program passes a valid context of the caller's libcrypto.
         let store = unsafe { (served.api.X509_STORE_CTX_get0_store)(context) };
         if let Some(state) = tracked(store) {

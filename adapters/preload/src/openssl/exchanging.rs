@@ -35,7 +35,7 @@ fn exchanged<'a>(
         return None;
     }
     let library = library?;
-    let served = library.served.as_ref()?;
+    let served = library.served()?;
     Some((served, own::in_place_of(library, state(&served.api), served, certificate)?))
 }
 
@@ -64,7 +64,7 @@ pub fn in_place_of<'a>(
     chain: *mut OPENSSL_STACK,
     state: impl FnOnce(&Required) -> Option<&'a StoreState>,
 ) -> Option<*mut X509> {
-    let served = library?.served.as_ref()?;
+    let served = library?.served()?;
     let (api, _marked) = (&served.api, Marked::new(served));
     // SAFETY: libcrypto's stack of certificates, or null. A shared certificate is kept by its snapshot, or for good.
     let in_chain = unsafe {
@@ -103,7 +103,7 @@ pub fn exchange_in_object(
     object: *mut X509_OBJECT,
     context: *const X509_STORE_CTX,
 ) {
-    let served = library.and_then(|library| library.served.as_ref());
+    let served = library.and_then(|library| library.served());
     let (Some(served), false) = (served, object.is_null()) else { return };
     // SAFETY: libcrypto has filled the object, or refused it.
     let certificate = unsafe { (served.api.X509_OBJECT_get0_X509)(object) };
@@ -137,7 +137,7 @@ pub fn exchange_all<'a>(
     whose: Whose,
     state: impl Fn(&Required) -> Option<&'a StoreState>,
 ) {
-    let served = library.and_then(|library| library.served.as_ref());
+    let served = library.and_then(|library| library.served());
     let (Some(served), false) = (served, stack.is_null()) else { return };
     let api = &served.api;
     // SAFETY: libcrypto's stack of certificates.

@@ -38,7 +38,7 @@ pub extern "C-unwind" fn get1_chain(context: *const X509_STORE_CTX, caller: Call
     let library = Libcrypto::of_caller(caller);
     let chain = transparent!(caller, X509_STORE_CTX_get1_chain(context), or ptr::null_mut());
     let remembered = || {
-        let served = library.and_then(|library| library.served.as_ref());
+        let served = library.and_then(|library| library.served());
         let state = served.and_then(|served| of_context(&served.api, context));
         state.is_some_and(|state| chains::remember(state, chain))
     };

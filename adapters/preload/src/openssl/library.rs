@@ -9,6 +9,7 @@ use windlass_interpose::family::{COPIES, Copy, Libraries, Origin};
 
 use crate::attach;
 use crate::hook::Caller;
+use crate::labels::Bypass;
 use crate::openssl::api::{OSSL_LIB_CTX, Originals, Required, X509_LOOKUP_METHOD};
 use crate::openssl::{LIBCRYPTO, LIBSSL, default_store, lookup};
 
@@ -32,8 +33,7 @@ pub struct Libcrypto {
     pub originals: Originals,
     /// For `providers::is_ready`.
     pub ready: AtomicU32,
-    /// Everything that serving needs; `None`: every call is left to the originals.
-    pub served: Option<Served>,
+    serving: Result<Served, Bypass>,
 }
 
 /// A libcrypto that can be served.
@@ -77,6 +77,16 @@ impl Libcrypto {
         Libcrypto::of_caller(Caller::new(number, Origin::Companion))
     }
 
+    /// Everything that serving needs. If there is nothing, every call is left to the originals.
+    pub fn served(&self) -> Option<&Served> {
+        self.serving.as_ref().ok()
+    }
+
+    /// Why nothing is served.
+    pub fn unserved(&self) -> Option<Bypass> {
+        self.serving.as_ref().err().copied()
+    }
+
     /// Those that calls were meant for.
     pub fn known() -> impl Iterator<Item = &'static Libcrypto> {
         KNOWN.known()
@@ -103,12 +113,24 @@ impl Libcrypto {
         let is_apart = copy.object().is_some_and(|object| !object.is_executable()) && find(c"SSL_CTX_new").is_null();
         // SAFETY: as above.
         let api = if is_apart && copy.pin() { unsafe { Required::load(find) } } else { None };
-        let served = match api {
+        let serving = match api {
+            Some(api) if !allocates_itself(copy, &api) => Err(Bypass::Allocator),
             Some(api) => Served::new(api, &originals)?,
-            None => None,
+            None => Err(Bypass::UnsupportedLibrary),
         };
-        Some(Libcrypto { copy, shows_additions, shows_verifications, originals, ready: AtomicU32::new(0), served })
+        Some(Libcrypto { copy, shows_additions, shows_verifications, originals, ready: AtomicU32::new(0), serving })
     }
+}
+
+/// Whether the memory of this libcrypto is `malloc`'s. A program that gives it an allocator (`CRYPTO_set_mem_functions`) may
+/// do so to have stores in memory that its processes share (kamailio, OpenSIPS): what is known of a store here, another
+/// process does not know. The allocator can't be replaced any more once libcrypto's own has been called (mem.c), as it is
+/// when a libcrypto is served.
+fn allocates_itself(copy: &Copy, api: &Required) -> bool {
+    let (mut allocate, mut reallocate, mut free) = (0, 0, 0);
+    // SAFETY: room for three addresses.
+    unsafe { (api.CRYPTO_get_mem_functions)(&mut allocate, &mut reallocate, &mut free) };
+    copy.find(Name::new(c"CRYPTO_malloc")) == Some(allocate)
 }
 
 /// The libssl that calls a libcrypto.
@@ -118,13 +140,13 @@ pub fn libssl_of(caller: Caller) -> Option<&'static Copy> {
 }
 
 impl Served {
-    /// None if memory is short, so that it is to be asked again; of a libcrypto that can't be served, nothing.
-    fn new(api: Required, originals: &Originals) -> Option<Option<Served>> {
+    /// None if memory is short, so that it is to be asked again; of a libcrypto that can't be served, why.
+    fn new(api: Required, originals: &Originals) -> Option<Result<Served, Bypass>> {
         // SAFETY: no arguments, no state.
         let version = unsafe { (api.OpenSSL_version_num)() };
         // LibreSSL and others give versions of their own or lack functions of `Required`.
         if !(OLDEST..BEYOND).contains(&version) || (0x2000_0000..VERSION_3_0).contains(&version) {
-            return Some(None);
+            return Some(Err(Bypass::UnsupportedLibrary));
         }
         let complete = version < VERSION_3_0
             || (originals.OSSL_LIB_CTX_set0_default.is_some()
@@ -133,11 +155,11 @@ impl Served {
                 && originals.X509_LOOKUP_store.is_some()
                 && originals.X509_LOOKUP_ctrl_ex.is_some());
         if !complete {
-            return Some(None);
+            return Some(Err(Bypass::UnsupportedLibrary));
         }
         let first_method = lookup::method(&api)?;
         let default_store_method = default_store::method(&api)?;
-        Some(Some(Served { api, version, first_method, default_store_method }))
+        Some(Ok(Served { api, version, first_method, default_store_method }))
     }
 
     /// 1.1.1: loading a file successfully clears the error queue; no library contexts; no store lookups.

@@ -36,7 +36,7 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 
 /// Puts the method into a store that was just made, before any other, and starts to watch the store.
 pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE) {
-    let Some(served) = &library.served else { return };
+    let Some(served) = library.served() else { return };
     let _marked = Marked::new(served);
     // Where libcrypto's own verifications (CMS, OCSP, …) can't be seen, one may begin at any time.
     let phase = if library.shows_verifications { Phase::Lazy } else { Phase::Verifying };

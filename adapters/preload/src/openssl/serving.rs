@@ -113,13 +113,12 @@ pub fn serve_or_prepare<R>(
     openssl::complete_what_is_due();
     guarded(|| {
         let Some(state) = state else {
-            let library = Libcrypto::of_caller(caller);
-            let is_supported = library.is_none_or(|library| library.served.is_some());
+            let unserved = Libcrypto::of_caller(caller).and_then(Libcrypto::unserved);
             process::count(
-                match (is_supported, LIBCRYPTO.is_hidden()) {
-                    (false, _) => Bypass::UnsupportedLibrary,
-                    (true, true) => Bypass::HiddenCallers,
-                    (true, false) => Bypass::UnknownStore,
+                match (unserved, LIBCRYPTO.is_hidden()) {
+                    (Some(reason), _) => reason,
+                    (None, true) => Bypass::HiddenCallers,
+                    (None, false) => Bypass::UnknownStore,
                 },
                 1,
             );
@@ -149,7 +148,7 @@ pub fn owner<'a>(lookup: *mut X509_LOOKUP, caller: Caller) -> Option<&'a StoreSt
     if known.is_some() || lookup.is_null() || !process::enabled() {
         return known;
     }
-    let served = Libcrypto::of_caller(caller)?.served.as_ref()?;
+    let served = Libcrypto::of_caller(caller)?.served()?;
     // SAFETY: the caller passes a valid lookup of its own libcrypto.
     tracked(unsafe { (served.api.X509_LOOKUP_get_store)(lookup) })
 }

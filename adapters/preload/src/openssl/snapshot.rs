@@ -242,7 +242,7 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        let Some(served) = &self.library.served else { return };
+        let Some(served) = self.library.served() else { return };
         for slot in &self.certificates {
             let certificate = slot.load(Ordering::Acquire);
             if !certificate.is_null() {

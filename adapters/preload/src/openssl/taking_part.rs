@@ -46,7 +46,7 @@ macro_rules! takes_part {
             pub extern "C-unwind" fn $handler(first: $first, $($argument: *mut c_void,)? caller: Caller) -> *mut c_void {
                 let library = Libcrypto::of_caller(caller);
                 let of_store: fn(&Required, $first) -> *mut X509_STORE = $store;
-                let served = library.and_then(|library| library.served.as_ref());
+                let served = library.and_then(|library| library.served());
                 keep_apart(served.and_then(|served| tracked(of_store(&served.api, first))));
                 transparent!(caller, $name(first, $($argument)?), or ptr::null_mut())
             }
