@@ -1,9 +1,9 @@
 //! Any collection of certificates, compiled and read back: the same answers as from PEM, and the same bytes each time.
 //!
 //! The input is a list of certificates, each behind its length in two bytes; a length with its highest bit set begins
-//! another file of a hashed directory. An input that begins with 0xFFFF is PEM as it stands. One that begins with 0xFFFE
-//! is a list of serial numbers and common names, each behind its length in one byte: lengths within a certificate all
-//! depend on each other, and no chance gets them right.
+//! another file of a hashed directory. An input that begins with 0xFFFF is PEM as it stands. One that begins with
+//! 0xFFFE is a list of serial numbers and common names, each behind its length in one byte: lengths within a
+//! certificate all depend on each other, and no chance gets them right.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,8 +1,8 @@
-//! Any files in a place of the trust token: reading ends, everything in it can be asked for, and who asks about a distrusted
-//! certificate by its issuer and serial number is never told of trust.
+//! Any files in a place of the trust token: reading ends, everything in it can be asked for, and who asks about a
+//! distrusted certificate by its issuer and serial number is never told of trust.
 //!
-//! The input is a list of files, each behind one byte and its length in two: 0 stands for the place itself, 1 for `anchors`,
-//! 2 for `blocklist`. An input that begins with 0xFF is one file that is the place.
+//! The input is a list of files, each behind one byte and its length in two: 0 stands for the place itself, 1 for
+//! `anchors`, 2 for `blocklist`. An input that begins with 0xFF is one file that is the place.
 #![no_main]
 
 use std::fs;

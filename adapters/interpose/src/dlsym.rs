@@ -338,8 +338,8 @@ fn before() {
     }
 }
 
-/// Whether a name matters. Nothing else is done for others: a sanitizer asks for them before its own functions work, one
-/// of which may stand in front of what we call.
+/// Whether a name matters. Nothing else is done for others: a sanitizer asks for them before its own functions work,
+/// one of which may stand in front of what we call.
 ///
 /// # Safety
 /// A NUL-terminated name, or null.

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::reserve;
 
-/// Calls the function that a call would have reached without us. `$forward`, with these arguments before its own, finds it; the adapters wrap
-/// this.
+/// Calls the function that a call would have reached without us. `$forward`, with these arguments before its own, finds
+/// it; the adapters wrap this.
 #[macro_export]
 macro_rules! call_original {
     ($forward:path, ($($of:expr),*), $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
@@ -32,8 +32,8 @@ thread_local! {
 }
 
 /// Runs a handler's own part. It does not run, and `None` comes back, when this thread is already inside a hook (then a
-/// foreign library is calling itself through its PLT on our behalf), or when the part panics: the caller then goes on with the
-/// original function.
+/// foreign library is calling itself through its PLT on our behalf), or when the part panics: the caller then goes on
+/// with the original function.
 pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     if INSIDE.get() > 0 {
         return None;
@@ -41,7 +41,8 @@ pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     shielded(part)
 }
 
-/// As [`guarded`], but runs the part in any case: for what has to happen to an object that is known to be ours to serve.
+/// As [`guarded`], but runs the part in any case: for what has to happen to an object that is known to be ours to
+/// serve.
 pub fn shielded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     let _errno = KeptErrno::new();
     let _chunk = reserve::claim();
@@ -50,8 +51,8 @@ pub fn shielded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(None)
 }
 
-/// Gives `errno` back as it was: CPython clears it, calls a loading function, and takes what it finds there for the reason
-/// of a failure (_ssl.c, load_verify_locations). The original sets it after this, as without us.
+/// Gives `errno` back as it was: CPython clears it, calls a loading function, and takes what it finds there for the
+/// reason of a failure (_ssl.c, load_verify_locations). The original sets it after this, as without us.
 pub struct KeptErrno(c_int);
 
 impl KeptErrno {
@@ -69,8 +70,8 @@ impl Drop for KeptErrno {
     }
 }
 
-/// Keeps `pthread_cancel` off this thread until the value is dropped: its forced unwinding can't pass what catches panics.
-/// Originals are called outside of this, through functions that may unwind.
+/// Keeps `pthread_cancel` off this thread until the value is dropped: its forced unwinding can't pass what catches
+/// panics. Originals are called outside of this, through functions that may unwind.
 pub fn uncancelled() -> Uncancelled {
     let mut previous = 0;
     // SAFETY: changes this thread's own state, which `drop` restores.

@@ -48,7 +48,8 @@ impl File {
         filled(|room| unsafe { call(libc::SYS_newfstatat, [opened, empty, room, libc::AT_EMPTY_PATH as usize, 0, 0]) })
     }
 
-    /// Maps the first `len` counters of a memory file, for the rest of the process; `None` if that can't be done safely.
+    /// Maps the first `len` counters of a memory file, for the rest of the process; `None` if that can't be done
+    /// safely.
     pub fn counters(&self, len: usize) -> Option<&'static [AtomicU64]> {
         let (opened, bytes) = (self.0 as usize, len.checked_mul(size_of::<AtomicU64>())?);
         // SAFETY: the seals of an open file.

@@ -17,8 +17,8 @@ pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     if linker::is_stand_in(name, found) {
         return behind_executable(name);
     }
-    // `dlsym` answers with the newest version of the first object that has any. `dlvsym` answers with this one, and passes
-    // over objects without versions of their own, which a slot is bound to, too.
+    // `dlsym` answers with the newest version of the first object that has any. `dlvsym` answers with this one, and
+    // passes over objects without versions of their own, which a slot is bound to, too.
     let exact = version.map_or(0, |version| search(name.text(), Some(version)));
     if found == exact || found == 0 {
         return exact;

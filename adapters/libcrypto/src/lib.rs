@@ -2,8 +2,8 @@
 //!
 //! The core reads a strict subset of what OpenSSL accepts, and its tests compare the two. A compiled store is believed
 //! later, by processes that parse nothing: so each certificate is shown to libcrypto itself, once, when the store is
-//! made. libcrypto is opened with `dlopen` when it is needed; nothing is linked against it, and a machine without it can run
-//! everything else.
+//! made. libcrypto is opened with `dlopen` when it is needed; nothing is linked against it, and a machine without it
+//! can run everything else.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -61,8 +61,8 @@ impl Libcrypto {
         let name = CString::new(name.as_os_str().as_bytes())
             .map_err(|_| OpenError::NotLoaded(format!("{text:?} holds a NUL byte")))?;
         let handle = Handle::open(&name).map_err(OpenError::NotLoaded)?;
-        // SAFETY: nothing else has these names. What is not OpenSSL 1.1.1 or later (LibreSSL) is turned away below, by two
-        // functions without arguments that all of them have.
+        // SAFETY: nothing else has these names. What is not OpenSSL 1.1.1 or later (LibreSSL) is turned away below, by
+        // two functions without arguments that all of them have.
         let functions = unsafe { Functions::load(handle) }
             .map_err(|function| OpenError::Incomplete { name: text.clone(), function })?;
         let library = Libcrypto { name: text, functions };

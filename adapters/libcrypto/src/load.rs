@@ -20,8 +20,8 @@ pub struct NotLoaded {
 }
 
 impl Libcrypto {
-    /// `X509_STORE_load_locations` of a CAfile into a fresh store, which is freed again. It loads all of the file or, where
-    /// any block of it is bad, fails.
+    /// `X509_STORE_load_locations` of a CAfile into a fresh store, which is freed again. It loads all of the file or,
+    /// where any block of it is bad, fails.
     pub fn load_file(&self, path: &Path) -> Result<(), NotLoaded> {
         let path = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| NotLoaded { reason: String::from("the path holds a NUL byte") })?;
@@ -34,7 +34,8 @@ impl Libcrypto {
         result
     }
 
-    /// Decodes certificates and adds them to a fresh store, as `X509_load_cert_crl_file` does with those of a file. Tells how many it took.
+    /// Decodes certificates and adds them to a fresh store, as `X509_load_cert_crl_file` does with those of a file.
+    /// Tells how many it took.
     pub fn load_certificates(&self, certificates: &[&[u8]]) -> usize {
         let Ok(store) = Store::new(&self.functions) else { return 0 };
         let taken = certificates.iter().filter(|der| {

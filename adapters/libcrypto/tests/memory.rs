@@ -1,4 +1,5 @@
-//! What judging and loading leave behind. The only test of this program: others in the same process would be counted with it.
+//! What judging and loading leave behind. The only test of this program: others in the same process would be counted
+//! with it.
 
 use std::ffi::{c_int, c_ulong};
 use std::path::{Path, PathBuf};

@@ -9,8 +9,8 @@ use crate::call::{Answer, Refusal, answer, write};
 use crate::module;
 use crate::places::places;
 
-/// Begins with what GnuTLS wants of a module before it asks it for distrust ("PKCS#11 Kit", lib/pkcs11.c), and is another
-/// than p11-kit's: of modules with the same information GnuTLS uses only one.
+/// Begins with what GnuTLS wants of a module before it asks it for distrust ("PKCS#11 Kit", lib/pkcs11.c), and is
+/// another than p11-kit's: of modules with the same information GnuTLS uses only one.
 pub const MANUFACTURER: &str = "PKCS#11 Kit (Windlass)";
 const DESCRIPTION: &str = "Windlass Trust Module";
 
@@ -71,7 +71,8 @@ unsafe fn initialize_inner(arguments: *mut CK_C_INITIALIZE_ARGS) -> Answer {
         if given.contains(&true) && given.contains(&false) {
             return Err(Refusal(CKR_ARGUMENTS_BAD));
         }
-        // We lock as the operating system does. Who wants other locks can't have them; who wants none is none the worse.
+        // We lock as the operating system does. Who wants other locks can't have them; who wants none is none the
+        // worse.
         if given.contains(&true) && arguments.flags & CKF_OS_LOCKING_OK == 0 {
             return Err(Refusal(CKR_CANT_LOCK));
         }

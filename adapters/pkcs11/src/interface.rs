@@ -1,5 +1,5 @@
-//! The function lists, and how a program gets them (PKCS#11 3.0, 5.4): version 2.40 by C_GetFunctionList, 2.40 and 3.0 by
-//! C_GetInterface. The only names that the library exports.
+//! The function lists, and how a program gets them (PKCS#11 3.0, 5.4): version 2.40 by C_GetFunctionList, 2.40 and 3.0
+//! by C_GetInterface. The only names that the library exports.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;

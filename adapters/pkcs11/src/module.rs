@@ -1,10 +1,10 @@
 //! What exists once per process: the tokens, the sessions, and how often the module was initialised.
 //!
-//! A forked child has no module until it calls C_Initialize, as PKCS#11 wants it (2.40, 5.4); it never looks at what it got
-//! of its parent, where a thread that it has not may hold a lock.
+//! A forked child has no module until it calls C_Initialize, as PKCS#11 wants it (2.40, 5.4); it never looks at what it
+//! got of its parent, where a thread that it has not may hold a lock.
 //!
-//! If something of one place can't be read, no token gives trust: it may be that which distrusts what another trusts. What is
-//! distrusted is still told, since others, like NSS's own database, may trust it.
+//! If something of one place can't be read, no token gives trust: it may be that which distrusts what another trusts.
+//! What is distrusted is still told, since others, like NSS's own database, may trust it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -32,7 +32,8 @@ pub struct Module {
 
 /// What there is between C_Initialize and C_Finalize.
 pub struct State {
-    /// C_Initialize without its C_Finalize. As with p11-kit-trust each of several users of one process may have its own.
+    /// C_Initialize without its C_Finalize. As with p11-kit-trust each of several users of one process may have its
+    /// own.
     uses: usize,
     slots: Vec<Arc<Slot>>,
     sessions: HashMap<CK_SESSION_HANDLE, Arc<Session>>,

@@ -37,8 +37,8 @@ pub fn environment(name: &CStr) -> Option<&'static OsStr> {
     if is_secure() {
         return None;
     }
-    // SAFETY: NUL-terminated name. Each value is copied before the call ends; it is the program's duty not to change the
-    // environment while another thread reads it.
+    // SAFETY: NUL-terminated name. Each value is copied before the call ends; it is the program's duty not to change
+    // the environment while another thread reads it.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     // SAFETY: a value of the environment is NUL-terminated.
     (!value.is_null()).then(|| OsStr::from_bytes(unsafe { CStr::from_ptr(value) }.to_bytes()))
@@ -62,8 +62,8 @@ impl Process {
         }
     }
 
-    /// The path with the home directory in place of a `~` at its beginning (p11-kit, common/path.c, `expand_homedir`). None under
-    /// secure execution if where it leads is up to whoever started the process, and if there is no home.
+    /// The path with the home directory in place of a `~` at its beginning (p11-kit, common/path.c, `expand_homedir`).
+    /// None under secure execution if where it leads is up to whoever started the process, and if there is no home.
     fn expanded(&self, path: &[u8]) -> Option<PathBuf> {
         let below_home = match path {
             b"~" => Some(&[][..]),
@@ -98,7 +98,8 @@ fn home_of_user() -> Option<PathBuf> {
     let mut buffer = [0; 4096];
     let mut entry = MaybeUninit::<libc::passwd>::uninit();
     let mut found = std::ptr::null_mut();
-    // SAFETY: getuid has no preconditions; the other gets room for an entry and its strings, and for the address of the entry.
+    // SAFETY: getuid has no preconditions; the other gets room for an entry and its strings, and for the address of the
+    // entry.
     unsafe { libc::getpwuid_r(libc::getuid(), entry.as_mut_ptr(), buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
     if found.is_null() {
         return None;

@@ -22,7 +22,8 @@ pub fn find(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<CK_OBJECT_HANDL
         if !template.iter().all(|wanted| matches(&view, wanted)) {
             continue;
         }
-        // Of several extensions of one type for one key the first counts: X.509 knows no others, and p11-kit shows no others.
+        // Of several extensions of one type for one key the first counts: X.509 knows no others, and p11-kit shows no
+        // others.
         if let View::Extension(extension) = &view
             && value_of(template, CKA_PUBLIC_KEY_INFO).is_some()
         {
@@ -87,7 +88,8 @@ fn statements(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<usize> {
 
 fn matches(view: &View<'_>, wanted: &Wanted<'_>) -> bool {
     match (view, wanted.attribute) {
-        // NSS asks for trust objects by the number alone if it finds none by its DER, although that is what PKCS#11 wants.
+        // NSS asks for trust objects by the number alone if it finds none by its DER, although that is what PKCS#11
+        // wants.
         (View::NssTrust(statement) | View::Trust(statement), CKA_SERIAL_NUMBER) => statement.has_serial(wanted.value),
         _ => view.attribute(wanted.attribute).is_some_and(|value| value.as_slice() == wanted.value),
     }

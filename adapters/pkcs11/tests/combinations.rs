@@ -1,4 +1,5 @@
-//! What consumers make of places in which several files speak of one certificate: never more trust than with p11-kit-trust.
+//! What consumers make of places in which several files speak of one certificate: never more trust than with
+//! p11-kit-trust.
 
 mod support;
 
@@ -23,8 +24,9 @@ const EMAIL_BER: &[u8] = b"\x30\x81\x13\x06\x03\x55\x1D\x25\x04\x0C\x30\x0A\x06\
 struct Ingredient {
     path: &'static str,
     text: String,
-    /// Whether p11-kit and we must agree about places of such files. Not where a certificate is said to be trusted in one
-    /// and distrusted in another file of the same standing, where p11-kit reads nothing, and where 0.24 and 0.26 differ.
+    /// Whether p11-kit and we must agree about places of such files. Not where a certificate is said to be trusted in
+    /// one and distrusted in another file of the same standing, where p11-kit reads nothing, and where 0.24 and 0.26
+    /// differ.
     ordinary: bool,
 }
 
@@ -145,8 +147,8 @@ fn verdicts(module: &std::path::Path, place: &str, ders: &[Vec<u8>]) -> Verdicts
     all
 }
 
-/// What NSS takes for a certificate's trust: of the objects with its issuer and serial number the first, if that has the hash
-/// of the certificate; one without a hash only if it gives no trust (lib/dev/devtoken.c, lib/pki/pki3hack.c).
+/// What NSS takes for a certificate's trust: of the objects with its issuer and serial number the first, if that has
+/// the hash of the certificate; one without a hash only if it gives no trust (lib/dev/devtoken.c, lib/pki/pki3hack.c).
 fn as_nss(session: &Session, ders: &[Vec<u8>], number: usize, nss: bool) -> [u8; 4] {
     let parts = Parts::of(&ders[number]);
     let (wanted, purposes) = if nss { (NSS_TRUST, NSS_PURPOSES) } else { (TRUST, PURPOSES) };

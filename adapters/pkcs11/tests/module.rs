@@ -1,4 +1,5 @@
-//! How the module behaves: what it says of itself, what it finds, what it refuses, and what it does in a forked process.
+//! How the module behaves: what it says of itself, what it finds, what it refuses, and what it does in a forked
+//! process.
 
 mod support;
 

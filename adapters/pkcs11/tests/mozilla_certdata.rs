@@ -1,5 +1,5 @@
-//! Mozilla's real certdata.txt through the token, compared with what another reader says of it. tests/certdata/run.sh fetches
-//! the file and has it read.
+//! Mozilla's real certdata.txt through the token, compared with what another reader says of it. tests/certdata/run.sh
+//! fetches the file and has it read.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Places full of odd files: nothing that p11-kit-trust distrusts may be trusted or unseen here, and nothing trusted that it does
-//! not trust. Where only it can read something, nothing must be trusted.
+//! Places full of odd files: nothing that p11-kit-trust distrusts may be trusted or unseen here, and nothing trusted
+//! that it does not trust. Where only it can read something, nothing must be trusted.
 
 mod support;
 

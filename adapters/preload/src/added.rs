@@ -1,8 +1,8 @@
 //! The certificates of `windlass run --add-ca`, which a process trusts beside the machine's own.
 //!
-//! `WINDLASS_ADD_CA` names a file of them. Whatever loads the machine's own trust gets that file as well, as if the program had
-//! loaded it by one more call right behind; what loads anything else, a bundle of the program's own above all, gets nothing.
-//! docs/add-ca.md has the rules and their reasons.
+//! `WINDLASS_ADD_CA` names a file of them. Whatever loads the machine's own trust gets that file as well, as if the
+//! program had loaded it by one more call right behind; what loads anything else, a bundle of the program's own above
+//! all, gets nothing. docs/add-ca.md has the rules and their reasons.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::MaybeUninit;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::hook::{self, KeptErrno};
 use crate::process;
 
-/// Where distributions keep the machine's trust: bundles and directories, under the names by which programs load them. What
-/// is a link to, or from, one of these is the same file, and found by that.
+/// Where distributions keep the machine's trust: bundles and directories, under the names by which programs load them.
+/// What is a link to, or from, one of these is the same file, and found by that.
 const DEFAULTS: [&CStr; 9] = [
     c"/etc/ssl/certs/ca-certificates.crt",
     c"/etc/ssl/certs",
@@ -27,8 +27,8 @@ const DEFAULTS: [&CStr; 9] = [
     c"/etc/ssl/ca-bundle.pem",
 ];
 
-/// The file that is to be loaded now, if there is one, and if the call that asks is the program's own and not one that a
-/// library makes on the way through another.
+/// The file that is to be loaded now, if there is one, and if the call that asks is the program's own and not one that
+/// a library makes on the way through another.
 pub fn file() -> Option<&'static CStr> {
     let file = named()?;
     if hook::is_inside() || !process::enabled() {
@@ -39,8 +39,9 @@ pub fn file() -> Option<&'static CStr> {
     is_believed(file).then_some(file)
 }
 
-/// Whether nobody else but root can have written it. A program can outlive `windlass run`, and then somebody could make a file
-/// of that name. And it may be out of reach here (another user, another mount namespace); no error is to be left where there was none.
+/// Whether nobody else but root can have written it. A program can outlive `windlass run`, and then somebody could make
+/// a file of that name. And it may be out of reach here (another user, another mount namespace); no error is to be left
+/// where there was none.
 fn is_believed(file: &CStr) -> bool {
     let Some(status) = status(file, libc::O_RDONLY | libc::O_NONBLOCK) else { return false };
     let is_ours = status.st_uid == 0 || status.st_uid == process::first_user();
@@ -50,8 +51,8 @@ fn is_believed(file: &CStr) -> bool {
 /// What a path leads to, found by the calls that a load makes: open, fstat, close.
 pub fn status(path: &CStr, flags: c_int) -> Option<libc::stat> {
     let mut status = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: a NUL-terminated path, and room for the state, which is read if it was written. What was opened is closed again, and nobody
-    // else has it.
+    // SAFETY: a NUL-terminated path, and room for the state, which is read if it was written. What was opened is closed
+    // again, and nobody else has it.
     unsafe {
         let opened = libc::open(path.as_ptr(), flags | libc::O_CLOEXEC);
         if opened < 0 {

@@ -15,8 +15,8 @@ pub fn enter(caller: Caller) -> Option<Inside> {
 }
 
 /// Runs a handler's own part. It does not run, and `None` comes back, when the library is switched off, when this
-/// thread is already inside a hook (then a foreign library is calling itself through its PLT on our behalf), or when the part
-/// panics: the caller then goes on with the original function.
+/// thread is already inside a hook (then a foreign library is calling itself through its PLT on our behalf), or when
+/// the part panics: the caller then goes on with the original function.
 pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     if process::enabled() { windlass_interpose::hook::guarded(part) } else { None }
 }

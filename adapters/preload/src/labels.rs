@@ -81,9 +81,11 @@ labels! {
         LoadCertCrlFile = "X509_load_cert_crl_file",
         /// A file of a hashed directory, loaded by libcrypto's own lookup.
         DirectoryFile = "hashed-directory-file",
-        /// `SSL_load_client_CA_file`, `SSL_add_file_cert_subjects_to_stack`, `SSL_add_dir_cert_subjects_to_stack`: files.
+        /// `SSL_load_client_CA_file`, `SSL_add_file_cert_subjects_to_stack`, `SSL_add_dir_cert_subjects_to_stack`:
+        /// files.
         CaNames = "ca-name-list",
-        /// `gnutls_x509_trust_list_add_trust_file`, and with it `gnutls_certificate_set_x509_system_trust` and its kind.
+        /// `gnutls_x509_trust_list_add_trust_file`, and with it `gnutls_certificate_set_x509_system_trust` and its
+        /// kind.
         TrustFile = "gnutls_x509_trust_list_add_trust_file",
         /// `gnutls_x509_trust_list_add_trust_mem`, and with it `gnutls_certificate_set_x509_trust_mem`.
         TrustMemory = "gnutls_x509_trust_list_add_trust_mem",
@@ -97,10 +99,11 @@ labels! {
         UnsupportedLibrary = "unsupported-library",
         /// The program has given libcrypto an allocator of its own. Its stores may be in memory that processes share.
         Allocator = "own-allocator",
-        /// The store or trust list was made where it could not be watched (through `dlsym`, or before the library was there).
+        /// The store or trust list was made where it could not be watched (through `dlsym`, or before the library was
+        /// there).
         UnknownStore = "unknown-store",
-        /// Something in the process may call the library where it is not seen: an object whose import slots could not be written, or lead to
-        /// another interposer.
+        /// Something in the process may call the library where it is not seen: an object whose import slots could not
+        /// be written, or lead to another interposer.
         HiddenCallers = "hidden-callers",
         /// A library context or property query other than the default was asked for.
         LibraryContext = "library-context",
@@ -127,7 +130,8 @@ labels! {
         OwnMethod = "own-lookup-method",
         /// The program asked for an OSSL_STORE source.
         StoreUri = "store-uri",
-        /// GnuTLS: a list or credentials of a libgnutls whose calls of itself can't be seen, and with them what is loaded.
+        /// GnuTLS: a list or credentials of a libgnutls whose calls of itself can't be seen, and with them what is
+        /// loaded.
         HiddenCalls = "gnutls-hidden-calls",
         /// GnuTLS: the list was filled completely before, because something reads or changes it.
         CompleteList = "gnutls-complete-list",

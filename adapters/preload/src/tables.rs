@@ -9,8 +9,8 @@ use windlass::Seeded;
 pub type HashSet<T> = std::collections::HashSet<T, Seeded>;
 pub type HashMap<K, V> = std::collections::HashMap<K, V, Seeded>;
 
-/// SipHash with a key that nobody outside of the process knows: the kernel gives each program 16 random bytes (getauxval(3),
-/// `AT_RANDOM`).
+/// SipHash with a key that nobody outside of the process knows: the kernel gives each program 16 random bytes
+/// (getauxval(3), `AT_RANDOM`).
 #[derive(Clone, Debug)]
 pub struct Keyed(u64, u64);
 

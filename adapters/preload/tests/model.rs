@@ -1,8 +1,9 @@
-//! The model of a store (src/openssl/model), with a stand-in for libcrypto, in every interleaving of two and three threads.
+//! The model of a store (src/openssl/model), with a stand-in for libcrypto, in every interleaving of two and three
+//! threads.
 //!
-//! The code under test is the library's own. What threads share (`sync`) comes from loom here, which runs each program again and again
-//! until every order of its steps was seen. What the threads saw must be what some order of the stock library's steps gives: that is
-//! worked out by `reference`, which loads what it is told to load, at once.
+//! The code under test is the library's own. What threads share (`sync`) comes from loom here, which runs each program
+//! again and again until every order of its steps was seen. What the threads saw must be what some order of the stock
+//! library's steps gives: that is worked out by `reference`, which loads what it is told to load, at once.
 
 #[path = "../src/openssl/model/mod.rs"]
 #[allow(dead_code, missing_docs)] // it is a part of the library

@@ -267,7 +267,8 @@ pub fn definition() -> clap::Command {
     Cli::command()
 }
 
-/// Reads the command line of this process. Where that is not understood, or asks for help, all is said, and this is how to end.
+/// Reads the command line of this process. Where that is not understood, or asks for help, all is said, and this is how
+/// to end.
 pub fn parse() -> Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|error| ended(&with_usage(error, std::env::args_os())))
 }

@@ -11,8 +11,8 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-/// An image as Debian's ca-certificates makes it, with links that would lead to the building machine's own files, and with
-/// one certificate.
+/// An image as Debian's ca-certificates makes it, with links that would lead to the building machine's own files, and
+/// with one certificate.
 struct Image(tempfile::TempDir);
 
 impl Image {

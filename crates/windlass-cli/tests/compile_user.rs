@@ -208,7 +208,8 @@ fn roots_stores_are_the_machines() {
     assert_eq!(text.matches("1. /var/cache/windlass\n").count(), 2, "{text}");
     assert_eq!(text.matches("  fresh\n").count(), 2, "{text}");
     assert!(text.contains("\nroot 755\n") && text.contains("\nremoved /var/cache/windlass/"), "{text}");
-    // Whoever can change a directory on the way, or the file, could put another compiled store there. Root's own was just as good before.
+    // Whoever can change a directory on the way, or the file, could put another compiled store there. Root's own was
+    // just as good before.
     let link = "mv /var/cache/windlass /var/cache/real; ln -s real /var/cache/windlass";
     for (change, why) in [
         ("chmod o+w /var/cache", "/var/cache: others may write to it (mode 0757)".to_owned()),

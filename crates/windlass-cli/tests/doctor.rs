@@ -1,4 +1,5 @@
-//! `windlass doctor` as a command: its output, its exit statuses, its documents. What each check finds is tested beside the check.
+//! `windlass doctor` as a command: its output, its exit statuses, its documents. What each check finds is tested beside
+//! the check.
 
 mod common;
 
@@ -38,7 +39,8 @@ impl Image {
         self
     }
 
-    /// As Debian delivers it: OpenSSL reads the bundle too, and one of the roots of package ca-certificates has expired.
+    /// As Debian delivers it: OpenSSL reads the bundle too, and one of the roots of package ca-certificates has
+    /// expired.
     fn delivered(self) -> Image {
         symlink("/etc/ssl/certs/ca-certificates.crt", self.path("usr/lib/ssl/cert.pem")).unwrap();
         self.with_expired();
@@ -411,8 +413,8 @@ fn every_check_explains_itself_and_is_in_the_documentation() {
     }
 }
 
-/// On this machine's own files, with `openssl` as the judge: how many certificates of the bundle have expired, and which names of
-/// the directory are not the hash of what they lead to.
+/// On this machine's own files, with `openssl` as the judge: how many certificates of the bundle have expired, and
+/// which names of the directory are not the hash of what they lead to.
 #[test]
 fn the_word_about_this_machine_is_that_of_openssl() {
     let openssl = |arguments: &[&str], path: &Path| {

@@ -1,5 +1,5 @@
-//! `windlass doctor --sarif` against what the standard requires: SARIF version 2.1.0, OASIS, 27 March 2020. The numbers are its
-//! sections.
+//! `windlass doctor --sarif` against what the standard requires: SARIF version 2.1.0, OASIS, 27 March 2020. The numbers
+//! are its sections.
 
 mod common;
 
@@ -8,7 +8,8 @@ use std::os::unix::fs::symlink;
 use common::{fixture, windlass};
 use serde_json::Value;
 
-/// The log of an image with an error at a line, warnings, and something that can't be looked at. One path needs escaping.
+/// The log of an image with an error at a line, warnings, and something that can't be looked at. One path needs
+/// escaping.
 fn log() -> Value {
     let image = tempfile::Builder::new().prefix("an image ").tempdir().unwrap();
     let path = |inside: &str| image.path().join(inside);

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use common::windlass;
 
-/// How the command ends with these arguments, in a folder with `junk.pem` (no certificate), and with a stand-in for each library.
+/// How the command ends with these arguments, in a folder with `junk.pem` (no certificate), and with a stand-in for
+/// each library.
 fn status(folder: &Path, arguments: &str) -> (i32, String) {
     let mut command = windlass();
     command.current_dir(folder).env("WINDLASS_STORE", folder.join("stores"));

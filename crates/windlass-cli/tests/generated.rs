@@ -72,7 +72,8 @@ fn every_help_has_examples_and_fits_a_hundred_columns() {
             assert!(line.chars().count() <= 100, "{line}");
         }
     }
-    // Where there is more room, lists have the lines that they were given: clap would have broken those that are too long.
+    // Where there is more room, lists have the lines that they were given: clap would have broken those that are too
+    // long.
     for name in SUBCOMMANDS {
         let arguments: Vec<_> = name.split(' ').chain(["--help"]).collect();
         let wide = windlass().args(&arguments).env("COLUMNS", "120").assert().success().get_output().stdout.clone();

@@ -1,4 +1,5 @@
-//! Names of files are chosen by strangers. No output of any subcommand lets them drive a terminal, and JSON means the same to programs.
+//! Names of files are chosen by strangers. No output of any subcommand lets them drive a terminal, and JSON means the
+//! same to programs.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! `windlass install` and `windlass uninstall` as a command: what it shows, asks and ends with. What they do to a file system is
-//! tested after each single change in src/install/tests.rs, and with a package in a minimal system in tests/packaging.
+//! `windlass install` and `windlass uninstall` as a command: what it shows, asks and ends with. What they do to a file
+//! system is tested after each single change in src/install/tests.rs, and with a package in a minimal system in
+//! tests/packaging.
 
 mod common;
 

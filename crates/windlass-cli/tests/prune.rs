@@ -1,5 +1,5 @@
-//! `windlass prune` as a command: what it shows, asks and ends with, and what OpenSSL finds afterwards. What it does to a file
-//! system is tested after each single change in src/prune/tests.rs.
+//! `windlass prune` as a command: what it shows, asks and ends with, and what OpenSSL finds afterwards. What it does to
+//! a file system is tested after each single change in src/prune/tests.rs.
 
 mod common;
 

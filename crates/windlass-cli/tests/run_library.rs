@@ -120,7 +120,8 @@ fn a_path_that_ld_preload_cannot_carry_is_an_error() {
     }
 }
 
-/// musl's loader ends a program into which it can't load a library for glibc. Here it is glibc's loader under musl's name.
+/// musl's loader ends a program into which it can't load a library for glibc. Here it is glibc's loader under musl's
+/// name.
 #[test]
 fn a_program_of_another_libc_runs_without_the_library() {
     let directory = tempfile::tempdir().unwrap();

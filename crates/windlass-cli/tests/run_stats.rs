@@ -20,8 +20,8 @@ const LABELS: [&str; 6] = [
     "later-adapter/something-new",
 ];
 
-/// A line of shell that counts as a preload library would, in a process of its own: this test program again, told to run
-/// nothing but [`counting_process`].
+/// A line of shell that counts as a preload library would, in a process of its own: this test program again, told to
+/// run nothing but [`counting_process`].
 fn count(values: [u64; LABELS.len()]) -> String {
     let values: Vec<_> = values.iter().map(u64::to_string).collect();
     let program = std::env::current_exe().unwrap();
@@ -140,7 +140,8 @@ fn a_report_that_nobody_attached_to_says_so_and_how_to_see_why() {
     windlass().args(["run", "--stats", "true"]).assert().success().stderr(expected);
 }
 
-/// What Node.js is: dynamic, but with an OpenSSL of its own in the executable. The texts are those that such code has in it.
+/// What Node.js is: dynamic, but with an OpenSSL of its own in the executable. The texts are those that such code has
+/// in it.
 #[test]
 fn a_library_that_is_linked_in_is_recognised() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! `windlass trace`, with a library in place of the tracing one that hands in events of a file. Real programs: tests/trace.
+//! `windlass trace`, with a library in place of the tracing one that hands in events of a file. Real programs:
+//! tests/trace.
 
 mod common;
 

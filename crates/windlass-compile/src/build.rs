@@ -149,8 +149,8 @@ fn is_unhashed(candidate: &Candidate, error: &CompileError) -> bool {
     nothing && matches!(candidate.source, Source::Capath(_))
 }
 
-/// The name in a hashed directory, which itself is there, that leads to nothing. OpenSSL's versions differ in what they make of
-/// that, so none of the directory is compiled.
+/// The name in a hashed directory, which itself is there, that leads to nothing. OpenSSL's versions differ in what they
+/// make of that, so none of the directory is compiled.
 fn dangling(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Option<String> {
     let CompileError::Load(LoadError::Missing { path }) = error else { return None };
     let Source::Capath(directory) = &candidate.source else { return None };

@@ -1,6 +1,6 @@
-//! Compiles sources of trust: which (`target.rs` has the directory that they go to), what came of each (`report.rs`), and whether
-//! what was compiled is still true (`check.rs`, `status.rs`). Only what every libcrypto of the machine accepts is written. The format of
-//! a compiled store, and how it is written, is in the core.
+//! Compiles sources of trust: which (`target.rs` has the directory that they go to), what came of each (`report.rs`),
+//! and whether what was compiled is still true (`check.rs`, `status.rs`). Only what every libcrypto of the machine
+//! accepts is written. The format of a compiled store, and how it is written, is in the core.
 
 #![deny(unsafe_code)]
 

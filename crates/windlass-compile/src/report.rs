@@ -1,5 +1,5 @@
-//! What came of `compile`, however it is rendered. The field names are those of the JSON, which `windlass compile --help`
-//! documents.
+//! What came of `compile`, however it is rendered. The field names are those of the JSON, which `windlass compile
+//! --help` documents.
 
 use std::path::Path;
 

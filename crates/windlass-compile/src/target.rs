@@ -31,8 +31,8 @@ pub fn directory(named: Option<&Path>, root: Root<'_>, writes: bool) -> Result<P
     })
 }
 
-/// The directory that `compile` writes to when none is named, and which `cache clear` clears: that of WINDLASS_STORE; else the
-/// machine's, which is root's to write to.
+/// The directory that `compile` writes to when none is named, and which `cache clear` clears: that of WINDLASS_STORE;
+/// else the machine's, which is root's to write to.
 pub fn own(writes: bool) -> Result<PathBuf, Failure> {
     let directories = Directories::from_environment(|name| std::env::var_os(name));
     let cannot = |why: &str| Failure::new(FailureKind::Other, "no directory for compiled stores", why.to_owned());

@@ -122,8 +122,8 @@ impl Contents {
     }
 }
 
-/// The certificates that are trusted, and those that are refused. Of several with the same bytes the first counts: a store does not
-/// take the others (`X509_STORE_add_cert`).
+/// The certificates that are trusted, and those that are refused. Of several with the same bytes the first counts: a
+/// store does not take the others (`X509_STORE_add_cert`).
 pub fn standing<'c>(
     certificates: impl Iterator<Item = &'c Certificate>,
 ) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {

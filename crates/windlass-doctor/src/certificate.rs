@@ -51,7 +51,8 @@ impl Certificate {
         Certificate { fingerprint: Sha256::digest(&der).into(), der: der.into(), is_refused: false, says }
     }
 
-    /// Reads that of a `TRUSTED CERTIFICATE`, which has OpenSSL's trust settings behind it. If these can't be read, neither can it.
+    /// Reads that of a `TRUSTED CERTIFICATE`, which has OpenSSL's trust settings behind it. If these can't be read,
+    /// neither can it.
     pub fn of_trusted(der: Vec<u8>) -> Certificate {
         match trusted::split(&der) {
             Some((alone, trust)) => {

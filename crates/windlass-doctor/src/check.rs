@@ -15,8 +15,8 @@ pub struct Check {
     pub title: &'static str,
     /// Of the worst that it finds. A finding may be less.
     pub severity: Severity,
-    /// What is wrong about it, how it comes about, and how it is told from what only looks like it. Paragraphs are separated by
-    /// an empty line, and are not broken into lines.
+    /// What is wrong about it, how it comes about, and how it is told from what only looks like it. Paragraphs are
+    /// separated by an empty line, and are not broken into lines.
     pub explanation: &'static str,
     /// Looks. It must not change anything, nor follow what others put into its way: see [`Machine::read`].
     pub run: fn(&Machine<'_>, &mut Outcome),
@@ -62,8 +62,8 @@ pub struct Finding {
     pub seen_at: Option<PathBuf>,
     /// In that file, from 1.
     pub line: Option<u64>,
-    /// What it is about besides the path, in words that stay the same from run to run: fingerprints, file names, a variable with its
-    /// value. By these a baseline tells a finding that has grown.
+    /// What it is about besides the path, in words that stay the same from run to run: fingerprints, file names, a
+    /// variable with its value. By these a baseline tells a finding that has grown.
     pub about: Vec<String>,
     /// A baseline has it.
     pub is_known: bool,

@@ -148,7 +148,8 @@ impl Directory {
         standing(self.met().map(|(_, placed)| &placed.certificate))
     }
 
-    /// The certificates in files that lie there without being named by hash: `openssl rehash` names those that are alone in a file.
+    /// The certificates in files that lie there without being named by hash: `openssl rehash` names those that are
+    /// alone in a file.
     pub fn unlinked(&self) -> BTreeSet<Fingerprint> {
         let files = self.items.iter().filter(|item| item.name.is_none()).map(Item::certificates);
         files.filter(|all| all.len() == 1).flatten().map(|placed| placed.certificate.fingerprint).collect()

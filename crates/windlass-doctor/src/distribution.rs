@@ -17,7 +17,8 @@ const DEPTH: usize = 2;
 /// Files of all places. Mozilla's list has about 150 certificates.
 const MAX_FILES: usize = 5000;
 
-/// The certificates of the package, whether they are trusted or not. What can't be read is not known to be the distribution's.
+/// The certificates of the package, whether they are trusted or not. What can't be read is not known to be the
+/// distribution's.
 pub fn certificates(machine: &Machine<'_>) -> BTreeSet<Fingerprint> {
     let list = machine.read(Path::new(LIST), MAX_FILE).ok();
     let listed: Option<BTreeSet<&[u8]>> = list.as_ref().map(|list| list.bytes.split(|byte| *byte == b'\n').collect());

@@ -1,5 +1,5 @@
-//! The machine, or the image, that is looked at. Everything here only reads, and no more than so much of each file: what it
-//! reads may be anybody's.
+//! The machine, or the image, that is looked at. Everything here only reads, and no more than so much of each file:
+//! what it reads may be anybody's.
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -174,8 +174,8 @@ impl<'a> Machine<'a> {
         below.map_or_else(|| path.to_owned(), |below| Path::new("/").join(below))
     }
 
-    /// The first on the way to `path`, itself too, that shuts out whoever is neither its owner nor of its group, and its mode:
-    /// a directory that can't be passed, or a file that can't be read.
+    /// The first on the way to `path`, itself too, that shuts out whoever is neither its owner nor of its group, and
+    /// its mode: a directory that can't be passed, or a file that can't be read.
     pub fn shuts_out(&self, path: &Path) -> Option<(PathBuf, u32)> {
         let real = self.real(path);
         let mut way: Vec<_> = real.ancestors().collect();

@@ -19,8 +19,8 @@ const MOST: usize = 9;
 /// Nothing can stop a load that has begun: what is larger takes too long.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A time that was measured: of this thread's processor, as what else runs on the machine says nothing about the cost. Files are in
-/// the page cache by then.
+/// A time that was measured: of this thread's processor, as what else runs on the machine says nothing about the cost.
+/// Files are in the page cache by then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// The median.
@@ -110,7 +110,8 @@ fn cpu_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// By which a library opens this very file: whoever may write to a directory on the way to it could put another one there, or a FIFO.
+/// By which a library opens this very file: whoever may write to a directory on the way to it could put another one
+/// there, or a FIFO.
 pub(crate) fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -1,4 +1,5 @@
-//! The PKCS#11 modules that p11-kit loads into programs: pkcs11.conf(5), and p11-kit/conf.c for what files of one name make together.
+//! The PKCS#11 modules that p11-kit loads into programs: pkcs11.conf(5), and p11-kit/conf.c for what files of one name
+//! make together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

@@ -1,9 +1,10 @@
-//! PEM blocks one by one, the bad ones too. The core's reader is all or nothing, as what it serves has to be; here it is to be
-//! said what is wrong, and where. What OpenSSL makes of the file as a whole, only OpenSSL is asked.
+//! PEM blocks one by one, the bad ones too. The core's reader is all or nothing, as what it serves has to be; here it
+//! is to be said what is wrong, and where. What OpenSSL makes of the file as a whole, only OpenSSL is asked.
 
 use std::fmt;
 
-/// A block as `PEM_read_bio` finds it (crypto/pem/pem_lib.c): from a line that begins `-----BEGIN ` to the next `-----END`.
+/// A block as `PEM_read_bio` finds it (crypto/pem/pem_lib.c): from a line that begins `-----BEGIN ` to the next
+/// `-----END`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
     /// As `CERTIFICATE`.
@@ -86,8 +87,8 @@ pub fn blocks(text: &[u8]) -> Vec<Block> {
     blocks
 }
 
-/// Certificates that GnuTLS reads and OpenSSL does not see, each with the line of its BEGIN: a marker shares its line with something.
-/// OpenSSL drops blanks at the end of a line, and none at its beginning (`sanitize_line`).
+/// Certificates that GnuTLS reads and OpenSSL does not see, each with the line of its BEGIN: a marker shares its line
+/// with something. OpenSSL drops blanks at the end of a line, and none at its beginning (`sanitize_line`).
 pub fn skipped(text: &[u8]) -> Vec<(u64, &'static str)> {
     let mut skipped = Vec::new();
     let mut begun = None;

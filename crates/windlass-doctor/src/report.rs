@@ -1,4 +1,5 @@
-//! The doctor's report, however it is rendered. The field names are those of the JSON, which `windlass doctor --help` documents.
+//! The doctor's report, however it is rendered. The field names are those of the JSON, which `windlass doctor --help`
+//! documents.
 
 use std::path::PathBuf;
 

@@ -99,7 +99,8 @@ impl Sources {
         self.directories.iter().find(|directory| directory.real == real)
     }
 
-    /// Tells what could not be looked at. Each check that looks at these sources says it: it may be the only one that runs.
+    /// Tells what could not be looked at. Each check that looks at these sources says it: it may be the only one that
+    /// runs.
     pub fn tell_unseen(&self, outcome: &mut Outcome) {
         let of_directories = self.directories.iter().flat_map(|directory| &directory.unseen);
         self.unseen.iter().chain(of_directories).for_each(|unseen| outcome.not_seen(unseen.clone()));
@@ -149,7 +150,8 @@ impl Sources {
 }
 
 impl Holding<'_> {
-    /// Those certificates of which something is so, and that are not told of another source, as particulars; and what loading them costs, where it is done for each context.
+    /// Those certificates of which something is so, and that are not told of another source, as particulars; and what
+    /// loading them costs, where it is done for each context.
     pub fn those(
         &self,
         machine: &Machine<'_>,
@@ -231,7 +233,8 @@ fn pairs(machine: &Machine<'_>) -> Vec<Pair> {
     for pair in candidates {
         let real = |pair: &Pair| (machine.real(&pair.file), machine.real(&pair.directory));
         let is_known = match (is_there(&pair.file), is_there(&pair.directory)) {
-            // An OPENSSLDIR that a libcrypto of this machine was built for, and that is not there, leaves it without any.
+            // An OPENSSLDIR that a libcrypto of this machine was built for, and that is not there, leaves it without
+            // any.
             (false, false) => !is_named || all.iter().any(|known| known.file == pair.file),
             // /etc/ssl/certs is what /usr/lib/ssl/certs leads to, and no OPENSSLDIR of its own.
             (false, true) => all.iter().any(|known| real(known).1 == real(&pair).1),

@@ -1,5 +1,5 @@
-//! The trust token (libwindlass_pkcs11.so) as it is set up here: who loads it, and which places it reads. adapters/pkcs11 decides that
-//! in each process; what is here follows its `places.rs`.
+//! The trust token (libwindlass_pkcs11.so) as it is set up here: who loads it, and which places it reads.
+//! adapters/pkcs11 decides that in each process; what is here follows its `places.rs`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -145,8 +145,8 @@ fn listed(machine: &Machine<'_>, paths: &[u8]) -> Vec<PathBuf> {
     paths.split(|byte| *byte == b':').filter(|path| !path.is_empty()).filter_map(expanded).collect()
 }
 
-/// What a place says, by the token's own reader; and the path of what that can't read, as programs of the machine name it. What may be
-/// read another time was not seen.
+/// What a place says, by the token's own reader; and the path of what that can't read, as programs of the machine name
+/// it. What may be read another time was not seen.
 pub fn load(
     machine: &Machine<'_>,
     place: &Path,
@@ -176,8 +176,8 @@ fn is_passing(error: &LoadError) -> bool {
     }
 }
 
-/// A place as this process can read it. Links of an image lead elsewhere here, so there it is a directory of links that lead where
-/// they do in the image.
+/// A place as this process can read it. Links of an image lead elsewhere here, so there it is a directory of links that
+/// lead where they do in the image.
 struct Mirror {
     path: PathBuf,
     _kept: Option<TempDir>,

@@ -1,4 +1,5 @@
-//! AppArmor, which lets confined programs map libraries of /usr/lib and hardly of any other place (apparmor.d/abstractions/base).
+//! AppArmor, which lets confined programs map libraries of /usr/lib and hardly of any other place
+//! (apparmor.d/abstractions/base).
 
 use std::path::Path;
 

@@ -159,8 +159,9 @@ impl Executor<'_> {
 /// Names the process with which a `windlass compile` has to end.
 const PARENT: &str = "WINDLASS_PARENT";
 
-/// Makes this process end with the one that started it by `compile_command`: else it could go on after an installation that
-/// was killed, and write compiled stores behind the back of the `uninstall` that undoes it. Answers whether that one is gone already.
+/// Makes this process end with the one that started it by `compile_command`: else it could go on after an installation
+/// that was killed, and write compiled stores behind the back of the `uninstall` that undoes it. Answers whether that
+/// one is gone already.
 #[must_use]
 pub fn end_with_parent() -> bool {
     let Some(parent) = std::env::var(PARENT).ok().and_then(|parent| parent.parse::<u32>().ok()) else { return false };

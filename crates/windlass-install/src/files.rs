@@ -33,9 +33,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// Takes what is installed under /usr or /opt, where only root can change it, as it is, and copies what is not (a build
-    /// tree, a download) below /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a unit must not
-    /// lead to a place that somebody cleans up, or that somebody but root can write to.
+    /// Takes what is installed under /usr or /opt, where only root can change it, as it is, and copies what is not (a
+    /// build tree, a download) below /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a unit
+    /// must not lead to a place that somebody cleans up, or that somebody but root can write to.
     pub fn find(context: &Context<'_>, record: &Record, system: bool, activates: bool) -> Result<Files, Failure> {
         let place = context.place;
         let local = if system { PathBuf::from(LOCAL) } else { user_directory(context)? };
@@ -83,8 +83,8 @@ impl Files {
     }
 }
 
-/// Copying the library into a directory, and the tracing library that lies beside it, if one does: the copied command looks for
-/// both at the same places.
+/// Copying the library into a directory, and the tracing library that lies beside it, if one does: the copied command
+/// looks for both at the same places.
 fn copies(context: &Context<'_>, record: &Record, library: &Path, to: &Path) -> Result<Vec<Step>, Failure> {
     let trace = library.with_file_name(TRACE_FILE_NAME);
     let all = [

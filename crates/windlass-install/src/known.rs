@@ -1,5 +1,5 @@
-//! What a record may hold: the few things that `windlass install` does, and nothing else. Undoing is done with the rights of
-//! whoever asks for it, so a record gives no names of its own.
+//! What a record may hold: the few things that `windlass install` does, and nothing else. Undoing is done with the
+//! rights of whoever asks for it, so a record gives no names of its own.
 
 use std::path::{Component, Path, PathBuf};
 

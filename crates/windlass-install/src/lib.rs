@@ -1,8 +1,9 @@
 //! `windlass install` and `windlass uninstall`.
 //!
-//! A plan is made first, and shown (`plan.rs`; one file for each part of it). Its steps are taken by `apply.rs`, through the
-//! few atomic changes of `disk.rs`. Each change is in the record (`record.rs`) before it is made, with what it takes to undo it;
-//! `undo.rs` does that. So a command that was killed anywhere is completed by `install` and undone by `uninstall`.
+//! A plan is made first, and shown (`plan.rs`; one file for each part of it). Its steps are taken by `apply.rs`,
+//! through the few atomic changes of `disk.rs`. Each change is in the record (`record.rs`) before it is made, with what
+//! it takes to undo it; `undo.rs` does that. So a command that was killed anywhere is completed by `install` and undone
+//! by `uninstall`.
 
 #![deny(unsafe_code)]
 
@@ -78,7 +79,8 @@ impl Installation {
         Plan::install(&self.wanted, &context, &record)
     }
 
-    /// Does what was planned, or less where some of it was done meanwhile; nothing if it would be something else by now. Says what is worth knowing afterwards.
+    /// Does what was planned, or less where some of it was done meanwhile; nothing if it would be something else by
+    /// now. Says what is worth knowing afterwards.
     pub fn apply(&self, shown: &Plan) -> Result<Vec<String>, Failure> {
         let disk = Disk::default();
         let _lock = state::open_or_make(&self.place, &disk)?;

@@ -1,4 +1,5 @@
-//! Whether the programs of a root can load a library, told by the files alone: nothing is run, so it can be asked of every image, by everybody.
+//! Whether the programs of a root can load a library, told by the files alone: nothing is run, so it can be asked of
+//! every image, by everybody.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use super::place::{Last, Place};
 
 const LIBC: &str = "libc.so.6";
 
-/// Fails if the dynamic linker of the place would not load the library that this process opens at `library`: a library named in
-/// LD_PRELOAD or /etc/ld.so.preload whose versions are missing keeps *every* program from starting.
+/// Fails if the dynamic linker of the place would not load the library that this process opens at `library`: a library
+/// named in LD_PRELOAD or /etc/ld.so.preload whose versions are missing keeps *every* program from starting.
 pub fn check(place: &Place, library: &Path) -> Result<(), Failure> {
     let refuse =
         |why: String| Failure::new(FailureKind::Other, format!("can't use the library {}", library.display()), why);
@@ -64,8 +65,8 @@ pub fn check(place: &Place, library: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a person should know of programs there that do not start, or not in silence, with a library that every child inherits. As was tried:
-/// docs/install.md, "Programs that it is not for".
+/// What a person should know of programs there that do not start, or not in silence, with a library that every child
+/// inherits. As was tried: docs/install.md, "Programs that it is not for".
 pub fn notes(place: &Place, is_machine: bool) -> Vec<String> {
     let mut notes = Vec::new();
     // musl's loader reads no list; with another architecture beside this one there is no activation for the machine.

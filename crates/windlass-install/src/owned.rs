@@ -1,5 +1,5 @@
-//! Who can change what is at a path. A record of somebody else is never believed, and what somebody else can change is never
-//! named where root's programs look.
+//! Who can change what is at a path. A record of somebody else is never believed, and what somebody else can change is
+//! never named where root's programs look.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -82,8 +82,8 @@ fn distrusted(path: &Path) -> Failure {
         .advise("nothing was changed; look at who made it, and run this as that user, or remove it")
 }
 
-/// The first part of a path that somebody besides these users can change; what is not there (yet) is left out. A sticky bit
-/// is no excuse: in such a directory anybody can put the first file of a name.
+/// The first part of a path that somebody besides these users can change; what is not there (yet) is left out. A sticky
+/// bit is no excuse: in such a directory anybody can put the first file of a name.
 pub fn changeable_by_others(path: &Path, owners: &[u32]) -> Option<PathBuf> {
     let mut parts: Vec<_> = path.ancestors().collect();
     parts.reverse();

@@ -8,8 +8,8 @@ use windlass_machine::{Failure, FailureKind};
 pub use windlass::compiled::Last;
 use windlass::compiled::Root;
 
-/// A root directory with the paths of an installation below it. Paths are written down, shown and put into files as they
-/// are *in* the root; only [`Place::real`] makes one that this process can open.
+/// A root directory with the paths of an installation below it. Paths are written down, shown and put into files as
+/// they are *in* the root; only [`Place::real`] makes one that this process can open.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// `/`, or the directory of an image.
@@ -56,16 +56,17 @@ impl Place {
         &self.root
     }
 
-    /// The path for this process of `path` in the root. Links on the way are followed as they will be when the root is a
-    /// root, never out of it; `last` says whether a link at the very end is followed too. What does not exist is taken as
-    /// named.
+    /// The path for this process of `path` in the root. Links on the way are followed as they will be when the root is
+    /// a root, never out of it; `last` says whether a link at the very end is followed too. What does not exist is
+    /// taken as named.
     pub fn real(&self, path: &Path, last: Last) -> Result<PathBuf, Failure> {
         Root(Some(&self.root))
             .reach(path, last)
             .map_err(|error| Failure::new(FailureKind::Other, path.display().to_string(), error))
     }
 
-    /// A path in the root, for people: in an image also as it is reached from here, so that it is not taken for the machine's.
+    /// A path in the root, for people: in an image also as it is reached from here, so that it is not taken for the
+    /// machine's.
     pub fn shown(&self, path: &Path) -> String {
         if self.is_machine() || !path.is_absolute() {
             return path.display().to_string();

@@ -96,8 +96,8 @@ pub enum Action {
     Try {
         /// Path in the root.
         library: PathBuf,
-        /// Whether it is to take the place of one that programs load now. If that one is broken, so is every trial, and the
-        /// new one must come all the same.
+        /// Whether it is to take the place of one that programs load now. If that one is broken, so is every trial, and
+        /// the new one must come all the same.
         replaces: bool,
     },
     /// Telling systemd to read its units again.
@@ -162,8 +162,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Adds trials of the library: where activations begin, before any is made; before it replaces one that programs load already,
-    /// where the new one can be reached.
+    /// Adds trials of the library: where activations begin, before any is made; before it replaces one that programs
+    /// load already, where the new one can be reached.
     fn trials(&mut self, context: &Context<'_>, record: &Record, library: &Path, activations: usize) {
         let why = "a library that can't be loaded makes every program print an error";
         let is_named = |step: &Step| !step.to_do && step.target.is_activation();
@@ -201,8 +201,8 @@ impl Plan {
         self.steps.iter().all(|step| !step.to_do)
     }
 
-    /// Whether everything to do was to be done in the other plan as well. A `windlass compile` of a killed command may have
-    /// ended since that one was made.
+    /// Whether everything to do was to be done in the other plan as well. A `windlass compile` of a killed command may
+    /// have ended since that one was made.
     pub fn is_within(&self, shown: &Plan) -> bool {
         self.steps.iter().filter(|step| step.to_do).all(|step| shown.steps.contains(step))
     }
@@ -263,8 +263,8 @@ pub struct Context<'a> {
     pub executable: &'a Path,
     /// Finds the library that belongs to it.
     pub library: &'a dyn Fn() -> Result<PathBuf, Failure>,
-    /// Fails if programs there can't load the library at this path of this machine; else says what to know of programs that it is not
-    /// for, of the whole machine or of one activation.
+    /// Fails if programs there can't load the library at this path of this machine; else says what to know of programs
+    /// that it is not for, of the whole machine or of one activation.
     pub fits: &'a Fits<'a>,
     /// Whether the compiled stores are fresh.
     pub is_compiled: &'a dyn Fn() -> bool,

@@ -23,9 +23,9 @@ const PROGRAMS: [&[&str]; 5] = [
     &["/usr/bin/perl", "-e", "1"],
 ];
 
-/// Runs what there is of [`PROGRAMS`] with the library at `library` in the root. Says which programs were run:
-/// none where only root could, by changing the root directory. Where it `replaces` one that programs load already, that one may
-/// be the reason why no program can be run.
+/// Runs what there is of [`PROGRAMS`] with the library at `library` in the root. Says which programs were run: none
+/// where only root could, by changing the root directory. Where it `replaces` one that programs load already, that one
+/// may be the reason why no program can be run.
 pub fn try_library(place: &Place, library: &Path, replaces: bool) -> Result<Vec<String>, Failure> {
     let mut tried = Vec::new();
     if !place.is_machine() && !rustix::process::geteuid().is_root() {
@@ -52,7 +52,8 @@ pub fn try_library(place: &Place, library: &Path, replaces: bool) -> Result<Vec<
     Ok(tried)
 }
 
-/// Says how things are now: the trial comes after all that no program loads, and before anything that makes programs load the library.
+/// Says how things are now: the trial comes after all that no program loads, and before anything that makes programs
+/// load the library.
 fn failure(place: &Place, what: String, why: impl std::fmt::Display) -> Failure {
     let undo = match place.home() {
         Some(_) => "windlass uninstall --shell".to_owned(),

@@ -176,8 +176,8 @@ impl Record {
         if self.changes.iter().any(|change| change.target == Target::Shell) { 0o600 } else { 0o644 }
     }
 
-    /// Adds a change, or takes the place of the one that did the same thing before. What was written earlier stays known:
-    /// until the file is replaced, and if that never comes, it is what is there.
+    /// Adds a change, or takes the place of the one that did the same thing before. What was written earlier stays
+    /// known: until the file is replaced, and if that never comes, it is what is there.
     pub fn note(&mut self, mut change: Change) {
         let same = |other: &&mut Change| {
             other.path == change.path && std::mem::discriminant(&other.kind) == std::mem::discriminant(&change.kind)

@@ -85,7 +85,8 @@ pub fn plan(
         Some(kept) => format!("{}:{kept}", library.display()),
         None => library.display().to_string(),
     };
-    // systemd.exec(5): "applied as the final step when the environment block is compiled", so no drop-in comes after it.
+    // systemd.exec(5): "applied as the final step when the environment block is compiled", so no drop-in comes after
+    // it.
     if let Some((path, word)) = takes(&value) {
         let why =
             format!("has UnsetEnvironment={word}, which systemd applies last: the service would never see the library");
@@ -162,8 +163,8 @@ struct UnitFile {
     is_unit: bool,
 }
 
-/// The unit file and its drop-ins, in the order in which systemd reads them (systemd.unit(5)): the most important unit file
-/// of that name, or of its template; then drop-ins by file name, of which the most important directory's counts.
+/// The unit file and its drop-ins, in the order in which systemd reads them (systemd.unit(5)): the most important unit
+/// file of that name, or of its template; then drop-ins by file name, of which the most important directory's counts.
 fn files_of(place: &Place, unit: &str) -> Vec<UnitFile> {
     let template = unit.split_once('@').map(|(stem, _)| format!("{stem}@.service"));
     let names: Vec<_> = std::iter::once(unit.to_owned()).chain(template).collect();

@@ -86,8 +86,8 @@ fn below_home(home: &Home, path: PathBuf) -> Result<PathBuf, Failure> {
         .advise("set LD_PRELOAD there yourself, or unset ZDOTDIR and XDG_CONFIG_HOME"))
 }
 
-/// The block for shells in the tradition of Bourne's. A library that is gone must not be named: the loader would complain
-/// in every program.
+/// The block for shells in the tradition of Bourne's. A library that is gone must not be named: the loader would
+/// complain in every program.
 fn block(library: &Path) -> String {
     let library = library.display();
     format!(

@@ -57,7 +57,8 @@ pub fn open(place: &Place, disk: &Disk) -> Result<Option<Locked>, Failure> {
             }
             Err(error) => return Err(disk::failure("lock", &path, &error.into())),
         }
-        // Somebody may have removed the directory while we waited for nothing: then this is a lock on a file without name.
+        // Somebody may have removed the directory while we waited for nothing: then this is a lock on a file without
+        // name.
         let same = |found: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == found.ino());
         if fs::symlink_metadata(&path).is_ok_and(same) {
             disk.remove_temporary(&directory.join(FILE_NAME))?;
@@ -66,8 +67,8 @@ pub fn open(place: &Place, disk: &Disk) -> Result<Option<Locked>, Failure> {
     }
 }
 
-/// Makes the directory with all of its missing parents under another name, and gives it its own at the end: there is never
-/// a directory of ours without a record that says so.
+/// Makes the directory with all of its missing parents under another name, and gives it its own at the end: there is
+/// never a directory of ours without a record that says so.
 fn make(place: &Place, disk: &Disk) -> Result<(), Failure> {
     remove_leftovers(place, disk)?;
     let (existing, missing) = split(place)?;
@@ -90,7 +91,8 @@ fn make(place: &Place, disk: &Disk) -> Result<(), Failure> {
     }
 }
 
-/// Removes the directory, with those of its parents that were made for it and hold nothing else. The caller has the lock.
+/// Removes the directory, with those of its parents that were made for it and hold nothing else. The caller has the
+/// lock.
 pub fn remove(place: &Place, made_directories: usize, disk: &Disk) -> Result<(), Failure> {
     let directory = place.real(&place.state, Last::Followed)?;
     // Of the directories that we made, the outermost that leads to nothing but ours.
@@ -121,8 +123,8 @@ pub struct Leftover {
     names: Vec<OsString>,
 }
 
-/// Finds them: beside the state directory and beside those of its parents that may have been made for it, never above the
-/// place.
+/// Finds them: beside the state directory and beside those of its parents that may have been made for it, never above
+/// the place.
 pub fn leftovers(place: &Place) -> Result<Vec<Leftover>, Failure> {
     let mut found = Vec::new();
     let mut below = Vec::new();

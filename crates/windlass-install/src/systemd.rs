@@ -45,8 +45,8 @@ pub fn is_active(unit: &str) -> bool {
     systemctl(["is-active", "--quiet", "--", unit]).status().is_ok_and(|status| status.success())
 }
 
-/// Stops those units that are there, running or about to, in this order. That one failed, now or earlier, is forgotten: systemd
-/// would list it after its file is gone.
+/// Stops those units that are there, running or about to, in this order. That one failed, now or earlier, is forgotten:
+/// systemd would list it after its file is gone.
 pub fn stop<const N: usize>(units: [&str; N]) -> Result<(), Failure> {
     for unit in units {
         if !matches!(&*state(unit), "" | "inactive" | "failed") {

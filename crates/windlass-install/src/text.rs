@@ -78,8 +78,8 @@ pub fn has_name(text: &[u8], library: &Path) -> bool {
     listed(text).any(|name| name == library)
 }
 
-/// The names in such a list: separated by spaces, tabs, line feeds or colons; "#" begins a comment (glibc, elf/rtld.c, to which a
-/// carriage return is a part of a name).
+/// The names in such a list: separated by spaces, tabs, line feeds or colons; "#" begins a comment (glibc, elf/rtld.c,
+/// to which a carriage return is a part of a name).
 pub fn listed(text: &[u8]) -> impl Iterator<Item = &Path> {
     text.split(|byte| *byte == b'\n').flat_map(names).map(|name| Path::new(OsStr::from_bytes(name)))
 }

@@ -134,7 +134,8 @@ fn without_lines(text: &[u8], ours: &[String]) -> Option<Vec<u8>> {
 }
 
 impl Executor<'_> {
-    /// Undoes what is planned; the record shrinks with each change that is gone. Without anything left in it, it goes as well.
+    /// Undoes what is planned; the record shrinks with each change that is gone. Without anything left in it, it goes
+    /// as well.
     pub fn uninstall(&mut self, plan: &[Undo], systemd: Systemd) -> Result<(), Failure> {
         self.begin()?;
         let mut full = Vec::new();

@@ -1,4 +1,5 @@
-//! The one error type for people: what failed, why, and what to do about it. How a command ends for it is the command's to say.
+//! The one error type for people: what failed, why, and what to do about it. How a command ends for it is the command's
+//! to say.
 
 use std::fmt;
 

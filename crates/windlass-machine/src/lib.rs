@@ -1,7 +1,7 @@
-//! Facts about a machine or an image of one: where trust lies (`places/`) and what is in it (`anchors/`), what a process is
-//! (`processes/`), what the dynamic linker can load into what (`loader/`), what a unit of systemd says (`unit_file.rs`).
-//! Nothing here changes a machine or prints anything. What is read may be anybody's, so reads are bounded and nothing but
-//! regular files is opened.
+//! Facts about a machine or an image of one: where trust lies (`places/`) and what is in it (`anchors/`), what a
+//! process is (`processes/`), what the dynamic linker can load into what (`loader/`), what a unit of systemd says
+//! (`unit_file.rs`). Nothing here changes a machine or prints anything. What is read may be anybody's, so reads are
+//! bounded and nothing but regular files is opened.
 
 #![deny(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! Opening files of others: a regular file with bytes on a disk, or nothing.
 //!
-//! A FIFO would wait, opening a device can have effects of its own, and some files of /proc and its kind look regular but wait, or are
-//! used up by reading (/proc/kmsg). Between a look at a path and its opening it can come to mean something else, so what was looked
-//! at is what is opened.
+//! A FIFO would wait, opening a device can have effects of its own, and some files of /proc and its kind look regular
+//! but wait, or are used up by reading (/proc/kmsg). Between a look at a path and its opening it can come to mean
+//! something else, so what was looked at is what is opened.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 
-/// `f_type` of file systems whose files are no bytes on a disk (statfs(2), magic.h): proc, sysfs, tracefs, debugfs, securityfs, cgroup,
-/// cgroup2, bpf, efivarfs, configfs, selinuxfs.
+/// `f_type` of file systems whose files are no bytes on a disk (statfs(2), magic.h): proc, sysfs, tracefs, debugfs,
+/// securityfs, cgroup, cgroup2, bpf, efivarfs, configfs, selinuxfs.
 const NO_DISK: [u32; 11] = [
     0x9fa0,
     0x6265_6572,

@@ -1,8 +1,8 @@
 //! Unit files of systemd, their drop-ins, and what else has their syntax (systemd.syntax(7)).
 
-/// The lines that say something, in order, each with the number of the first line of the file that it is made of. A line that ends in a
-/// backslash goes on in the next one. Comments are taken out before that, wherever they are and however they end
-/// (conf-parser.c, `config_parse`).
+/// The lines that say something, in order, each with the number of the first line of the file that it is made of. A
+/// line that ends in a backslash goes on in the next one. Comments are taken out before that, wherever they are and
+/// however they end (conf-parser.c, `config_parse`).
 pub fn lines(bytes: &[u8]) -> Vec<(Vec<u8>, u64)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut lines: Vec<(Vec<u8>, u64)> = Vec::new();
@@ -36,8 +36,8 @@ pub fn setting(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((line[..equals].trim_ascii(), line[equals + 1..].trim_ascii()))
 }
 
-/// The words of a value: quotes hold them together, a backslash stands before a character that means something else, or nothing, and a
-/// doubled per cent sign is one.
+/// The words of a value: quotes hold them together, a backslash stands before a character that means something else, or
+/// nothing, and a doubled per cent sign is one.
 pub fn words(value: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -64,7 +64,8 @@ pub fn words(value: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// Puts what the text after a backslash stands for into the word, and gives what comes after that. What means nothing stands for itself.
+/// Puts what the text after a backslash stands for into the word, and gives what comes after that. What means nothing
+/// stands for itself.
 fn unescape<'a>(text: &'a [u8], word: &mut Vec<u8>) -> &'a [u8] {
     let Some((&byte, rest)) = text.split_first() else { return text };
     let number = |digits: &'a [u8], length: usize, radix: u32| {

@@ -24,7 +24,8 @@ pub struct Done {
     pub left: Vec<String>,
 }
 
-/// Takes away what is planned. Stops at the first error that is not about one file alone; what is moved by then is recorded.
+/// Takes away what is planned. Stops at the first error that is not about one file alone; what is moved by then is
+/// recorded.
 pub fn apply(plan: &Plan, backups: &Backups, now: Timestamp) -> Result<Done, Failure> {
     let failed = |error: io::Error| failure("write a backup below", &backups.directory.path, &error);
     let mut done = Done::default();
@@ -129,8 +130,9 @@ fn take(directory: &Directory, backup: &Directory, entry: &Entry, item: &Item) -
     transfer(directory, &last, backup, OsStr::new(&entry.saved), &entry.seen)
 }
 
-/// OpenSSL asks for the numbers of a hash one after the other, up to the first that is missing: what is to go is swapped with its
-/// successors until it is the last. So there is a whole row at every moment, and the others keep their order.
+/// OpenSSL asks for the numbers of a hash one after the other, up to the first that is missing: what is to go is
+/// swapped with its successors until it is the last. So there is a whole row at every moment, and the others keep their
+/// order.
 fn to_the_end(directory: &Directory, hash: HashName) -> io::Result<OsString> {
     let end = hash.end(|name| directory.has(name));
     for number in hash.number..end.saturating_sub(1) {

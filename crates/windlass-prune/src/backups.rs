@@ -104,8 +104,8 @@ impl Backups {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// All of them, the oldest first, and why others can't be read. One without a record is of a prune that was killed before it
-    /// moved anything.
+    /// All of them, the oldest first, and why others can't be read. One without a record is of a prune that was killed
+    /// before it moved anything.
     pub fn all(&self) -> Result<(Vec<Backup>, Vec<Failure>), Failure> {
         let failed = |error: io::Error| failure("read the directory of backups", &self.directory.path, &error);
         let (mut all, mut damaged) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! What may be believed: what belongs to root or to this user, and what others can't write to. A record says where files are put,
-//! and by whom they are owned there: whose record it is decides whose word that is.
+//! What may be believed: what belongs to root or to this user, and what others can't write to. A record says where
+//! files are put, and by whom they are owned there: whose record it is decides whose word that is.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -23,8 +23,8 @@ fn is_ours(owner: u32) -> bool {
     [0, rustix::process::geteuid().as_raw()].contains(&owner)
 }
 
-/// A path without links and `..`. A link that belongs to somebody else than root or this user is not followed: in /tmp, anybody
-/// could lead us to anything. What is not there yet stays as it is.
+/// A path without links and `..`. A link that belongs to somebody else than root or this user is not followed: in /tmp,
+/// anybody could lead us to anything. What is not there yet stays as it is.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     let mut left = names(path);
     let (mut real, mut links) = (PathBuf::from("/"), 0);

@@ -1,4 +1,5 @@
-//! Names in JSON: as text where they are text, else as `{"hex": "…"}`. A name that comes back changed could not be undone.
+//! Names in JSON: as text where they are text, else as `{"hex": "…"}`. A name that comes back changed could not be
+//! undone.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,5 +1,5 @@
-//! A directory that was opened once, and is used by its descriptor from then on. Others may own it and change it at any moment: no link
-//! in it or on the way to it is followed, and what was moved is looked at again after the move.
+//! A directory that was opened once, and is used by its descriptor from then on. Others may own it and change it at any
+//! moment: no link in it or on the way to it is followed, and what was moved is looked at again after the move.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -78,8 +78,8 @@ impl Directory {
         Ok(names)
     }
 
-    /// What is there under a name, with the bytes of a file of at most `limit`; none if it is neither a regular file nor a link, or
-    /// too large. An error if nothing is there.
+    /// What is there under a name, with the bytes of a file of at most `limit`; none if it is neither a regular file
+    /// nor a link, or too large. An error if nothing is there.
     pub fn look(&self, name: &OsStr, limit: u64) -> io::Result<Option<(Seen, Vec<u8>)>> {
         Ok(self.hold(name, limit)?.map(|held| (held.seen, held.bytes)))
     }
@@ -100,7 +100,8 @@ impl Directory {
     /// The bytes of a regular file that a name in here led to.
     pub fn bytes_of(&self, found: &OwnedFd, limit: u64) -> Option<Vec<u8>> {
         let status = rustix::fs::fstat(found).ok()?;
-        // A file of the file system that this directory is on is as good as the directory; others may be no bytes on a disk.
+        // A file of the file system that this directory is on is as good as the directory; others may be no bytes on a
+        // disk.
         let is_here = self.inode().is_ok_and(|(device, _)| device == status.st_dev);
         let file = match FileType::from_raw_mode(status.st_mode) {
             FileType::RegularFile if is_here => reopen(found),
@@ -216,8 +217,8 @@ fn change() -> io::Result<()> {
     })
 }
 
-/// Whether an error says that a link leads nowhere. All that says nothing about its target (no permission, a network that is away)
-/// counts as something.
+/// Whether an error says that a link leads nowhere. All that says nothing about its target (no permission, a network
+/// that is away) counts as something.
 pub fn is_nowhere(error: &io::Error) -> bool {
     let nowhere = [rustix::io::Errno::NOENT, rustix::io::Errno::NOTDIR, rustix::io::Errno::LOOP];
     rustix::io::Errno::from_io_error(error).is_some_and(|errno| nowhere.contains(&errno))

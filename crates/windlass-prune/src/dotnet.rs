@@ -30,8 +30,8 @@ const MAX_STORES: usize = 64;
 /// What is read of all stores of one user.
 const MAX_BYTES: usize = 1 << 30;
 
-/// What looking through the stores of each user has taken. Whoever makes many of them, or such that are hard to decrypt, holds
-/// nobody up but himself.
+/// What looking through the stores of each user has taken. Whoever makes many of them, or such that are hard to
+/// decrypt, holds nobody up but himself.
 #[derive(Debug, Default)]
 pub struct Spent(RefCell<BTreeMap<u32, Rc<OfUser>>>);
 
@@ -91,7 +91,8 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
             several => found.kept += several.len(),
         }
     }
-    // Of equal certificates the first stays: the one that has a key with it, under .NET's own name (others have a number in theirs).
+    // Of equal certificates the first stays: the one that has a key with it, under .NET's own name (others have a
+    // number in theirs).
     files.sort_by_key(|file| (-file.seen.size, file.name.len(), file.name.clone()));
     let certificates: Vec<_> = files.iter().map(|file| Some(file.certificate.clone())).collect();
     let judged = judge(&certificates, context.now);

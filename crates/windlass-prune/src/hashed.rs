@@ -1,8 +1,8 @@
 //! What is superfluous in a hashed directory.
 //!
-//! A directory that a tool makes is left to the tool: what came from /usr/share/ca-certificates would be there again after the next
-//! update-ca-certificates. A certificate that is no authority is left alone too: a server may use the file for itself, as Debian's
-//! snakeoil certificate.
+//! A directory that a tool makes is left to the tool: what came from /usr/share/ca-certificates would be there again
+//! after the next update-ca-certificates. A certificate that is no authority is left alone too: a server may use the
+//! file for itself, as Debian's snakeoil certificate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -152,8 +152,8 @@ impl Look<'_> {
         }
     }
 
-    /// The certificates that stay in the directory: each that a name by hash leads to, whatever trust settings are behind it, and those
-    /// that lie there alone in a file without such a name.
+    /// The certificates that stay in the directory: each that a name by hash leads to, whatever trust settings are
+    /// behind it, and those that lie there alone in a file without such a name.
     fn staying(&self) -> usize {
         let stays = |name: &OsString| !self.leaving.contains(name) && !self.nowhere.contains(name);
         let read = |name: &OsString| {
@@ -175,8 +175,8 @@ impl Look<'_> {
         count + alone.difference(&named).count()
     }
 
-    /// The one certificate that a name leads to. None if OpenSSL's settings are behind it, which can take trust away: they say more
-    /// than the same certificate without them.
+    /// The one certificate that a name leads to. None if OpenSSL's settings are behind it, which can take trust away:
+    /// they say more than the same certificate without them.
     fn certificate(&self, name: &OsStr) -> Option<Certificate> {
         let bytes = self.context.read_through(self.directory, name, MAX_FILE)?;
         if memchr::memmem::find(&bytes, b"BEGIN TRUSTED CERTIFICATE").is_some() {
@@ -283,7 +283,8 @@ impl Look<'_> {
         Some("most of its hash links lead nowhere")
     }
 
-    /// Links before what they lead to, and in a row the last first: so no number that is planned changes before it is its turn.
+    /// Links before what they lead to, and in a row the last first: so no number that is planned changes before it is
+    /// its turn.
     fn in_order(&mut self) {
         self.found.items.sort_by_key(|item| match HashName::parse(&item.name) {
             Some(hash) => (0, hash.hash, u32::MAX - hash.number, item.name.clone()),

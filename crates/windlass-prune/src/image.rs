@@ -1,5 +1,5 @@
-//! An image: what paths and links in it lead to for its own programs. Taken as they stand, absolute links of an image lead nowhere
-//! here, or to this machine's own files.
+//! An image: what paths and links in it lead to for its own programs. Taken as they stand, absolute links of an image
+//! lead nowhere here, or to this machine's own files.
 
 use std::ffi::OsStr;
 use std::io;

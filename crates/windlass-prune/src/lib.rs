@@ -1,7 +1,8 @@
 //! `windlass prune`: takes away what is superfluous in .NET stores and hashed directories, and can put it back.
 //!
-//! The way of one prune: `scope` says which directories, of this machine or of an `image`; `dotnet` and `hashed` look through one each and give items, which make a
-//! `plan`; `apply` writes a `record` into a new directory of `backups`, then moves item by item (`transfer`); `undo` reads the record.
+//! The way of one prune: `scope` says which directories, of this machine or of an `image`; `dotnet` and `hashed` look
+//! through one each and give items, which make a `plan`; `apply` writes a `record` into a new directory of `backups`,
+//! then moves item by item (`transfer`); `undo` reads the record.
 
 #![deny(unsafe_code)]
 

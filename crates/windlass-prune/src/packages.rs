@@ -25,8 +25,8 @@ pub struct Packages {
 }
 
 impl Packages {
-    /// Reads the databases of dpkg, pacman and apk below `root` for what is in these directories. rpm's is asked later, file by file;
-    /// that of an image is not: its format may be another one.
+    /// Reads the databases of dpkg, pacman and apk below `root` for what is in these directories. rpm's is asked later,
+    /// file by file; that of an image is not: its format may be another one.
     pub fn read(root: &Path, directories: &[PathBuf], image: Option<&Image>) -> Packages {
         let databases = Databases { root, image, is_unread: Cell::new(false) };
         let asks_rpm = root == Path::new("/") && is_rpm(root);
@@ -107,7 +107,8 @@ impl Databases<'_> {
     }
 }
 
-/// The directories of packages without links. A package that names /lib/x has its file in /usr/lib, and so in other cases.
+/// The directories of packages without links. A package that names /lib/x has its file in /usr/lib, and so in other
+/// cases.
 struct Directories<'a> {
     image: Option<&'a Image>,
     known: HashMap<PathBuf, PathBuf>,

@@ -1,4 +1,5 @@
-//! What was taken away, and where it is kept: `record.json` in a directory of its own, written before anything is moved.
+//! What was taken away, and where it is kept: `record.json` in a directory of its own, written before anything is
+//! moved.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};

@@ -118,7 +118,8 @@ fn usual(homes: &[PathBuf], image: Option<&Image>, plan: &mut Plan) -> Vec<(Path
     chosen
 }
 
-/// Whether a store in a home, both without links, is really below it, and its owner's. A link could lead root to what that user may not touch.
+/// Whether a store in a home, both without links, is really below it, and its owner's. A link could lead root to what
+/// that user may not touch.
 fn is_of(home: &Path, real: &Path) -> bool {
     let owner = |path: &Path| path.symlink_metadata().map(|metadata| metadata.uid()).ok();
     real.starts_with(home) && owner(home).is_some() && owner(home) == owner(real)

@@ -55,7 +55,8 @@ pub struct Held {
 }
 
 impl Seen {
-    /// Whether it is the same thing with the same content, wherever it is by now. That of a file is compared by `sha256`.
+    /// Whether it is the same thing with the same content, wherever it is by now. That of a file is compared by
+    /// `sha256`.
     pub fn is_same(&self, other: &Seen) -> bool {
         (&self.target, self.size, self.mtime, &self.sha256) == (&other.target, other.size, other.mtime, &other.sha256)
     }
@@ -69,8 +70,8 @@ impl Seen {
 }
 
 impl Held {
-    /// What a descriptor that was opened with O_PATH stands for; none if it is neither a link nor a regular file of at most `limit`
-    /// bytes.
+    /// What a descriptor that was opened with O_PATH stands for; none if it is neither a link nor a regular file of at
+    /// most `limit` bytes.
     pub fn of(found: &OwnedFd, limit: u64) -> io::Result<Option<Held>> {
         let status = rustix::fs::fstat(found)?;
         match FileType::from_raw_mode(status.st_mode) {

@@ -1,5 +1,5 @@
-//! Moving a file or a link from one directory to another, also to another file system: with its bytes, mode, owner, times and
-//! extended attributes.
+//! Moving a file or a link from one directory to another, also to another file system: with its bytes, mode, owner,
+//! times and extended attributes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,7 +13,8 @@ use super::seen::{Held, Seen};
 /// What is copied beyond this is none of the files that are moved here.
 pub const MAX_FILE: u64 = 1 << 20;
 
-/// Moves `name` to `to`, where `new` must be free. What arrives is what was `seen`; else it goes back, and this is an error.
+/// Moves `name` to `to`, where `new` must be free. What arrives is what was `seen`; else it goes back, and this is an
+/// error.
 pub fn transfer(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen) -> io::Result<()> {
     match from.rename(name, to, new) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return copy(from, name, to, new, seen),
@@ -34,8 +35,8 @@ pub fn transfer(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, see
     Err(io::Error::other(format!("it was changed while it was moved, and is called {} now", beside.to_string_lossy())))
 }
 
-/// Whether an error says something about this name alone, and the others can still be moved. No permission is that of a file that
-/// can't be changed, or of its directory: where backups are, everything was permitted before.
+/// Whether an error says something about this name alone, and the others can still be moved. No permission is that of a
+/// file that can't be changed, or of its directory: where backups are, everything was permitted before.
 pub fn is_about_one(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -105,8 +106,8 @@ fn time((seconds, nanoseconds): (i64, i64)) -> Timespec {
     Timespec { tv_sec: seconds, tv_nsec: nanoseconds.try_into().unwrap_or_default() }
 }
 
-/// Copies what can be copied: a label that this file system or process may not set is no reason to fail. What only root may set
-/// gives power, and does not come along: who owned the file could have had it from elsewhere.
+/// Copies what can be copied: a label that this file system or process may not set is no reason to fail. What only root
+/// may set gives power, and does not come along: who owned the file could have had it from elsewhere.
 fn extended(from: &File, to: &File) {
     let mut names = vec![0; 65536];
     let Ok(length) = rustix::fs::flistxattr(from, &mut names[..]) else { return };

@@ -1,4 +1,5 @@
-//! Putting back what a `windlass prune` took away, also one that was killed, and where others have changed things since.
+//! Putting back what a `windlass prune` took away, also one that was killed, and where others have changed things
+//! since.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -76,7 +77,8 @@ fn state(entry: &Entry, directory: &Directory, backup: &Backup) -> State {
         }
         _ => vec![entry.name.clone()],
     };
-    // Two of a row may be the same to the byte. That one is there and in the backup can only be after a copy that was interrupted.
+    // Two of a row may be the same to the byte. That one is there and in the backup can only be after a copy that was
+    // interrupted.
     let is_whole = backup.record.finished || !directory.is_apart(&backup.directory);
     let is_row = saved && hash.is_some() && is_whole;
     match places.into_iter().find(|name| !is_row && is_it(directory, name)) {
@@ -87,8 +89,8 @@ fn state(entry: &Entry, directory: &Directory, backup: &Backup) -> State {
     }
 }
 
-/// Puts everything back that can be, the last first. Says what could not be. What is back is no longer in the backup; a backup
-/// with nothing in it is removed.
+/// Puts everything back that can be, the last first. Says what could not be. What is back is no longer in the backup; a
+/// backup with nothing in it is removed.
 pub fn apply(mut backup: Backup, backups: &Backups) -> Result<Vec<String>, Failure> {
     let changing = |error: io::Error| failure("change the backup", &backups.directory.path, &error);
     let mut left = Vec::new();

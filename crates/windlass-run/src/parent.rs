@@ -103,9 +103,9 @@ fn ending_of(status: WaitStatus) -> Option<Ending> {
     exited.or_else(|| status.terminating_signal().map(Ending::Killed))
 }
 
-/// A shell that waits for its job sees only this process, so it must stop where the child does: else Ctrl-Z, or an editor
-/// that suspends itself, would leave a terminal that nobody reads. SIGSTOP away from the terminal is different: whoever
-/// sent it to the child alone will continue the child alone, and a stopped parent would never see the end.
+/// A shell that waits for its job sees only this process, so it must stop where the child does: else Ctrl-Z, or an
+/// editor that suspends itself, would leave a terminal that nobody reads. SIGSTOP away from the terminal is different:
+/// whoever sent it to the child alone will continue the child alone, and a stopped parent would never see the end.
 fn follow_stop(child: Pid, signal: i32) -> io::Result<()> {
     let by_terminal = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU].iter().any(|each| *each as i32 == signal);
     if !by_terminal && !is_foreground() {

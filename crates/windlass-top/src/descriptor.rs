@@ -7,8 +7,8 @@ use rustix::fs::{CWD, Stat, statat};
 
 /// A descriptor that the kernel opened for this process, closed when this is dropped.
 ///
-/// Making an `OwnedFd` of a number needs unsafe code, which the command does without. All that is needed of such a descriptor goes
-/// through its name below /proc.
+/// Making an `OwnedFd` of a number needs unsafe code, which the command does without. All that is needed of such a
+/// descriptor goes through its name below /proc.
 #[derive(Debug)]
 pub struct Descriptor(RawFd);
 
@@ -23,8 +23,8 @@ impl Descriptor {
         statat(CWD, PathBuf::from(format!("/proc/self/fd/{}", self.0)), rustix::fs::AtFlags::empty()).ok()
     }
 
-    /// For a pidfd: whether its process, or what is left of it before its parent has waited, is still there. Then the number of
-    /// that process is still its own.
+    /// For a pidfd: whether its process, or what is left of it before its parent has waited, is still there. Then the
+    /// number of that process is still its own.
     pub fn names_a_process(&self) -> bool {
         let information = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.0)).unwrap_or_default();
         // proc(5): -1 when the process has ended; 0 when it is not of this pid namespace.

@@ -44,8 +44,8 @@ impl Entries {
         self.has_passed = true;
     }
 
-    /// A file was found in it. The first directory keeps it, as long as it is there: containers may share the files of the own root
-    /// directory, and have directories of their own.
+    /// A file was found in it. The first directory keeps it, as long as it is there: containers may share the files of
+    /// the own root directory, and have directories of their own.
     pub fn add(&mut self, directory: Inode, file: Inode) {
         let pass = |directory: &Inode| self.passes.get(directory).map_or(0, |pass| pass.number);
         let new = Entry { directory, pass: pass(&directory), at: Instant::now() };
@@ -56,8 +56,8 @@ impl Entries {
         }
     }
 
-    /// Drops what the last two passes of its directory did not see, and nobody for so long; and what was in directories that are
-    /// not there any more.
+    /// Drops what the last two passes of its directory did not see, and nobody for so long; and what was in directories
+    /// that are not there any more.
     pub fn forget(&mut self, is_there: impl Fn(Inode) -> bool, kept: Duration) {
         let before = self.passes.len();
         self.passes.retain(|directory, _| is_there(*directory));

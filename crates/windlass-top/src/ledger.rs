@@ -92,7 +92,8 @@ impl Ledger {
         self.overflows += 1;
     }
 
-    /// Counts an open. Gives the process, if more has to be known of it: the caller captures it, without keeping this one waiting.
+    /// Counts an open. Gives the process, if more has to be known of it: the caller captures it, without keeping this
+    /// one waiting.
     pub fn opened(&mut self, seen: Seen, source: usize, size: Option<u64>) -> Option<Who> {
         if seen.is_own {
             self.left_out += 1;

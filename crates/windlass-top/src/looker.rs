@@ -1,4 +1,5 @@
-//! Captures processes behind the worker's back: a process can keep waiting who looks at it, and others are to be counted meanwhile.
+//! Captures processes behind the worker's back: a process can keep waiting who looks at it, and others are to be
+//! counted meanwhile.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -37,7 +37,8 @@ pub enum Event {
 impl Marks {
     /// Needs CAP_SYS_ADMIN.
     pub fn new() -> Result<Marks, Errno> {
-        // Without FAN_UNLIMITED_QUEUE: if this process is stopped, the kernel keeps 16,384 events, and says when there were more.
+        // Without FAN_UNLIMITED_QUEUE: if this process is stopped, the kernel keeps 16,384 events, and says when there
+        // were more.
         let flags = InitFlags::FAN_CLASS_NOTIF
             | InitFlags::FAN_CLOEXEC
             | InitFlags::FAN_NONBLOCK
@@ -81,9 +82,9 @@ impl AsFd for Marks {
     }
 }
 
-/// Takes over the descriptors of all records. `struct fanotify_event_metadata`: length (4 bytes), version (1), reserved (1), length
-/// of the metadata (2), mask (8), descriptor (4), pid (4); behind it `struct fanotify_event_info_pidfd`: type (1), padding (1), length
-/// (2), pidfd (4).
+/// Takes over the descriptors of all records. `struct fanotify_event_metadata`: length (4 bytes), version (1), reserved
+/// (1), length of the metadata (2), mask (8), descriptor (4), pid (4); behind it `struct fanotify_event_info_pidfd`:
+/// type (1), padding (1), length (2), pidfd (4).
 fn events(mut records: &[u8]) -> Vec<Event> {
     const METADATA: usize = 24;
     let mut events = Vec::new();

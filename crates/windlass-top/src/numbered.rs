@@ -1,4 +1,5 @@
-//! All sources that there have been, each with a number for good. Users and containers make many of them, so each has room of his own.
+//! All sources that there have been, each with a number for good. Users and containers make many of them, so each has
+//! room of his own.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -7,7 +8,8 @@ use super::roots::Namespace;
 use super::source::Source;
 use super::wanted::Owner;
 
-/// Sources that one home or one other root directory can come to have, in all the time: each link that leads elsewhere makes one.
+/// Sources that one home or one other root directory can come to have, in all the time: each link that leads elsewhere
+/// makes one.
 const OF_ONE: usize = 1024;
 /// Sources of other root directories, which come and go.
 const ELSEWHERE: usize = 50_000;

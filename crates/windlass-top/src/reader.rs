@@ -1,7 +1,8 @@
 //! Takes events from the kernel as soon as they come.
 //!
-//! The kernel makes one event of those that are equal and still wait: same process, same file. So nothing is done here but to take
-//! them; programs open a bundle again only after they have parsed it, which takes longer than the way from the kernel to here.
+//! The kernel makes one event of those that are equal and still wait: same process, same file. So nothing is done here
+//! but to take them; programs open a bundle again only after they have parsed it, which takes longer than the way from
+//! the kernel to here.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -55,7 +56,8 @@ pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &S
                 Ok(events) => events,
                 // The kernel has dropped the event for which it had no descriptor (fanotify(7)).
                 Err(Errno::EMFILE | Errno::ENFILE) => vec![Event::Overflow],
-                // So has it one of a file that it could not open. That may be a stranger's doing, so the others are read on.
+                // So has it one of a file that it could not open. That may be a stranger's doing, so the others are
+                // read on.
                 Err(errno) => {
                     failures += 1;
                     if to.send(Message::Failed(errno)).is_err() {

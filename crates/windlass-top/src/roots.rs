@@ -43,7 +43,8 @@ pub struct Others {
 /// Root directories that are watched besides the own one. Anybody can make some, where users may make namespaces.
 pub const ROOTS: usize = 256;
 
-/// Something that was found below a root directory. Nothing is opened by this: it is a name that can't be exchanged any more.
+/// Something that was found below a root directory. Nothing is opened by this: it is a name that can't be exchanged any
+/// more.
 #[derive(Debug)]
 pub struct Found {
     descriptor: OwnedFd,
@@ -57,8 +58,8 @@ impl RootDirectory {
         Self::at(Path::new("/"), Path::new("/proc/self"))
     }
 
-    /// Those of all processes, each once, but not this one's. Another user's can only be seen by root. Where there are too many,
-    /// those that were known before and those of root's processes come first.
+    /// Those of all processes, each once, but not this one's. Another user's can only be seen by root. Where there are
+    /// too many, those that were known before and those of root's processes come first.
     pub fn others(own: RootId, is_known: impl Fn(&RootId) -> bool) -> Others {
         let mut found = BTreeMap::new();
         for pid in processes::pids() {

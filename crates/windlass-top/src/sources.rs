@@ -1,7 +1,7 @@
 //! What is watched: the files and directories that hold trust, in every root directory that a process has.
 //!
-//! Much of it is made by users, who may want to blind this: no descriptor is held for longer than it takes to mark what it names,
-//! each user has room of his own, and what is left out is told.
+//! Much of it is made by users, who may want to blind this: no descriptor is held for longer than it takes to mark what
+//! it names, each user has room of his own, and what is left out is told.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,8 @@ use super::roots::{Found, Namespace, Others, RootDirectory, RootId, is_shortage}
 use super::source::{LeftOut, Source, SourceKind};
 use super::wanted::{Owner, Wanted, WantedPlaces};
 
-/// Files of one directory that are watched; in homes and in other root directories, of all directories of one home or root.
+/// Files of one directory that are watched; in homes and in other root directories, of all directories of one home or
+/// root.
 const ENTRIES: usize = 100_000;
 /// A package that is installed later brings places of its own. Looking for them goes through homes.
 const PLACES_AGE: Duration = Duration::from_secs(60);
@@ -91,8 +92,8 @@ impl Sources {
         self.list.has_changed()
     }
 
-    /// The source that an opened file or directory belongs to. A file that is a source itself and also lies in a directory that is
-    /// one counts for itself.
+    /// The source that an opened file or directory belongs to. A file that is a source itself and also lies in a
+    /// directory that is one counts for itself.
     pub fn of(&self, stat: &Stat) -> Option<usize> {
         let inode = inode(stat);
         if is_directory(stat) {
@@ -213,8 +214,8 @@ impl Sources {
         self.list.set_files(source, files);
     }
 
-    /// Files that lie in the directory are reported by its own mark; those that its links lead to need one each. Gives their number,
-    /// and whether there are more.
+    /// Files that lie in the directory are reported by its own mark; those that its links lead to need one each. Gives
+    /// their number, and whether there are more.
     fn add_entries(
         &mut self,
         look: &mut Look<'_>,

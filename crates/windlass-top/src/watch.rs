@@ -98,7 +98,8 @@ impl Watch {
         is_done
     }
 
-    /// Ends the watching. All that was opened before this has been counted when it returns; else it says what went wrong.
+    /// Ends the watching. All that was opened before this has been counted when it returns; else it says what went
+    /// wrong.
     pub fn stop(&mut self) -> Result<(), String> {
         let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
         let begun = Instant::now();
@@ -121,7 +122,8 @@ impl Watch {
     }
 }
 
-/// Events come with descriptors, two each. No other program is started from here that the limit could surprise (getrlimit(2)).
+/// Events come with descriptors, two each. No other program is started from here that the limit could surprise
+/// (getrlimit(2)).
 fn raise_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard

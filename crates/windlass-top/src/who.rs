@@ -63,7 +63,8 @@ impl Opener {
     }
 }
 
-/// A process that has ended has no executable any more, nor has a kernel thread; nothing was learned from looking at it.
+/// A process that has ended has no executable any more, nor has a kernel thread; nothing was learned from looking at
+/// it.
 fn is_zombie(who: &Who) -> bool {
     matches!(who, Who::Process { exe: None, .. })
 }

@@ -16,7 +16,8 @@ use super::source::{LeftOut, Source};
 use super::sources::{Sources, is_directory};
 use super::who::Who;
 
-/// How often the sources are looked at without a reason: a container may have started, a link further up may lead elsewhere.
+/// How often the sources are looked at without a reason: a container may have started, a link further up may lead
+/// elsewhere.
 const IDLE: Duration = Duration::from_secs(1);
 /// Changes come in bursts, and a file that is no source may be opened all the time.
 const BETWEEN: Duration = Duration::from_millis(50);

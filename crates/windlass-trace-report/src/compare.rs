@@ -28,8 +28,8 @@ pub struct Comparison {
     pub windlass: Side,
     /// Not all runs, the traced one included, ended in the same way: then the numbers may be of different work.
     pub endings_differ: bool,
-    /// Of one more run, traced as the first one was, but with the standard streams of those that are measured. Null where that
-    /// is not known.
+    /// Of one more run, traced as the first one was, but with the standard streams of those that are measured. Null
+    /// where that is not known.
     pub loads: Option<u64>,
     /// These are not as many as the traced run's: then the numbers are of different work.
     pub loads_differ: bool,
@@ -68,7 +68,8 @@ impl Comparison {
         self.loads_differ = self.loads.is_some_and(|loads| loads != traced);
     }
 
-    /// Whether the runs of the two sides have values of something in common: then the difference of their medians may be chance.
+    /// Whether the runs of the two sides have values of something in common: then the difference of their medians may
+    /// be chance.
     pub fn overlaps(&self, of: impl Fn(&Measured) -> Option<u64>) -> bool {
         let spreads = self.stock.spread(&of).zip(self.windlass.spread(&of));
         spreads.is_some_and(|((least, most), (other_least, other_most))| least.max(other_least) <= most.min(other_most))
@@ -80,8 +81,8 @@ impl Comparison {
     }
 }
 
-/// Measures `runs` of each side. The standard streams of these runs are /dev/null: their output was seen once. `traced` is
-/// how the run ended that was traced.
+/// Measures `runs` of each side. The standard streams of these runs are /dev/null: their output was seen once. `traced`
+/// is how the run ended that was traced.
 pub fn compare(program: &[OsString], runs: u32, traced: Ending) -> Result<Comparison, NoComparison> {
     let mut interrupts = Interrupts::block().map_err(failed)?;
     let result = measure(program, runs, traced, &mut interrupts);
@@ -140,8 +141,8 @@ fn count_loads(events: &mut File) -> Option<u64> {
     Some(loads)
 }
 
-/// Whether something may have come by standard input that the measured runs did not get. From a terminal, too; but who runs a
-/// program there knows what they typed.
+/// Whether something may have come by standard input that the measured runs did not get. From a terminal, too; but who
+/// runs a program there knows what they typed.
 fn has_input() -> bool {
     let kind = rustix::fs::fstat(rustix::stdio::stdin()).map(|status| FileType::from_raw_mode(status.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket))

@@ -43,7 +43,8 @@ impl Interrupts {
         self.stopped
     }
 
-    /// Runs a process to its end. A signal that this process alone was sent is handed on to it; the terminal's go to both.
+    /// Runs a process to its end. A signal that this process alone was sent is handed on to it; the terminal's go to
+    /// both.
     pub fn run(&mut self, image: &Image) -> io::Result<WaitStatus> {
         let child = image.spawn(&self.before)?;
         loop {

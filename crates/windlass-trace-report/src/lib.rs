@@ -1,6 +1,6 @@
-//! What a run of programs spent on loading CA certificates: from the events of libwindlass_trace.so to a report. Events are read as a
-//! stranger's (`reader.rs`, `limits.rs`), added up (`model/`), and get names of functions and certificates. Runs with and without
-//! Windlass are measured beside that (`compare.rs`).
+//! What a run of programs spent on loading CA certificates: from the events of libwindlass_trace.so to a report. Events
+//! are read as a stranger's (`reader.rs`, `limits.rs`), added up (`model/`), and get names of functions and
+//! certificates. Runs with and without Windlass are measured beside that (`compare.rs`).
 
 #![deny(unsafe_code)]
 

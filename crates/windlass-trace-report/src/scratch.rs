@@ -21,8 +21,8 @@ pub struct Scratch {
 impl Scratch {
     /// Makes both.
     ///
-    /// Processes of root may go on as another user (`setpriv`, a server). For these the file can be written by all, and read by none;
-    /// its name, which nobody else can list or guess, keeps the others away.
+    /// Processes of root may go on as another user (`setpriv`, a server). For these the file can be written by all, and
+    /// read by none; its name, which nobody else can list or guess, keeps the others away.
     pub fn create() -> Result<Scratch, Failure> {
         let directory = directory()?;
         let create = |is_shared: bool| -> io::Result<(PathBuf, File)> {

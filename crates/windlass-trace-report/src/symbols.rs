@@ -43,7 +43,8 @@ struct Files {
 }
 
 impl Symbols {
-    /// The functions at an address of a file, innermost first: several, where some were inlined. Empty if nothing is known.
+    /// The functions at an address of a file, innermost first: several, where some were inlined. Empty if nothing is
+    /// known.
     pub fn at(&mut self, module: &Module, address: u64) -> Vec<Function> {
         let path = PathBuf::from(&module.path);
         if self.files.len() >= MAX_FILES && !self.files.contains_key(&path) {

@@ -1,5 +1,5 @@
-//! Prints how many nanoseconds it takes a new cache to serve a PEM file: from its compiled store, and without one, in turn.
-//! The compiled store is made in a temporary directory.
+//! Prints how many nanoseconds it takes a new cache to serve a PEM file: from its compiled store, and without one, in
+//! turn. The compiled store is made in a temporary directory.
 //!
 //! `cargo run --release -p windlass --example warm_start -- /etc/ssl/certs/ca-certificates.crt 20`
 

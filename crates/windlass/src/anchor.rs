@@ -38,7 +38,8 @@ impl Record {
     /// Bytes of a record in a compiled store.
     pub const WRITTEN: usize = 7 * 8 + 2 * 8;
 
-    /// Appends what [`Record::from_bytes`] reads: the spans in the order of the fields, start and length; then the times.
+    /// Appends what [`Record::from_bytes`] reads: the spans in the order of the fields, start and length; then the
+    /// times.
     pub fn write(&self, out: &mut Vec<u8>) {
         for span in [self.der, self.canonical, self.subject, self.issuer, self.serial, self.spki, self.subject_key_id] {
             out.extend_from_slice(&span.start.to_le_bytes());

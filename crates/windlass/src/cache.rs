@@ -108,8 +108,9 @@ impl TrustCache {
         TrustCache::with_system(config, stats, Arc::new(Real))
     }
 
-    /// An empty cache for a process that may have shut itself into a system call filter: a load makes no system call but those that
-    /// every load of a file has (open, fstat, read, close). So what file systems there are is asked before.
+    /// An empty cache for a process that may have shut itself into a system call filter: a load makes no system call
+    /// but those that every load of a file has (open, fstat, read, close). So what file systems there are is asked
+    /// before.
     pub fn in_guest(config: Config, stats: Option<&'static Stats>, file_systems: &'static FileSystems) -> TrustCache {
         TrustCache::with_system(config, stats, Arc::new(Guest(file_systems)))
     }
@@ -128,8 +129,9 @@ impl TrustCache {
         self.load_ref(SourceRef::Cafile(path))
     }
 
-    /// As [`TrustCache::load_cafile`], of a file that the stock library looks at by its name before it is opened, as it does in hashed
-    /// directories. If everybody may read it, and it has not changed, it is looked at in the same way, and not opened.
+    /// As [`TrustCache::load_cafile`], of a file that the stock library looks at by its name before it is opened, as it
+    /// does in hashed directories. If everybody may read it, and it has not changed, it is looked at in the same way,
+    /// and not opened.
     pub fn load_listed(&self, path: &Path) -> Result<Arc<RootStore>, LoadError> {
         let source = SourceRef::Cafile(path);
         if let Some(slot) = self.known(source)
@@ -147,8 +149,9 @@ impl TrustCache {
         slots.of(SourceRef::Cafile(path)).slots.get(path.as_os_str()).is_some_and(|slot| slot.may_serve(|_| true))
     }
 
-    /// A cache for a process that was forked, with what is finished in the parent's: it must not go on with that. Never waits: what another thread
-    /// of the parent was just working on is left out. The old cache must not be used any more, nor dropped.
+    /// A cache for a process that was forked, with what is finished in the parent's: it must not go on with that. Never
+    /// waits: what another thread of the parent was just working on is left out. The old cache must not be used any
+    /// more, nor dropped.
     pub fn adopt(old: &TrustCache) -> TrustCache {
         let new = TrustCache::with_system(old.config.clone(), old.stats, Arc::clone(&old.system));
         let guard = match old.slots.try_read() {
@@ -334,7 +337,8 @@ impl TrustCache {
     }
 }
 
-/// What others derived from the store before (parsed certificates) stays good if nothing changed, and the same vouches for it.
+/// What others derived from the store before (parsed certificates) stays good if nothing changed, and the same vouches
+/// for it.
 fn same_or_new(previous: Option<Entry>, store: RootStore, voucher: Voucher) -> Arc<RootStore> {
     let same = previous.filter(|entry| entry.voucher == voucher && entry.store.has_same_certificates(&store));
     same.map_or_else(|| Arc::new(store), |entry| entry.store)

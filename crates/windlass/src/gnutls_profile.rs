@@ -2,17 +2,17 @@
 //!
 //! The readers of this crate take what every OpenSSL takes, and GnuTLS has other rules. `gnutls_x509_crt_import`
 //! (lib/x509/x509.c, 3.7.9 to 3.8.13) decodes with libtasn1, compares the two signature algorithms, parses alternative
-//! names, and looks through the extensions; `gnutls_x509_trust_list_add_cas` (lib/x509/verify-high.c) writes to the audit
-//! log if a certificate of version 3 is no CA. Here it is said of which certificates it is known how all this goes. Any other
-//! is outside, whatever GnuTLS thinks of it.
+//! names, and looks through the extensions; `gnutls_x509_trust_list_add_cas` (lib/x509/verify-high.c) writes to the
+//! audit log if a certificate of version 3 is no CA. Here it is said of which certificates it is known how all this
+//! goes. Any other is outside, whatever GnuTLS thinks of it.
 //!
-//! The text around certificates needs no rule. `gnutls_x509_crt_list_import` begins a certificate at each
-//! `-----BEGIN CERTIFICATE`, ends it before the next `-----END ` and leaves blanks and line ends out of what is between
-//! (lib/x509_b64.c), wherever these stand. In a file that [`crate::pem`] reads they stand nowhere but on the first and the last line of a
-//! block.
+//! The text around certificates needs no rule. `gnutls_x509_crt_list_import` begins a certificate at each `-----BEGIN
+//! CERTIFICATE`, ends it before the next `-----END ` and leaves blanks and line ends out of what is between
+//! (lib/x509_b64.c), wherever these stand. In a file that [`crate::pem`] reads they stand nowhere but on the first and
+//! the last line of a block.
 //!
-//! A GnuTLS that was built with `--enable-strict-x509` (off unless asked for) refuses more, for example the serial number
-//! zero, which some of Mozilla's roots have. This profile is not for it.
+//! A GnuTLS that was built with `--enable-strict-x509` (off unless asked for) refuses more, for example the serial
+//! number zero, which some of Mozilla's roots have. This profile is not for it.
 
 use crate::der::{self, BOOLEAN, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, SET};
 use crate::error::DerFault;
@@ -28,8 +28,8 @@ pub enum GnutlsProfile {
     /// It is not known.
     Outside,
     /// All are loaded as they are. Where one is added to a trust list that does not have it yet, a line may be written
-    /// to the audit log: "There was a non-CA certificate in the trusted list". Nobody sees it in a process that has set no
-    /// log function.
+    /// to the audit log: "There was a non-CA certificate in the trusted list". Nobody sees it in a process that has set
+    /// no log function.
     Audited,
     /// All are loaded as they are, and nothing is said.
     Plain,

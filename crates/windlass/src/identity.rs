@@ -45,9 +45,9 @@ impl Identity {
         now_ns - self.mtime_ns.max(self.ctime_ns) < window
     }
 
-    /// Whether the change time has no fraction: either the file system keeps none, or whoever built its image wrote it (ext4
-    /// with SOURCE_DATE_EPOCH, composefs, …). The next image may have the same times, the same inode and other content, so
-    /// this identity holds no longer than the file system stays mounted.
+    /// Whether the change time has no fraction: either the file system keeps none, or whoever built its image wrote it
+    /// (ext4 with SOURCE_DATE_EPOCH, composefs, …). The next image may have the same times, the same inode and other
+    /// content, so this identity holds no longer than the file system stays mounted.
     pub(crate) fn has_whole_seconds(&self) -> bool {
         self.ctime_ns % 1_000_000_000 == 0
     }

@@ -1,6 +1,6 @@
-//! An index from byte strings to record numbers: all keys sorted by a 64-bit hash, then by the key itself, then by record
-//! number. The same records give the same index everywhere, so that it can be written to a file; and no input makes a
-//! lookup slow, as keys of equal hash are still sorted.
+//! An index from byte strings to record numbers: all keys sorted by a 64-bit hash, then by the key itself, then by
+//! record number. The same records give the same index everywhere, so that it can be written to a file; and no input
+//! makes a lookup slow, as keys of equal hash are still sorted.
 
 use std::ops::Range;
 

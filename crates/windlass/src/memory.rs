@@ -1,5 +1,5 @@
-//! Memory for what is as large as its input is asked for in a way that can fail: this runs inside other people's programs, and they
-//! have not asked to be aborted.
+//! Memory for what is as large as its input is asked for in a way that can fail: this runs inside other people's
+//! programs, and they have not asked to be aborted.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ pub(crate) fn os_string(text: &OsStr) -> Result<OsString, Unsupported> {
     Ok(copy)
 }
 
-/// The path that an error is about. Empty if there is no memory for it: then that is what the error comes from, or the next one will.
+/// The path that an error is about. Empty if there is no memory for it: then that is what the error comes from, or the
+/// next one will.
 pub(crate) fn path(path: &Path) -> PathBuf {
     os_string(path.as_os_str()).map(PathBuf::from).unwrap_or_default()
 }

@@ -203,8 +203,8 @@ impl RootStore {
         &self.twins.shared
     }
 
-    /// What GnuTLS is known to do with these certificates. The PEM files that they were read from are read by GnuTLS as the
-    /// same certificates in the same order.
+    /// What GnuTLS is known to do with these certificates. The PEM files that they were read from are read by GnuTLS as
+    /// the same certificates in the same order.
     pub fn gnutls_profile(&self) -> GnutlsProfile {
         let of = |anchor: TrustAnchor<'_>| {
             gnutls_profile::of_certificate(anchor.der(), [anchor.not_before(), anchor.not_after()])

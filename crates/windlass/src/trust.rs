@@ -1,8 +1,9 @@
-//! What sources say about certificates beyond "this is an anchor": for what purposes one is trusted, that one is not to be
-//! trusted, and from when on what it issues is not.
+//! What sources say about certificates beyond "this is an anchor": for what purposes one is trusted, that one is not to
+//! be trusted, and from when on what it issues is not.
 //!
-//! A PEM bundle has lost all that; p11-kit directories and Mozilla's certdata.txt have it. [`TrustLocation`] reads any of
-//! the three into a [`TrustStore`], with the meaning that p11-kit-trust (0.24 to 0.26) gives to files and NSS to certdata.txt.
+//! A PEM bundle has lost all that; p11-kit directories and Mozilla's certdata.txt have it. [`TrustLocation`] reads any
+//! of the three into a [`TrustStore`], with the meaning that p11-kit-trust (0.24 to 0.26) gives to files and NSS to
+//! certdata.txt.
 
 mod arguments;
 mod certificate;
@@ -29,8 +30,8 @@ pub use verdict::{KeyUse, Purpose, Verdict};
 pub use view::{Category, TrustCertificate};
 pub(crate) use well_formed::{is_algorithm, is_certificate, is_extension};
 
-/// Where p11-kit looks for trust as it is built on Fedora and Red Hat, SUSE, Arch; and Debian, Alpine and others. The first row of
-/// which anything is there is what a token serves that is told nothing else.
+/// Where p11-kit looks for trust as it is built on Fedora and Red Hat, SUSE, Arch; and Debian, Alpine and others. The
+/// first row of which anything is there is what a token serves that is told nothing else.
 pub const USUAL_PLACES: [&[&str]; 4] = [
     &["/etc/pki/ca-trust/source", "/usr/share/pki/ca-trust-source"],
     &["/etc/pki/trust", "/usr/share/pki/trust"],

@@ -1,5 +1,5 @@
-//! Damaged and crafted compiled stores. Whatever is in the file, the root store is that of the PEM file; nothing panics,
-//! and memory follows the size of the file.
+//! Damaged and crafted compiled stores. Whatever is in the file, the root store is that of the PEM file; nothing
+//! panics, and memory follows the size of the file.
 
 #[path = "support/memory.rs"]
 mod memory;
@@ -62,8 +62,8 @@ impl Small {
         }
     }
 
-    /// Loads with this as the compiled store, its checksum put right. That is a file that root or the user made by hand:
-    /// it can hold any certificates. Returns whether it was believed.
+    /// Loads with this as the compiled store, its checksum put right. That is a file that root or the user made by
+    /// hand: it can hold any certificates. Returns whether it was believed.
     fn survives(&self, mut bytes: Vec<u8>, what: &str) -> bool {
         seal(&mut bytes);
         fs::write(&self.path, &bytes).unwrap();

@@ -146,7 +146,8 @@ fn the_same_bytes_each_time() {
     assert_eq!(first.bytes(), fs::read(bench.compile(&source)).unwrap());
 }
 
-/// File systems list a directory in any order. The state of the files is the only thing that can tell two directories apart.
+/// File systems list a directory in any order. The state of the files is the only thing that can tell two directories
+/// apart.
 #[test]
 fn the_same_bytes_whatever_the_order_of_a_directory() {
     let bench = Bench::new();
@@ -170,8 +171,8 @@ fn the_same_bytes_whatever_the_order_of_a_directory() {
     assert_eq!(forward[2..], backward[2..]);
 }
 
-/// Few names, so that they are shared, in forms that OpenSSL takes for the same, and few serial numbers, so that there are
-/// duplicates.
+/// Few names, so that they are shared, in forms that OpenSSL takes for the same, and few serial numbers, so that there
+/// are duplicates.
 fn collection() -> impl Strategy<Value = Vec<(String, u8, u32)>> {
     let name = prop_oneof!["[ab]", " [ab] ", "[AB]", "[a-d]{2}", Just(String::new()), "\\PC{1,20}"];
     prop::collection::vec((name, prop_oneof![Just(0x0C), Just(0x13)], 0..3u32), 1..20)

@@ -1,5 +1,5 @@
-//! Whose compiled stores are believed: those that nobody but root and the effective user can have written. And what is in
-//! a file's place that is no file.
+//! Whose compiled stores are believed: those that nobody but root and the effective user can have written. And what is
+//! in a file's place that is no file.
 
 mod support;
 
@@ -210,7 +210,8 @@ fn who_may_not_read_the_source_is_not_served() {
     }
 }
 
-/// A daemon that changes its effective user: what one user vouched for is not believed as another, also when it is in the cache.
+/// A daemon that changes its effective user: what one user vouched for is not believed as another, also when it is in
+/// the cache.
 #[test]
 fn a_change_of_user() {
     // Without privileges there is no user to change to.

@@ -1,5 +1,5 @@
-//! What the profile says must be what libgnutls does: it loads the same certificates in the same order, under the same names,
-//! and writes to the audit log only if that was said. Real certificates, and some of rare forms, are changed at
+//! What the profile says must be what libgnutls does: it loads the same certificates in the same order, under the same
+//! names, and writes to the audit log only if that was said. Real certificates, and some of rare forms, are changed at
 //! random, as text, as bytes and as trees.
 //!
 //! `WINDLASS_TEST_FACTOR=100` tries a hundred times more, `WINDLASS_TEST_SEED=n` something else.

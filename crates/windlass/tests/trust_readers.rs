@@ -1,5 +1,6 @@
-//! What readers of trust make of odd files, as p11-kit-trust 0.24 to 0.26 does: distrust is never lost. Where p11-kit may see distrust
-//! and this crate can't, nothing is trusted. adapters/pkcs11/tests/reader_mutation.rs compares both on thousands of places.
+//! What readers of trust make of odd files, as p11-kit-trust 0.24 to 0.26 does: distrust is never lost. Where p11-kit
+//! may see distrust and this crate can't, nothing is trusted. adapters/pkcs11/tests/reader_mutation.rs compares both on
+//! thousands of places.
 
 mod support;
 

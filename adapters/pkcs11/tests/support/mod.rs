@@ -22,8 +22,8 @@ pub const NSS_TRUST_SERVER_AUTH: u64 = 0xCE53_6358;
 pub const CERTIFICATE: u64 = 1;
 pub const TRUST: u64 = 0xB;
 
-/// The attributes of certificates, NSS's trust objects and extensions that are compared. CKA_MODIFIABLE is not among them:
-/// p11-kit can write to its files and we can't.
+/// The attributes of certificates, NSS's trust objects and extensions that are compared. CKA_MODIFIABLE is not among
+/// them: p11-kit can write to its files and we can't.
 const CERTIFICATE_ATTRIBUTES: [u64; 23] = [
     0x1,
     0x2,

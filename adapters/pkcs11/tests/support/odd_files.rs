@@ -45,7 +45,8 @@ impl Material {
         Material { good, trusted }
     }
 
-    /// One to three files, or one that is the place itself and has no name. Often one of them is an anchor, so that there is something to distrust.
+    /// One to three files, or one that is the place itself and has no name. Often one of them is an anchor, so that
+    /// there is something to distrust.
     pub fn place(&self, rng: &mut Rng) -> Files {
         let mut files = Vec::new();
         if rng.u8(0..6) == 0 {
@@ -113,7 +114,8 @@ impl Material {
         let text = match kind {
             0 if may_be_a_statement => {
                 let hash = octets(&sha1(certificate));
-                // By its number or by the name that versions mean different attributes with; and the number of the hash.
+                // By its number or by the name that versions mean different attributes with; and the number of the
+                // hash.
                 let attribute = rng.choice(["trust-server-auth", "3461571416"]).unwrap();
                 format!("class: nss-trust\n{named}3461571508: {hash}\n{attribute}: nss-not-trusted\n")
             }

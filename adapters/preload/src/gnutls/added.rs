@@ -1,8 +1,9 @@
 //! After a load of the machine's own trust: the certificates of `windlass run --add-ca` (see `crate::added`).
 //!
-//! GnuTLS loads every file by `gnutls_x509_trust_list_add_trust_file`: system trust, credentials, the files of a directory. Where its
-//! calls of itself can be seen, that function's hook is enough, but for a directory that holds no bundle. Else the functions that call
-//! it are all that is seen, so they are hooked as well, and look whether it was seen.
+//! GnuTLS loads every file by `gnutls_x509_trust_list_add_trust_file`: system trust, credentials, the files of a
+//! directory. Where its calls of itself can be seen, that function's hook is enough, but for a directory that holds no
+//! bundle. Else the functions that call it are all that is seen, so they are hooked as well, and look whether it was
+//! seen.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -16,8 +17,8 @@ use crate::hook::{Caller, KeptErrno};
 use crate::labels::Gnutls;
 use crate::process;
 
-/// What `gnutls_x509_trust_list_add_system_trust` loads where GnuTLS was built to ask p11-kit (Fedora): all tokens that hold
-/// trust.
+/// What `gnutls_x509_trust_list_add_system_trust` loads where GnuTLS was built to ask p11-kit (Fedora): all tokens that
+/// hold trust.
 const SYSTEM_TOKENS: &CStr = c"pkcs11:";
 
 thread_local! {
@@ -25,8 +26,9 @@ thread_local! {
     static DONE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A file was loaded into a list, with this result. The number of certificates that were added behind it, which the program sees as
-/// part of its result. GnuTLS drops what a list has already (`GNUTLS_TL_NO_DUPLICATES` in `gnutls_x509_trust_list_add_trust_mem`).
+/// A file was loaded into a list, with this result. The number of certificates that were added behind it, which the
+/// program sees as part of its result. GnuTLS drops what a list has already (`GNUTLS_TL_NO_DUPLICATES` in
+/// `gnutls_x509_trust_list_add_trust_mem`).
 pub fn after_file(
     list: *mut List,
     ca_file: *const c_char,

@@ -11,15 +11,16 @@ use crate::memory;
 /// `DEFAULT_SIZE` of verify-high.c: what `gnutls_x509_trust_list_init` makes of 0.
 const DEFAULT_SIZE: c_uint = 127;
 
-/// The bucket of a raw subject in a list that was made with this size: `hash_pjw_bare` of gnulib, modulo the number of buckets
-/// (verify-high.c, `gnutls_x509_trust_list_add_cas`, 3.6 to 3.8).
+/// The bucket of a raw subject in a list that was made with this size: `hash_pjw_bare` of gnulib, modulo the number of
+/// buckets (verify-high.c, `gnutls_x509_trust_list_add_cas`, 3.6 to 3.8).
 pub fn bucket_of(subject: &[u8], size: c_uint) -> u32 {
     let size = if size == 0 { DEFAULT_SIZE } else { size };
     let hash = subject.iter().fold(0usize, |hash, &byte| usize::from(byte).wrapping_add(hash.rotate_left(9)));
     (hash % size as usize) as u32
 }
 
-/// The buckets of a store's anchors, found out when they are first asked for. Without a lock, as all that a forked child may need.
+/// The buckets of a store's anchors, found out when they are first asked for. Without a lock, as all that a forked
+/// child may need.
 pub struct Buckets(AtomicPtr<Box<[Place]>>);
 
 /// Where one anchor would be.

@@ -1,4 +1,5 @@
-//! Entry points that read or change a list in a way that needs all of it: the list is completed, and the original is called.
+//! Entry points that read or change a list in a way that needs all of it: the list is completed, and the original is
+//! called.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -46,8 +47,8 @@ completing! {
     set_getissuer_function => gnutls_x509_trust_list_set_getissuer_function(function: Option<GetIssuer>), or ();
 }
 
-/// `gnutls_x509_trust_list_remove_cas`. What is not in the list yet, for want of memory, can't be removed, and would come later: so
-/// nothing is, as where GnuTLS has no memory for its list of what was removed.
+/// `gnutls_x509_trust_list_remove_cas`. What is not in the list yet, for want of memory, can't be removed, and would
+/// come later: so nothing is, as where GnuTLS has no memory for its list of what was removed.
 pub extern "C-unwind" fn remove_cas(
     list: *mut List,
     certificates: *const *mut Certificate,

@@ -18,8 +18,8 @@ use crate::process;
 /// Fills a lazy list with what the program has loaded into it. From now on everything goes to the original.
 ///
 /// What a load would have done is repeated in the order of the loads: `gnutls_x509_trust_list_add_trust_mem` parses all
-/// certificates of a source, and adds none if one fails, in one call of `add_cas`. A child that was forked while another thread
-/// of its parent was at this does it again; duplicates take the place of what they equal.
+/// certificates of a source, and adds none if one fails, in one call of `add_cas`. A child that was forked while
+/// another thread of its parent was at this does it again; duplicates take the place of what they equal.
 ///
 /// Nor do they when it was done in part, for want of memory: the next call that needs the list does it again.
 pub fn complete(state: &ListState) {
@@ -79,9 +79,10 @@ pub fn complete_where(kind: impl Fn(&Source) -> bool) {
 
 /// A list of our own, freed when dropped.
 ///
-/// It stands in for a lazy list in a search for certain names. GnuTLS looks into the bucket of the name's hash, and compares
-/// names there: as bytes, and then as text, so that names of other bytes can match (dn.c, `_gnutls_x509_compare_raw_dn`). Here
-/// are all anchors of the buckets that can be looked into, in the order of the program's loads, and nothing else.
+/// It stands in for a lazy list in a search for certain names. GnuTLS looks into the bucket of the name's hash, and
+/// compares names there: as bytes, and then as text, so that names of other bytes can match (dn.c,
+/// `_gnutls_x509_compare_raw_dn`). Here are all anchors of the buckets that can be looked into, in the order of the
+/// program's loads, and nothing else.
 pub struct Private {
     served: &'static Served,
     /// The list.
@@ -89,7 +90,8 @@ pub struct Private {
 }
 
 impl Private {
-    /// Every anchor in the buckets of these names, put there with the flags of the program's loads. `None` when one can't be had.
+    /// Every anchor in the buckets of these names, put there with the flags of the program's loads. `None` when one
+    /// can't be had.
     pub fn new(state: &ListState, names: &[Vec<u8>]) -> Option<Private> {
         let mut list = ptr::null_mut();
         // SAFETY: a place for the result; the size was good enough before.
@@ -114,8 +116,8 @@ impl Private {
             }
             let count = found.len();
             if !Parsed::new(state, source, found.into_iter(), count).ok()?.add_to(list, source.flags) {
-                // A list that ran out of memory while it grew counts certificates that it has not (add_cas in verify-high.c,
-                // _gnutls_reallocarray_fast), and to free it is the end of the process.
+                // A list that ran out of memory while it grew counts certificates that it has not (add_cas in
+                // verify-high.c, _gnutls_reallocarray_fast), and to free it is the end of the process.
                 std::mem::forget(private);
                 return None;
             }
@@ -223,8 +225,8 @@ impl Parsed {
         let certificates = std::mem::take(&mut self.certificates);
         let count = certificates.len() as c_uint;
         let add = self.served.api.gnutls_x509_trust_list_add_cas;
-        // SAFETY: valid certificates; the list owns those that it has taken, and frees those that they replace. Should memory
-        // run out, the others are lost.
+        // SAFETY: valid certificates; the list owns those that it has taken, and frees those that they replace. Should
+        // memory run out, the others are lost.
         let taken = unsafe { add(list, certificates.as_ptr(), count, flags | NO_DUPLICATES) };
         taken == count as c_int
     }

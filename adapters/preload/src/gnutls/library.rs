@@ -17,8 +17,8 @@ const OLDEST: [u32; 3] = [3, 7, 0];
 /// Versions from here on are not known yet.
 const BEYOND: [u32; 3] = [3, 9, 0];
 
-/// Functions through which libgnutls itself fills, reads and frees lists, called from other source files than their own. When
-/// these calls can be seen, so can all that matters, also where a compiler has bound calls within a file.
+/// Functions through which libgnutls itself fills, reads and frees lists, called from other source files than their
+/// own. When these calls can be seen, so can all that matters, also where a compiler has bound calls within a file.
 const INTERNAL_CALLS: [&CStr; 11] = [
     c"gnutls_x509_trust_list_add_trust_file",
     c"gnutls_x509_trust_list_add_trust_mem",
@@ -103,7 +103,8 @@ impl Served {
     }
 }
 
-/// The function that a call would have reached without us: that of the list's libgnutls, else of the one that the call was meant for.
+/// The function that a call would have reached without us: that of the list's libgnutls, else of the one that the call
+/// was meant for.
 pub fn forward<F: core::marker::Copy>(
     library: Option<&'static Libgnutls>,
     caller: Caller,
@@ -116,7 +117,8 @@ pub fn forward<F: core::marker::Copy>(
     defined(LIBGNUTLS.copy(caller.copy()), name)
 }
 
-/// Calls an original. What it does through libgnutls' PLT is seen: the hooks there make a list ready for what it is going to do.
+/// Calls an original. What it does through libgnutls' PLT is seen: the hooks there make a list ready for what it is
+/// going to do.
 macro_rules! original {
     ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
         call_original!($crate::gnutls::library::forward, ($library, $caller), $name($($arg),*), or $failure)

@@ -21,8 +21,8 @@ pub extern "C-unwind" fn init(list: *mut *mut List, size: c_uint, caller: Caller
     status
 }
 
-/// `gnutls_certificate_allocate_credentials`. Its own call of `init` comes from libgnutls, for whom lists are not watched: it makes some for
-/// itself. This one comes from the program.
+/// `gnutls_certificate_allocate_credentials`. Its own call of `init` comes from libgnutls, for whom lists are not
+/// watched: it makes some for itself. This one comes from the program.
 pub extern "C-unwind" fn allocate_credentials(credentials: *mut *mut Credentials, caller: Caller) -> c_int {
     let status = {
         let _inside = hook::inside();

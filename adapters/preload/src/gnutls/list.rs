@@ -15,9 +15,9 @@ use crate::ptr_table::PtrTable;
 
 /// The state that goes with a list from its `gnutls_x509_trust_list_init` to its `deinit`.
 ///
-/// Invariant: while it is lazy, the foreign list is empty (no certificate, CRL, name, callback or token is in it), and the
-/// recipe says what the program has loaded. Once it is complete, which it stays, the foreign list has all of that, and
-/// whatever came later went there directly.
+/// Invariant: while it is lazy, the foreign list is empty (no certificate, CRL, name, callback or token is in it), and
+/// the recipe says what the program has loaded. Once it is complete, which it stays, the foreign list has all of that,
+/// and whatever came later went there directly.
 pub struct ListState {
     /// Whose list it is.
     pub library: &'static Libgnutls,
@@ -60,8 +60,8 @@ impl Source {
     }
 }
 
-// SAFETY: the raw pointer is only handed to libgnutls, as the program does; all else is atomics, an append-only list, or
-// immutable.
+// SAFETY: the raw pointer is only handed to libgnutls, as the program does; all else is atomics, an append-only list,
+// or immutable.
 unsafe impl Send for ListState {}
 // SAFETY: as above.
 unsafe impl Sync for ListState {}
@@ -83,8 +83,8 @@ static LISTS: PtrTable<Tracked> = PtrTable::new();
 
 /// The state of a list that is watched.
 ///
-/// The caller is inside a call with this list, and the API demands of the program that nobody frees it meanwhile, so the state
-/// lives.
+/// The caller is inside a call with this list, and the API demands of the program that nobody frees it meanwhile, so
+/// the state lives.
 pub fn tracked<'a>(list: *const List) -> Option<&'a ListState> {
     // SAFETY: see above; the state is released by the list's `deinit` alone.
     LISTS.get(list as usize).map(|Tracked(state)| unsafe { &*state })
@@ -115,8 +115,8 @@ pub fn end(list: *const List) {
     state.phase.store(ENDED, Ordering::Release);
 }
 
-/// All lists that are watched now. Some may have ended when the caller comes to them; what needs the list itself is done with
-/// its lock held, and sees that. None if there is no memory for all.
+/// All lists that are watched now. Some may have ended when the caller comes to them; what needs the list itself is
+/// done with its lock held, and sees that. None if there is no memory for all.
 pub fn all() -> Option<Vec<Arc<ListState>>> {
     let (mut all, mut has_room) = (Vec::new(), true);
     LISTS.for_each(|Tracked(state)| {

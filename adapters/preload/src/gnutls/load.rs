@@ -24,8 +24,8 @@ thread_local! {
 
 /// `gnutls_x509_trust_list_add_trust_file`.
 ///
-/// A file that is not served goes to the original with the list as it is. If GnuTLS can't read or parse it, nothing is added, and
-/// the list stays lazy; else libgnutls calls `add_cas` or `add_crls`, whose hooks complete the list first.
+/// A file that is not served goes to the original with the list as it is. If GnuTLS can't read or parse it, nothing is
+/// added, and the list stays lazy; else libgnutls calls `add_cas` or `add_crls`, whose hooks complete the list first.
 pub extern "C-unwind" fn add_trust_file(
     list: *mut List,
     ca_file: *const c_char,
@@ -110,8 +110,8 @@ pub extern "C-unwind" fn add_trust_mem(
     })
 }
 
-/// Notes a load in place of doing it; the result is the number of certificates that GnuTLS would have reported. `None`: the
-/// original is to be called.
+/// Notes a load in place of doing it; the result is the number of certificates that GnuTLS would have reported. `None`:
+/// the original is to be called.
 fn serve(
     state: Option<&ListState>,
     flags: c_uint,

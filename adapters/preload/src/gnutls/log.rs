@@ -1,8 +1,9 @@
 //! Who listens to what GnuTLS says.
 //!
-//! A certificate that is no CA's gets a line in the audit log when it is added to a list (verify-high.c, `add_cas`), which goes to
-//! the audit log function, else to the log function, else nowhere (errors.c, `_gnutls_audit_log`). While nobody listens, such
-//! certificates are served as others are. Before somebody does, they are put where they would have been by then.
+//! A certificate that is no CA's gets a line in the audit log when it is added to a list (verify-high.c, `add_cas`),
+//! which goes to the audit log function, else to the log function, else nowhere (errors.c, `_gnutls_audit_log`). While
+//! nobody listens, such certificates are served as others are. Before somebody does, they are put where they would have
+//! been by then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

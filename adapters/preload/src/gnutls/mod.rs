@@ -14,7 +14,8 @@
 //! # Every exported function that takes a trust list or credentials (libgnutls.map of 3.7.9 and 3.8.13), and why its result is
 //! that of stock
 //!
-//! "PLT": libgnutls calls a hooked function of another source file, and `library` has made sure that such calls come to us.
+//! "PLT": libgnutls calls a hooked function of another source file, and `library` has made sure that such calls come to
+//! us.
 //!
 //! | function | here |
 //! | --- | --- |

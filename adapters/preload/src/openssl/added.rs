@@ -56,8 +56,8 @@ impl Target<'_> {
         let wanted = match loaded {
             Defaults::File => !file.holds_them() && file.is_machines(),
             Defaults::Directory => directory.is_machines(),
-            // Where a variable names something else for one of them, the other is still the machine's, if there is anything. Only
-            // where nothing of the machine's is left did somebody choose other trust.
+            // Where a variable names something else for one of them, the other is still the machine's, if there is
+            // anything. Only where nothing of the machine's is left did somebody choose other trust.
             Defaults::Both => {
                 !file.holds_them()
                     && (file.variable.is_none() && directory.variable.is_none()

@@ -1,8 +1,9 @@
 //! What libcrypto's own lookup of hashed directories holds.
 //!
-//! A program can add a directory by the method's `ctrl` itself, or put its own functions into the method, and no hook sees it.
-//! So before a search is answered in libcrypto's place, its own record is looked at. No function tells; the record is read
-//! where by_dir.c keeps it, the same in 1.1.1w, 3.0, 3.5 and 4.0 (`Served::has_known_directories` is for the versions).
+//! A program can add a directory by the method's `ctrl` itself, or put its own functions into the method, and no hook
+//! sees it. So before a search is answered in libcrypto's place, its own record is looked at. No function tells; the
+//! record is read where by_dir.c keeps it, the same in 1.1.1w, 3.0, 3.5 and 4.0 (`Served::has_known_directories` is for
+//! the versions).
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

@@ -1,8 +1,8 @@
 //! The CA names that a server sends: libssl parses a whole certificate for each name.
 //!
-//! libssl's own functions run, and keep their ways of ordering and of dropping duplicates, which differ between versions.
-//! Only where they read the next certificate from their file they get one that has nothing but the subject. What they
-//! would have read is read from the very file that they have opened.
+//! libssl's own functions run, and keep their ways of ordering and of dropping duplicates, which differ between
+//! versions. Only where they read the next certificate from their file they get one that has nothing but the subject.
+//! What they would have read is read from the very file that they have opened.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -138,8 +138,8 @@ impl NameList {
             return Some(ptr::null_mut());
         };
         let mut start = der.as_ptr();
-        // SAFETY: `start` points to `der.len()` readable bytes. `target` is libssl's variable: null or a certificate of its
-        // own, which PEM_read_bio_X509 would fill anew as well.
+        // SAFETY: `start` points to `der.len()` readable bytes. `target` is libssl's variable: null or a certificate of
+        // its own, which PEM_read_bio_X509 would fill anew as well.
         unsafe {
             let name = (api.d2i_X509_NAME)(ptr::null_mut(), &mut start, c_long::try_from(der.len()).ok()?);
             if (*target).is_null() {
@@ -154,7 +154,8 @@ impl NameList {
     }
 }
 
-/// Reads the rest of the file; if it is not made of plain certificates, or can't be read to its end, it is rewound for the original.
+/// Reads the rest of the file; if it is not made of plain certificates, or can't be read to its end, it is rewound for
+/// the original.
 fn read_names(served: &Served, file: *mut BIO) -> Option<Names> {
     let api = &served.api;
     let stream = regular(api, file)?;
@@ -165,7 +166,8 @@ fn read_names(served: &Served, file: *mut BIO) -> Option<Names> {
         Some(Names { roots, left })
     });
     if names.is_none() {
-        // SAFETY: the file is libssl's open BIO, and this is its stream. It goes back to its start, and forgets that a read has failed.
+        // SAFETY: the file is libssl's open BIO, and this is its stream. It goes back to its start, and forgets that a
+        // read has failed.
         unsafe {
             (api.BIO_ctrl)(file, BIO_CTRL_RESET, 0, ptr::null_mut());
             libc::clearerr(stream);
@@ -174,7 +176,8 @@ fn read_names(served: &Served, file: *mut BIO) -> Option<Names> {
     names
 }
 
-/// All that is still to be read. None if a read fails, memory is short or it is too much: what was read by then is no file.
+/// All that is still to be read. None if a read fails, memory is short or it is too much: what was read by then is no
+/// file.
 fn contents(api: &Required, file: *mut BIO) -> Option<Vec<u8>> {
     const LIMIT: usize = 1 << 26;
     const STEP: usize = 16384;

@@ -1,5 +1,6 @@
-//! Hashed directories. They stay libcrypto's own: its lookup, registered behind ours, sees new files and CRLs, and its ways
-//! with broken links, bad files and the error queue differ between versions. Here is only known where it will look.
+//! Hashed directories. They stay libcrypto's own: its lookup, registered behind ours, sees new files and CRLs, and its
+//! ways with broken links, bad files and the error queue differ between versions. Here is only known where it will
+//! look.
 
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
@@ -13,8 +14,8 @@ use crate::openssl::store::{HashedDirectory, LookupKind, StoreState};
 use crate::openssl::{names, serving};
 use crate::process;
 
-/// Remembers what `X509_LOOKUP_add_dir` was given: directories with `:` between them, empty ones ignored, each once, with
-/// the type that it was first given with.
+/// Remembers what `X509_LOOKUP_add_dir` was given: directories with `:` between them, empty ones ignored, each once,
+/// with the type that it was first given with.
 pub fn track(state: &StoreState, list: &CStr, is_pem: bool) {
     if !state.tracks(LookupKind::HashedDirectory) {
         let served = state.served();
@@ -44,7 +45,8 @@ pub fn track_default(state: &StoreState) {
     }
 }
 
-/// What libcrypto takes for its default file at this moment: `SSL_CERT_FILE`, even when empty, else the one compiled in.
+/// What libcrypto takes for its default file at this moment: `SSL_CERT_FILE`, even when empty, else the one compiled
+/// in.
 pub fn default_file(served: &Served) -> Result<&'static CStr, Bypass> {
     let api = &served.api;
     let variable = served.default_string(api.X509_get_default_cert_file_env).ok_or(Bypass::Path)?;
@@ -59,9 +61,9 @@ pub fn default_directories(served: &Served) -> Option<&'static CStr> {
     process::environment_pointer(variable).or_else(|| served.default_string(served.api.X509_get_default_cert_dir))
 }
 
-/// libcrypto is about to search its directories for a subject that nothing registered has. It adds all that the files of
-/// that hash hold, of whatever subject. Where it does so through calls that we don't see, what is registered of those subjects has to
-/// be in memory before, or it would be hidden.
+/// libcrypto is about to search its directories for a subject that nothing registered has. It adds all that the files
+/// of that hash hold, of whatever subject. Where it does so through calls that we don't see, what is registered of
+/// those subjects has to be in memory before, or it would be hidden.
 pub fn prepare(state: &StoreState, name: &CanonicalName) {
     if state.library.shows_additions || !state.model.has_pending() {
         return;
@@ -89,9 +91,9 @@ pub fn prepare(state: &StoreState, name: &CanonicalName) {
     }
 }
 
-/// The error number if by_dir.c finds nothing of this name, by the call that it makes itself. A link to nothing is the end of its search
-/// where it asks `stat`; where it asks `lstat` before, it passes over it. Which versions do that is only known of these, and of others
-/// only `lstat` is sure to find all that they find.
+/// The error number if by_dir.c finds nothing of this name, by the call that it makes itself. A link to nothing is the
+/// end of its search where it asks `stat`; where it asks `lstat` before, it passes over it. Which versions do that is
+/// only known of these, and of others only `lstat` is sure to find all that they find.
 pub fn missing(served: &Served, path: &CStr) -> Option<c_int> {
     let mut state = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: no preconditions.

@@ -1,5 +1,5 @@
-//! The chains that libssl keeps for connections, and with which store each was verified. A connection can be given another store,
-//! or another context, afterwards, and no function tells which it had.
+//! The chains that libssl keeps for connections, and with which store each was verified. A connection can be given
+//! another store, or another context, afterwards, and no function tells which it had.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use crate::openssl::api::OPENSSL_STACK;
 use crate::openssl::store::StoreState;
 use crate::ptr_table::PtrTable;
 
-/// How many chains of one store are remembered. Nobody tells us when they are freed; most come to lie where others were.
+/// How many chains of one store are remembered. Nobody tells us when they are freed; most come to lie where others
+/// were.
 const CHAINS: usize = 64;
 
 #[derive(Clone, Copy)]

@@ -8,15 +8,16 @@ use crate::openssl::objects::Registrations;
 use crate::openssl::snapshot::Snapshot;
 use crate::tables::HashSet;
 
-/// Whether one certificate is there twice, among others of its subject. As in [`is_contested`], the original does it better.
+/// Whether one certificate is there twice, among others of its subject. As in [`is_contested`], the original does it
+/// better.
 pub fn holds_twins(snapshot: &Snapshot) -> bool {
     let roots = &snapshot.roots;
     roots.shared_subjects().iter().any(|&index| roots.anchor(index).is_duplicate())
 }
 
-/// Whether a subject of this source would end up with several certificates of different origin. What stock makes of that
-/// depends on the version: some forget to recognise a certificate that is already there, and hold it twice. The original
-/// does it better.
+/// Whether a subject of this source would end up with several certificates of different origin. What stock makes of
+/// that depends on the version: some forget to recognise a certificate that is already there, and hold it twice. The
+/// original does it better.
 pub fn is_contested(
     registered: &Registrations,
     snapshot: &Arc<Snapshot>,

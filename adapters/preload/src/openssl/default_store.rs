@@ -1,8 +1,8 @@
 //! The third source of the default paths in OpenSSL 3.0 to 3.3: the default directory once more, as an OSSL_STORE.
 //!
-//! Opening it costs tens of microseconds for each context, and it is only asked for subjects that neither the file nor the
-//! hashed directory has. Here it is opened when it is asked for the first time, in a store of its own; what it finds
-//! goes into the program's store.
+//! Opening it costs tens of microseconds for each context, and it is only asked for subjects that neither the file nor
+//! the hashed directory has. Here it is opened when it is asked for the first time, in a store of its own; what it
+//! finds goes into the program's store.
 
 use std::ffi::{CStr, CString, c_int};
 use std::mem::MaybeUninit;
@@ -51,8 +51,8 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
     }
 }
 
-/// What `X509_STORE_set_default_paths` does last: `X509_LOOKUP_add_store_ex(lookup, NULL, …)`. False as in stock when the
-/// lookup can't be added.
+/// What `X509_STORE_set_default_paths` does last: `X509_LOOKUP_add_store_ex(lookup, NULL, …)`. False as in stock when
+/// the lookup can't be added.
 ///
 /// Stock opens the URI at once to see that it can be opened, and forgets it if not. The same is found out here with
 /// one look at the directory; what is not a plain absolute path of a readable directory goes the original way.
@@ -93,8 +93,9 @@ pub fn register(state: &StoreState) -> bool {
     }
 }
 
-/// The program is about to add a URI of its own. Stock keeps all URIs of a store in one lookup, which asks one after the other
-/// and leaves what errors that makes: the default one goes there, too, before the program's, and is not stood in for any more.
+/// The program is about to add a URI of its own. Stock keeps all URIs of a store in one lookup, which asks one after
+/// the other and leaves what errors that makes: the default one goes there, too, before the program's, and is not stood
+/// in for any more.
 pub fn make_way(state: &StoreState) {
     let was = state.default_store.original.swap(true, Ordering::AcqRel);
     if !was && state.default_store.directory().is_some() {
@@ -103,8 +104,8 @@ pub fn make_way(state: &StoreState) {
     }
 }
 
-/// The program adds a URI. It can hold anything, and is read when a verification asks. Where we don't see what libcrypto then adds, nothing
-/// may be merely registered any more.
+/// The program adds a URI. It can hold anything, and is read when a verification asks. Where we don't see what
+/// libcrypto then adds, nothing may be merely registered any more.
 pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Caller) {
     if let (Some(state), X509_L_ADD_STORE) = (state, command) {
         guarded(|| {
@@ -146,8 +147,9 @@ enum Uri {
 impl Uri {
     fn of(uri: &CStr) -> Uri {
         let path = uri.to_bytes();
-        // What is in a directory that can be entered, and nothing else, can be reached by the name `.` in it. Stock asks stat and then
-        // opendir(3); where everybody may list it, only the first is needed to know what comes of the second.
+        // What is in a directory that can be entered, and nothing else, can be reached by the name `.` in it. Stock
+        // asks stat and then opendir(3); where everybody may list it, only the first is needed to know what comes of
+        // the second.
         let mut inside = [0_u8; LONGEST + b"/.\0".len()];
         if !path.starts_with(b"/") || path.contains(&b':') || path.len() > LONGEST {
             return Uri::Other;
@@ -236,7 +238,8 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found
         let _marked = Marked::new(served);
         state.default_store.open(state, served)?
     };
-    // SAFETY: the private store and its lookup live as long as the state, and may be searched by several threads; `object` is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
+    // SAFETY: the private store and its lookup live as long as the state, and may be searched by several threads;
+    // `object` is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
     unsafe {
         let object = (api.X509_OBJECT_new)();
         if object.is_null() {
@@ -313,7 +316,8 @@ impl DefaultStore {
         unsafe { self.directory.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The private store, made now if this is the first time. No lock is held: what is opened, is opened by code of providers.
+    /// The private store, made now if this is the first time. No lock is held: what is opened, is opened by code of
+    /// providers.
     fn open(&self, state: &StoreState, served: &Served) -> Option<&Opened> {
         // SAFETY: set once; freed with the state.
         if let Some(opened) = unsafe { self.opened.load(Ordering::Acquire).as_ref() } {

@@ -1,7 +1,8 @@
 //! The files of hashed directories, as libcrypto's own lookup (by_dir.c) loads them when a verification needs them.
 //!
-//! The lookup stays libcrypto's: it decides which files are looked at, in which order, and what a broken link means. Only the
-//! loading of one file is answered from the cache, so that nothing is opened or parsed that was before in this process.
+//! The lookup stays libcrypto's: it decides which files are looked at, in which order, and what a broken link means.
+//! Only the loading of one file is answered from the cache, so that nothing is opened or parsed that was before in this
+//! process.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked};
 use crate::process;
 
-/// Loads a file into the store of a lookup, for libcrypto itself: of its own methods only that of hashed directories loads
-/// PEM files by this function (that of files uses `X509_load_cert_crl_file`). `None`: nothing was done, and the original
-/// does it.
+/// Loads a file into the store of a lookup, for libcrypto itself: of its own methods only that of hashed directories
+/// loads PEM files by this function (that of files uses `X509_load_cert_crl_file`). `None`: nothing was done, and the
+/// original does it.
 ///
 /// The original adds one certificate after the other, through the hook of `X509_STORE_add_cert`; so does this.
 pub fn serve(
@@ -56,8 +57,8 @@ pub fn serve(
     })
 }
 
-/// Adds all that a file holds to a store, in the order of the file. `may` is asked when no other thread can add anything;
-/// when it says no, nothing was done.
+/// Adds all that a file holds to a store, in the order of the file. `may` is asked when no other thread can add
+/// anything; when it says no, nothing was done.
 pub fn add(
     state: &StoreState,
     snapshot: &Arc<Snapshot>,

@@ -1,9 +1,9 @@
 //! Searches in hashed directories, where libcrypto's own lookup (by_dir.c) can only come to one end.
 //!
-//! For a file that is in the cache, libcrypto looks whether it is there and whether another is behind it, and loading it looks
-//! a third time, whether it has changed. The first and the third can be one. So where libcrypto asks its lookup for a subject
-//! whose file is known, and nothing is behind that file, what get_cert_by_subject_ex does is done here, at the same place
-//! and with libcrypto's own functions. Whatever else is the case is left to it.
+//! For a file that is in the cache, libcrypto looks whether it is there and whether another is behind it, and loading
+//! it looks a third time, whether it has changed. The first and the third can be one. So where libcrypto asks its
+//! lookup for a subject whose file is known, and nothing is behind that file, what get_cert_by_subject_ex does is done
+//! here, at the same place and with libcrypto's own functions. Whatever else is the case is left to it.
 
 use std::ffi::{CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -95,7 +95,8 @@ impl Search {
     }
 }
 
-/// A program that asks a lookup itself has not asked ours before, and libcrypto's methods look into the store's memory in the end.
+/// A program that asks a lookup itself has not asked ours before, and libcrypto's methods look into the store's memory
+/// in the end.
 fn prepare(tracked: Option<(&StoreState, LookupKind)>, caller: Caller) {
     if let Some((state, _)) = tracked.filter(|(state, _)| !state.library.contains(caller)) {
         state.complete();

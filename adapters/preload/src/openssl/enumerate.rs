@@ -63,8 +63,8 @@ pub extern "C-unwind" fn cmp_set0_trusted_store(context: *mut c_void, store: *mu
     original!(caller, OSSL_CMP_CTX_set0_trustedStore(context, store), or 0)
 }
 
-/// `X509_STORE_lock`: whoever locks a store himself is about to read its objects, and while he holds the lock nothing can
-/// be added (CPython copies them so).
+/// `X509_STORE_lock`: whoever locks a store himself is about to read its objects, and while he holds the lock nothing
+/// can be added (CPython copies them so).
 pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
     let library = Libcrypto::of_caller(caller);
     let lock_original = || original!(caller, X509_STORE_lock(store), or 0);
@@ -103,7 +103,8 @@ fn is_internal(library: Option<&Libcrypto>, caller: Caller) -> bool {
     crate::hook::is_inside() || library.is_some_and(|library| library.contains(caller))
 }
 
-/// Fills a watched store, unless libcrypto itself is asking (by_store.c, t_x509.c and get1_all_certs call get0_objects).
+/// Fills a watched store, unless libcrypto itself is asking (by_store.c, t_x509.c and get1_all_certs call
+/// get0_objects).
 fn fill(store: *const X509_STORE, caller: Caller) {
     if let Some(state) = tracked(store).filter(|state| !state.library.contains(caller)) {
         state.complete();

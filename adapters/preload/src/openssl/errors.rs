@@ -5,8 +5,8 @@ use crate::openssl::library::Served;
 
 /// Restores the error queue to what it was, should libcrypto leave something there while it works for us.
 ///
-/// 1.1.1 has no counted marks: a mark of ours on an entry that libcrypto has marked itself would end that mark, too. There
-/// nothing is marked; parsing a certificate that it accepts leaves no error behind.
+/// 1.1.1 has no counted marks: a mark of ours on an entry that libcrypto has marked itself would end that mark, too.
+/// There nothing is marked; parsing a certificate that it accepts leaves no error behind.
 pub struct Marked<'a>(Option<&'a Required>);
 
 impl<'a> Marked<'a> {

@@ -23,8 +23,8 @@ pub fn is_to_be_exchanged(certificate: *mut X509, to_program: impl FnOnce() -> b
     !certificate.is_null() && !hook::is_inside() && own::is_shared(certificate) && to_program()
 }
 
-/// A certificate that the program is about to get, and what it is to get in its place; `None`: it is not shared, or does not go
-/// to the program.
+/// A certificate that the program is about to get, and what it is to get in its place; `None`: it is not shared, or
+/// does not go to the program.
 fn exchanged<'a>(
     library: Option<&'static Libcrypto>,
     to_program: impl FnOnce() -> bool,
@@ -55,8 +55,8 @@ pub fn exchange_borrowed(
     in_place_of(library, to_program, certificate, chain, state).unwrap_or(certificate)
 }
 
-/// What a program is to get in place of a certificate that it gets without a reference: that of a chain whose certificates were
-/// exchanged, if it is there. Who has the chain keeps it; the store may go.
+/// What a program is to get in place of a certificate that it gets without a reference: that of a chain whose
+/// certificates were exchanged, if it is there. Who has the chain keeps it; the store may go.
 pub fn in_place_of<'a>(
     library: Option<&'static Libcrypto>,
     to_program: impl FnOnce() -> bool,
@@ -168,9 +168,9 @@ pub fn is_programs(library: Option<&'static Libcrypto>, context: *const X509_STO
     !is_openssl(caller) || library.is_some_and(|library| builds_chain(library, context, caller))
 }
 
-/// Whether libssl has verified with a context to build a chain that is sent. The contexts of a connection's verification know
-/// the connection (ssl_verify_cert_chain, ssl_cert.c), others don't (ssl_build_cert_chain there; ssl_add_cert_chain,
-/// statem_lib.c).
+/// Whether libssl has verified with a context to build a chain that is sent. The contexts of a connection's
+/// verification know the connection (ssl_verify_cert_chain, ssl_cert.c), others don't (ssl_build_cert_chain there;
+/// ssl_add_cert_chain, statem_lib.c).
 fn builds_chain(library: &'static Libcrypto, context: *const X509_STORE_CTX, caller: Caller) -> bool {
     type Index = unsafe extern "C-unwind" fn() -> c_int;
     if library.contains(caller) {

@@ -1,7 +1,9 @@
-//! Entry points through which a certificate of a store reaches the program: it has to be the store's own by then (see `own`).
+//! Entry points through which a certificate of a store reaches the program: it has to be the store's own by then (see
+//! `own`).
 //!
-//! tests/openssl/handed-out.txt goes through the functions of all versions that hand out certificates. OpenSSL's own calls of these
-//! functions are none of the program's: libssl keeps a chain for each connection, and hands it out by `SSL_get0_verified_chain`.
+//! tests/openssl/handed-out.txt goes through the functions of all versions that hand out certificates. OpenSSL's own
+//! calls of these functions are none of the program's: libssl keeps a chain for each connection, and hands it out by
+//! `SSL_get0_verified_chain`.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -21,8 +23,8 @@ use crate::openssl::library::{Libcrypto, transparent};
 /// What `X509_STORE_CTX_get1_issuer` returns without a libcrypto.
 const NOT_FOUND: c_int = -1;
 
-/// `X509_STORE_CTX_get0_chain`: the context's own stack. libssl asks for the chain that a server is about to send, which it
-/// shows to the program's callbacks (ssl_add_cert_chain, statem_lib.c).
+/// `X509_STORE_CTX_get0_chain`: the context's own stack. libssl asks for the chain that a server is about to send,
+/// which it shows to the program's callbacks (ssl_add_cert_chain, statem_lib.c).
 pub extern "C-unwind" fn get0_chain(context: *const X509_STORE_CTX, caller: Caller) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
     let chain = transparent!(caller, X509_STORE_CTX_get0_chain(context), or ptr::null_mut());

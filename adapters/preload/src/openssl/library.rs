@@ -47,7 +47,8 @@ pub struct Served {
     pub default_store_method: *mut X509_LOOKUP_METHOD,
 }
 
-// SAFETY: function addresses, and two method tables that are written once, before they are published, and only read later.
+// SAFETY: function addresses, and two method tables that are written once, before they are published, and only read
+// later.
 unsafe impl Send for Libcrypto {}
 // SAFETY: as above.
 unsafe impl Sync for Libcrypto {}
@@ -122,10 +123,10 @@ impl Libcrypto {
     }
 }
 
-/// Whether the memory of this libcrypto is `malloc`'s. A program that gives it an allocator (`CRYPTO_set_mem_functions`) may
-/// do so to have stores in memory that its processes share (kamailio, OpenSIPS): what is known of a store here, another
-/// process does not know. The allocator can't be replaced any more once libcrypto's own has been called (mem.c), as it is
-/// when a libcrypto is served.
+/// Whether the memory of this libcrypto is `malloc`'s. A program that gives it an allocator
+/// (`CRYPTO_set_mem_functions`) may do so to have stores in memory that its processes share (kamailio, OpenSIPS): what
+/// is known of a store here, another process does not know. The allocator can't be replaced any more once libcrypto's
+/// own has been called (mem.c), as it is when a libcrypto is served.
 fn allocates_itself(copy: &Copy, api: &Required) -> bool {
     let (mut allocate, mut reallocate, mut free) = (0, 0, 0);
     // SAFETY: room for three addresses.
@@ -191,8 +192,9 @@ impl Served {
     }
 }
 
-/// The function that a call would have reached without us: that of the libcrypto that it was meant for, also where the store is another's (a program
-/// that mixes two). Nothing is found out about that libcrypto for this alone: most processes never load trust.
+/// The function that a call would have reached without us: that of the libcrypto that it was meant for, also where the
+/// store is another's (a program that mixes two). Nothing is found out about that libcrypto for this alone: most
+/// processes never load trust.
 pub fn forward<F: core::marker::Copy>(
     caller: Caller,
     name: &CStr,
@@ -208,7 +210,8 @@ pub fn forward<F: core::marker::Copy>(
 pub fn defined<F: core::marker::Copy>(copy: &Copy, name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
     let address = copy.find(Name::new(name))?;
-    // SAFETY: F is the type that the library's headers declare for `name`, an unsafe extern function pointer, as large as an address.
+    // SAFETY: F is the type that the library's headers declare for `name`, an unsafe extern function pointer, as large
+    // as an address.
     Some(unsafe { std::mem::transmute_copy::<usize, F>(&address) })
 }
 
@@ -220,8 +223,8 @@ macro_rules! original {
     }};
 }
 
-/// Calls an original for libcrypto itself, which is at work for the program and not for us: what it does through its PLT is to
-/// be seen.
+/// Calls an original for libcrypto itself, which is at work for the program and not for us: what it does through its
+/// PLT is to be seen.
 macro_rules! transparent {
     ($caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
         call_original!($crate::openssl::library::forward, ($caller), $name($($arg),*), or $failure)
@@ -246,8 +249,8 @@ impl Originals {
         }
     }
 
-    /// Makes the global library context this thread's default until the value is dropped. Certificates are shared by all
-    /// contexts, so they must not depend on which thread happens to parse them.
+    /// Makes the global library context this thread's default until the value is dropped. Certificates are shared by
+    /// all contexts, so they must not depend on which thread happens to parse them.
     pub fn global_context(&self) -> GlobalContext<'_> {
         let mut previous = ptr::null_mut();
         if let (false, Some(set), Some(global)) =

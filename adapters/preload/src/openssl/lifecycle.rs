@@ -11,8 +11,8 @@ use crate::openssl::serving::owner;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{self, LIBCRYPTO, lookup, providers};
 
-/// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and what
-/// a file holds comes before what any other source has.
+/// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and
+/// what a file holds comes before what any other source has.
 pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     let store = original!(caller, X509_STORE_new(), or ptr::null_mut());
     if !store.is_null() {

@@ -133,8 +133,8 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
     None
 }
 
-/// A name that our reader can't canonicalise can still equal one of ours, for libcrypto. Whatever is registered from now on goes in at
-/// once, as after any search that goes on: what came before is added here, under the lock.
+/// A name that our reader can't canonicalise can still equal one of ours, for libcrypto. Whatever is registered from
+/// now on goes in at once, as after any search that goes on: what came before is added here, under the lock.
 fn odd(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut X509> {
     state.model.search_goes_on();
     (kind == X509_LU_X509).then(|| state.compared(name))?

@@ -75,8 +75,9 @@ pub use hooks::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
 /// [`complete_all`] was called where it could not be done.
 static IS_DUE: AtomicBool = AtomicBool::new(false);
 
-/// Puts all that is registered into all stores, now and from now on. A thread that is at work in one of our parts may hold the lock of a
-/// store (libcrypto has loaded a provider, which loads what is not seen): then the next part does it.
+/// Puts all that is registered into all stores, now and from now on. A thread that is at work in one of our parts may
+/// hold the lock of a store (libcrypto has loaded a provider, which loads what is not seen): then the next part does
+/// it.
 pub fn complete_all() {
     if hook::is_inside() {
         IS_DUE.store(true, Ordering::Release);

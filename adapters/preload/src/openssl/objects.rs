@@ -58,7 +58,8 @@ impl Objects {
     /// Calls `f` with the live stack of a version that keeps one, under the store's lock.
     pub fn with_stack<R>(&self, f: impl FnOnce(&Required, *mut OPENSSL_STACK) -> R) -> Option<R> {
         let api = &self.served.api;
-        // SAFETY: the store is alive; its stack is only touched under its lock, which nothing that is called in between takes.
+        // SAFETY: the store is alive; its stack is only touched under its lock, which nothing that is called in between
+        // takes.
         unsafe {
             if self.gone.load(Ordering::Acquire) || (api.X509_STORE_lock)(self.store) != 1 {
                 return None;
@@ -92,10 +93,11 @@ impl Objects {
         }
     }
 
-    /// The first certificate of a name that memory holds at this moment, as a search of stock would take it. Only the store keeps it.
+    /// The first certificate of a name that memory holds at this moment, as a search of stock would take it. Only the
+    /// store keeps it.
     ///
-    /// On a stack this is also what by_dir.c does when it has added something, up to 3.6: it searches the stack, which sorts it
-    /// in some versions, and sorts it then where that did not.
+    /// On a stack this is also what by_dir.c does when it has added something, up to 3.6: it searches the stack, which
+    /// sorts it in some versions, and sorts it then where that did not.
     pub fn retrieve(&self, name: *const X509_NAME) -> Option<*mut X509> {
         if !self.keeps_a_stack() {
             let api = &self.served.api;
@@ -119,8 +121,8 @@ impl Objects {
         found.filter(|certificate| !certificate.is_null())
     }
 
-    /// The canonical subjects of what memory holds; of one that our reader does not know, `None`. None as well if there is no memory for
-    /// them, or if the store can't be locked.
+    /// The canonical subjects of what memory holds; of one that our reader does not know, `None`. None as well if there
+    /// is no memory for them, or if the store can't be locked.
     pub fn subjects(&self) -> Option<Vec<Option<CanonicalName>>> {
         let api = &self.served.api;
         // SAFETY: a certificate of this libcrypto, kept alive by the list or by the store's lock.
@@ -241,9 +243,9 @@ impl Foreign for Objects {
         unsafe { (self.served.api.X509_STORE_add_cert)(self.store, certificate) == 1 }
     }
 
-    /// Before 4.0 they go into the stack under the store's lock, as x509_lu.c puts them there one by one. 4.0 has a table that only it
-    /// can reach; `Model::begin_verification` keeps other threads away. There, and where the program has the live stack, a failing
-    /// addition leaves those before it behind.
+    /// Before 4.0 they go into the stack under the store's lock, as x509_lu.c puts them there one by one. 4.0 has a
+    /// table that only it can reach; `Model::begin_verification` keeps other threads away. There, and where the program
+    /// has the live stack, a failing addition leaves those before it behind.
     fn add_together(&self, certificates: &[*mut X509], is_exposed: bool) -> bool {
         if certificates.len() < 2 || !self.keeps_a_stack() || is_exposed {
             return certificates.iter().all(|&certificate| self.add(certificate));
@@ -308,8 +310,8 @@ impl Foreign for Objects {
         self.keeps_a_stack() && self.with_stack(sorted).unwrap_or(false)
     }
 
-    /// In stock what was loaded lies unsorted in the stack, and the next search sorts it. Here the stack may not have changed;
-    /// setting an element to itself makes it count as unsorted (but for a stack of one in 3.5).
+    /// In stock what was loaded lies unsorted in the stack, and the next search sorts it. Here the stack may not have
+    /// changed; setting an element to itself makes it count as unsorted (but for a stack of one in 3.5).
     fn forget_sortedness(&self) {
         self.with_stack(|api, stack| {
             // SAFETY: the stack is locked.
@@ -333,8 +335,8 @@ impl Foreign for Objects {
     }
 }
 
-/// Answers a search with a certificate, as the built-in methods do: `ret` gets the object, but no reference to it. libcrypto adds
-/// the reference itself when the lookup is over (X509_STORE_CTX_get_by_subject, x509_lu.c).
+/// Answers a search with a certificate, as the built-in methods do: `ret` gets the object, but no reference to it.
+/// libcrypto adds the reference itself when the lookup is over (X509_STORE_CTX_get_by_subject, x509_lu.c).
 ///
 /// # Safety
 /// `ret` is the object that the lookup was called with; the store holds a reference to `certificate`.

@@ -1,10 +1,10 @@
 //! The order in which an eager load would have left a store's objects.
 //!
-//! Programs that enumerate a store see its objects in an order, and with duplicates, that follow from how libcrypto's stack
-//! is searched while it is filled: up to 3.1 or so each addition sorts what is there and appends the new one; later
-//! versions append and sort at a search, and overlook some duplicates of an unsorted stack. Instead of knowing all
-//! that, the calls of the program are repeated on a private store, and its order is taken over. 4.0 keeps its objects by
-//! name, each name's in the order of addition, so nothing has to be done there.
+//! Programs that enumerate a store see its objects in an order, and with duplicates, that follow from how libcrypto's
+//! stack is searched while it is filled: up to 3.1 or so each addition sorts what is there and appends the new one;
+//! later versions append and sort at a search, and overlook some duplicates of an unsorted stack. Instead of knowing
+//! all that, the calls of the program are repeated on a private store, and its order is taken over. 4.0 keeps its
+//! objects by name, each name's in the order of addition, so nothing has to be done there.
 
 use windlass_interpose::append_list::Prepared;
 use windlass_interpose::reserve;
@@ -26,12 +26,12 @@ pub enum BaseObject {
     Crl(HeldCrl),
 }
 
-/// Repeats the events on a private store, and gives the objects of the program's store its order. `searched`: a search has sorted
-/// the stack since the last event.
+/// Repeats the events on a private store, and gives the objects of the program's store its order. `searched`: a search
+/// has sorted the stack since the last event.
 pub fn arrange<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>>, searched: bool) {
     let api = &objects.served.api;
-    // SAFETY: a store of our own, freed at the end; `take_over` may read the live stack of the program's store: before 4.0
-    // that changes nothing, and in 4.0 the program is about to do the same.
+    // SAFETY: a store of our own, freed at the end; `take_over` may read the live stack of the program's store: before
+    // 4.0 that changes nothing, and in 4.0 the program is about to do the same.
     unsafe {
         let shadow = (api.X509_STORE_new)();
         if shadow.is_null() {
@@ -91,8 +91,8 @@ fn replay<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>
     }
 }
 
-/// Arranges the objects of the program's store as those of `shadow` are. What is taken out of the stack is kept: another
-/// thread may be looking at it.
+/// Arranges the objects of the program's store as those of `shadow` are. What is taken out of the stack is kept:
+/// another thread may be looking at it.
 ///
 /// # Safety
 /// Both are live stores of one libcrypto whose `get0_objects` may be called; nobody else uses `shadow`.

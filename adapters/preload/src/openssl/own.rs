@@ -1,10 +1,10 @@
 //! Certificates that belong to one store alone.
 //!
-//! Stores share parsed certificates, and a program may change a certificate that it has from a store: its dates, its key, its trust
-//! settings, or what is inside it, by hundreds of functions, or by writing into an `ASN1_STRING`. In stock that changes one
-//! store. So no shared certificate is ever handed out: before a program gets the first one of a store, all that the store has
-//! of shared certificates are exchanged for copies of its own, made of what was read (and not of the shared ones), and from then on it gets none.
-//! A store whose certificates nobody asks for goes on sharing.
+//! Stores share parsed certificates, and a program may change a certificate that it has from a store: its dates, its
+//! key, its trust settings, or what is inside it, by hundreds of functions, or by writing into an `ASN1_STRING`. In
+//! stock that changes one store. So no shared certificate is ever handed out: before a program gets the first one of a
+//! store, all that the store has of shared certificates are exchanged for copies of its own, made of what was read (and
+//! not of the shared ones), and from then on it gets none. A store whose certificates nobody asks for goes on sharing.
 //!
 //! 4.0 keeps its objects in a table that only it can reach, so nothing can be exchanged there: no store of it shares.
 
@@ -84,8 +84,8 @@ fn may_share(objects: &Objects) -> bool {
     !is_apart && objects.served.sorts_objects() && (own.lent.len() > 0 || !users::may_change_certificates())
 }
 
-/// The program is about to see certificates of a store. To be called without the model's lock, and without the store's, unless
-/// the store is kept apart already.
+/// The program is about to see certificates of a store. To be called without the model's lock, and without the store's,
+/// unless the store is kept apart already.
 pub fn keep_apart(state: &StoreState) {
     let objects = &state.model.foreign;
     if objects.own.apart.load(Ordering::Acquire) {
@@ -110,8 +110,8 @@ pub fn is_to_be_kept_apart(state: &StoreState) -> bool {
     users::may_change_certificates() && own.lent.len() > 0 && !own.apart.load(Ordering::Acquire)
 }
 
-/// The store's own certificate in place of a shared one, which a verification that began earlier has found, or remembers.
-/// The model's lock is held.
+/// The store's own certificate in place of a shared one, which a verification that began earlier has found, or
+/// remembers. The model's lock is held.
 pub fn mine(objects: &Objects, certificate: *mut X509) -> *mut X509 {
     if !objects.own.apart.load(Ordering::Acquire) {
         return certificate;
@@ -124,9 +124,9 @@ fn in_exchange(objects: &Objects, certificate: *mut X509) -> *mut X509 {
     copy(objects, &roots, index, certificate).unwrap_or(certificate)
 }
 
-/// A store's own certificate in place of one that a verification has used: what libcrypto remembers in it of its extensions and
-/// of its key (1.1.1) is from before the program got it. None if libcrypto reads less by now: with other providers, or as memory
-/// is short.
+/// A store's own certificate in place of one that a verification has used: what libcrypto remembers in it of its
+/// extensions and of its key (1.1.1) is from before the program got it. None if libcrypto reads less by now: with other
+/// providers, or as memory is short.
 fn copy(objects: &Objects, roots: &Arc<RootStore>, index: AnchorIndex, shared: *mut X509) -> Option<*mut X509> {
     let own = copies(objects, roots)?.certificate(objects.served, index)?;
     is_alike(objects.served, own, shared).then_some(own)
@@ -148,8 +148,8 @@ pub fn is_shared(certificate: *mut X509) -> bool {
     snapshot::shared(certificate).is_some()
 }
 
-/// What a program is to get in place of a certificate of a store; `None` if that is not shared. If there is nothing else to give,
-/// stores share no more.
+/// What a program is to get in place of a certificate of a store; `None` if that is not shared. If there is nothing
+/// else to give, stores share no more.
 pub fn in_place_of(
     library: &'static Libcrypto,
     state: Option<&StoreState>,
@@ -215,9 +215,9 @@ fn copies(objects: &Objects, roots: &Arc<RootStore>) -> Option<Arc<Snapshot>> {
     })
 }
 
-/// Puts the store's own certificates in the place of the shared ones. Objects are exchanged, and not their content: a search of
-/// another thread takes a reference to what an object holds after it has unlocked the store (X509_STORE_CTX_get_by_subject,
-/// x509_lu.c of 1.1.1 to 3.5).
+/// Puts the store's own certificates in the place of the shared ones. Objects are exchanged, and not their content: a
+/// search of another thread takes a reference to what an object holds after it has unlocked the store
+/// (X509_STORE_CTX_get_by_subject, x509_lu.c of 1.1.1 to 3.5).
 fn exchange(objects: &Objects) {
     // Parsed while the store is not locked. Nothing shared comes in meanwhile: that needs the state's lock.
     let shared: Vec<*mut X509> = objects
@@ -239,7 +239,8 @@ fn exchange(objects: &Objects) {
             // SAFETY: as above.
             let certificate = unsafe { (api.X509_OBJECT_get0_X509)(object) };
             let Some(own) = exchanged.get(&certificate).filter(|&&own| own != certificate) else { continue };
-            // SAFETY: as above; the new object takes a reference of its own, and the old one is kept until the store ends.
+            // SAFETY: as above; the new object takes a reference of its own, and the old one is kept until the store
+            // ends.
             unsafe {
                 let other = (api.X509_OBJECT_new)();
                 if other.is_null() || (api.X509_OBJECT_set1_X509)(other, *own) != 1 {

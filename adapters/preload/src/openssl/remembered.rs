@@ -1,5 +1,5 @@
-//! Names that were searched for before. Their canonical form, and finding it, is most of what a search costs, and a program
-//! meets the same few issuers again and again.
+//! Names that were searched for before. Their canonical form, and finding it, is most of what a search costs, and a
+//! program meets the same few issuers again and again.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -8,8 +8,9 @@ use windlass_interpose::reserve;
 
 use crate::memory;
 
-/// What the searches for some names found in one root store, by the names' own bytes: equal bytes are equal names. Nothing is
-/// ever replaced, so that it can be read without a lock, and what the peers of a program send can't fill memory.
+/// What the searches for some names found in one root store, by the names' own bytes: equal bytes are equal names.
+/// Nothing is ever replaced, so that it can be read without a lock, and what the peers of a program send can't fill
+/// memory.
 pub struct Remembered<A> {
     /// Made by the first search.
     slots: AtomicPtr<Slots<A>>,

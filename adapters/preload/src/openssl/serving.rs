@@ -17,7 +17,8 @@ use crate::openssl::store::{StoreState, tracked, tracked_lookup};
 use crate::openssl::{self, LIBCRYPTO, providers};
 use crate::process;
 
-/// The library context and the property query that a load is made with. A function without them is one with null pointers.
+/// The library context and the property query that a load is made with. A function without them is one with null
+/// pointers.
 #[derive(Clone, Copy)]
 pub struct Within {
     /// What certificates are to be loaded with.

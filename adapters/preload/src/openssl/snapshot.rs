@@ -19,8 +19,8 @@ use crate::ptr_table::PtrTable;
 
 /// A root store together with the `X509` objects that were made of it so far.
 ///
-/// The objects are shared by reference count with every store that needs them, or are those of one store (see `own`). They are
-/// parsed in the global library context, as a load without a context of its own does.
+/// The objects are shared by reference count with every store that needs them, or are those of one store (see `own`).
+/// They are parsed in the global library context, as a load without a context of its own does.
 pub struct Snapshot {
     library: &'static Libcrypto,
     is_shared: bool,
@@ -29,8 +29,8 @@ pub struct Snapshot {
     /// What searches in it have found.
     pub searches: Remembered<AnchorIndex>,
     certificates: Box<[AtomicPtr<X509>]>,
-    /// Certificates of which libcrypto could not read all when they were parsed, and looks no more: memory was short, or 3.0 and later
-    /// had no provider that reads the key. They are parsed again until that succeeds.
+    /// Certificates of which libcrypto could not read all when they were parsed, and looks no more: memory was short,
+    /// or 3.0 and later had no provider that reads the key. They are parsed again until that succeeds.
     doubtful: AppendList<u32>,
     /// Objects that were replaced by one that was read. Stores of before still have them.
     replaced: AppendList<usize>,
@@ -58,7 +58,8 @@ pub fn shared(certificate: *const X509) -> Option<(Arc<RootStore>, AnchorIndex)>
     })
 }
 
-/// As [`shared`], with a reference to the certificate: another thread may give back at this moment the one by which it was found.
+/// As [`shared`], with a reference to the certificate: another thread may give back at this moment the one by which it
+/// was found.
 pub fn hold(served: &Served, certificate: *mut X509) -> Option<(Arc<RootStore>, AnchorIndex, Held)> {
     SHARED.with(certificate as usize, |Origin(snapshot, index)| {
         // SAFETY: as above; the snapshot has a reference to the certificate.
@@ -162,9 +163,9 @@ impl Snapshot {
         }
     }
 
-    /// Whether libcrypto can read every public key. 1.1.1 leaves errors in the queue each time that it parses a certificate
-    /// whose key it can't read; a point that is not on its curve is not seen by our reader. Such a source is not served
-    /// there. 3.0 and later restore the queue (x509_pubkey_ex_d2i_ex, x_pubkey.c).
+    /// Whether libcrypto can read every public key. 1.1.1 leaves errors in the queue each time that it parses a
+    /// certificate whose key it can't read; a point that is not on its curve is not seen by our reader. Such a source
+    /// is not served there. 3.0 and later restore the queue (x509_pubkey_ex_d2i_ex, x_pubkey.c).
     pub fn has_readable_keys(&self, served: &Served) -> bool {
         if !served.is_before_3_0() {
             return true;
@@ -181,8 +182,8 @@ impl Snapshot {
         self.readable_keys.load(Ordering::Acquire)
     }
 
-    /// Whether libcrypto has read all that it needs of a certificate. When memory is short it notes in the object itself that the
-    /// extensions, or the key, can't be read, and never looks again.
+    /// Whether libcrypto has read all that it needs of a certificate. When memory is short it notes in the object
+    /// itself that the extensions, or the key, can't be read, and never looks again.
     fn is_whole(&self, served: &Served, certificate: *mut X509) -> bool {
         let _context = self.library.originals.global_context();
         let _marked = Marked::new(served);
@@ -201,8 +202,8 @@ impl Snapshot {
 
     /// One failed allocation must not take a root from a store: what is so twice is so. Not for good: it is `doubtful`.
     ///
-    /// The certificates of one store are parsed as in stock: what is found out about their extensions at their first use follows what the
-    /// program has made of them by then.
+    /// The certificates of one store are parsed as in stock: what is found out about their extensions at their first
+    /// use follows what the program has made of them by then.
     fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let certificate = self.parse_once(served, index)?;
         if !self.is_shared || self.is_whole(served, certificate) {

@@ -102,12 +102,14 @@ pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState,
     LOOKUPS.get(lookup as usize).map(|TrackedLookup(state, kind)| (unsafe { &*state }, kind))
 }
 
-/// Calls `f` with the state of each store that is alive, or whose last `X509_STORE_free` has begun at this moment. Such a store waits
-/// for what is done under the model's lock, and what comes to the lock later finds the phase `Ended`: it must not touch the store then.
+/// Calls `f` with the state of each store that is alive, or whose last `X509_STORE_free` has begun at this moment. Such
+/// a store waits for what is done under the model's lock, and what comes to the lock later finds the phase `Ended`: it
+/// must not touch the store then.
 pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
     let mut live = Vec::new();
     STORES.for_each(|Tracked(state)| {
-        // Nothing may be waited for, nor allocated by way of a hook, in here; when memory is short, the rest is left out.
+        // Nothing may be waited for, nor allocated by way of a hook, in here; when memory is short, the rest is left
+        // out.
         if live.try_reserve(1).is_ok() {
             // SAFETY: the table has a reference, and can't give it up meanwhile.
             live.push(unsafe {
@@ -119,8 +121,8 @@ pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
     live.iter().for_each(|state| f(state));
 }
 
-/// Puts all that is registered into every store of a libcrypto, now, and as soon as it is loaded from now on. A store that this thread
-/// has locked itself is only filled when something else asks for it.
+/// Puts all that is registered into every store of a libcrypto, now, and as soon as it is loaded from now on. A store
+/// that this thread has locked itself is only filled when something else asks for it.
 pub fn complete_all(library: &Libcrypto) {
     for_each_live(|state| {
         if std::ptr::eq(state.library, library) {
@@ -160,8 +162,8 @@ impl StoreState {
         state
     }
 
-    /// Stops watching. libcrypto calls this from the last X509_STORE_free, before it frees the objects and the lock of the store (1.1.1
-    /// to 4.0, x509_lu.c).
+    /// Stops watching. libcrypto calls this from the last X509_STORE_free, before it frees the objects and the lock of
+    /// the store (1.1.1 to 4.0, x509_lu.c).
     ///
     /// # Safety
     /// `state` came from `begin`, and no call of the program on its store is or will be under way.
@@ -217,8 +219,8 @@ impl StoreState {
         locks::holds(self.store)
     }
 
-    /// Something is about to look at all that the store holds. Adds what is only registered, and leaves the store nothing that
-    /// others have, unless this thread holds the store locked.
+    /// Something is about to look at all that the store holds. Adds what is only registered, and leaves the store
+    /// nothing that others have, unless this thread holds the store locked.
     pub fn complete(&self) {
         if !self.is_locked_here() {
             guarded(|| {
@@ -293,8 +295,8 @@ impl StoreState {
         c_int::from(locked.add(held))
     }
 
-    /// The first certificate of a name that our reader can't canonicalise, as libcrypto compares names. Everything registered is in
-    /// memory, where libcrypto does not look again in this search.
+    /// The first certificate of a name that our reader can't canonicalise, as libcrypto compares names. Everything
+    /// registered is in memory, where libcrypto does not look again in this search.
     pub fn compared(&self, name: *const X509_NAME) -> Option<*mut X509> {
         let (served, model) = (self.served(), &self.model);
         let _locked = model.lock();

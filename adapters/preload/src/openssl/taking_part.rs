@@ -1,5 +1,5 @@
-//! Entry points by which a program takes part in the verifications of a store, or has chains built with it: the store's certificates are its own by
-//! then (see `own`).
+//! Entry points by which a program takes part in the verifications of a store, or has chains built with it: the store's
+//! certificates are its own by then (see `own`).
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -36,9 +36,9 @@ pub extern "C-unwind" fn cmp_build_cert_chain(
     transparent!(caller, OSSL_CMP_CTX_build_cert_chain(context, store, others), or 0)
 }
 
-/// The program takes part in searches and verifications with a store: the functions that it sets are called with its certificates, or can ask
-/// for them, in the middle of a verification that goes on with what they have made of them; those that it asks for hand them out.
-/// libssl sets the program's verify callback.
+/// The program takes part in searches and verifications with a store: the functions that it sets are called with its
+/// certificates, or can ask for them, in the middle of a verification that goes on with what they have made of them;
+/// those that it asks for hand them out. libssl sets the program's verify callback.
 macro_rules! takes_part {
     ($($handler:ident $name:ident($first:ty $(, $argument:ident)?) by $store:expr;)*) => {
         $(

@@ -1,4 +1,5 @@
-//! Whether certificates can reach anything by a way that is not hooked (see `handed_out`). Then each store gets certificates of its own.
+//! Whether certificates can reach anything by a way that is not hooked (see `handed_out`). Then each store gets
+//! certificates of its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

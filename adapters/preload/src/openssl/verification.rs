@@ -9,8 +9,9 @@ use crate::openssl::library::transparent;
 use crate::openssl::own;
 use crate::openssl::store::tracked;
 
-/// `X509_STORE_CTX_init`: nothing can be verified with a store without it. What has to be in memory before that is put there (see
-/// `model`): parsing it sooner would be most of what a first context costs, and many contexts verify nothing.
+/// `X509_STORE_CTX_init`: nothing can be verified with a store without it. What has to be in memory before that is put
+/// there (see `model`): parsing it sooner would be most of what a first context costs, and many contexts verify
+/// nothing.
 pub extern "C-unwind" fn begin(
     context: *mut X509_STORE_CTX,
     store: *mut X509_STORE,

@@ -73,7 +73,8 @@ impl Step {
     }
 }
 
-/// A file is loaded one certificate at a time. Of a subject that several share, whoever `adds_as_one` is to do better than stock.
+/// A file is loaded one certificate at a time. Of a subject that several share, whoever `adds_as_one` is to do better
+/// than stock.
 fn steps(kind: Kind, operation: Operation) -> Vec<Step> {
     match operation {
         Operation::Load(source) => {

@@ -55,7 +55,8 @@ impl Subject for Target {
     }
 
     fn may_be_on_token(&self, sources: &[Source]) -> bool {
-        // The system's trust without a file: that of a build that asks p11-kit, or one that does not show what it reads.
+        // The system's trust without a file: that of a build that asks p11-kit, or one that does not show what it
+        // reads.
         sources.iter().any(|source| source.kind == "uri" || (source.kind == "system" && source.path.is_none()))
     }
 
@@ -74,7 +75,8 @@ macro_rules! loaders {
             result
         }
     )* };
-    // Inside another load these take what that has read: nobody is told more by them, and a directory of files makes two for each.
+    // Inside another load these take what that has read: nobody is told more by them, and a directory of files makes
+    // two for each.
     (from memory: $($handler:ident = $name:ident($object:ident: $kind:ident $(, $arg:ident: $type:ty)*);)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
         pub fn $handler($object: loaders!(@type $kind), $($arg: $type,)* caller: Caller) -> c_int {

@@ -90,7 +90,8 @@ fn outcome(
 ) -> Outcome {
     // SAFETY: room for the answer, which the original has filled.
     let ok = result >= 0 && unsafe { status.as_ref() }.is_some_and(|status| *status == 0);
-    // A list on a token would ask that again; and without GNUTLS_TL_GET_COPY it keeps what it was asked for, unlocked and for good.
+    // A list on a token would ask that again; and without GNUTLS_TL_GET_COPY it keeps what it was asked for, unlocked
+    // and for good.
     let is_safe = !logs() && !stores::is_on_token(list as usize);
     let anchor = if ok && !chain.is_null() && is_safe {
         Libgnutls::of_caller(caller).and_then(|library| anchor(library, list, chain, size))
@@ -105,8 +106,8 @@ fn logs() -> bool {
     LOGS.load(Ordering::Relaxed) || settings::environment(c"GNUTLS_DEBUG_LEVEL").is_some()
 }
 
-/// DER of the trusted certificate that the list names as issuer of one of the chain, which was found valid. The last one is asked first: in
-/// most chains it is the one below the trust anchor.
+/// DER of the trusted certificate that the list names as issuer of one of the chain, which was found valid. The last
+/// one is asked first: in most chains it is the one below the trust anchor.
 fn anchor(library: &Libgnutls, list: *mut List, chain: *mut *mut Certificate, size: c_uint) -> Option<Vec<u8>> {
     let api = &library.api;
     let (issuer_of, export) = (api.gnutls_x509_trust_list_get_issuer?, api.gnutls_x509_crt_export?);

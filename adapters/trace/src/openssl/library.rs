@@ -41,8 +41,8 @@ impl Libcrypto {
         CRYPTO.of(caller, |copy| Libcrypto::open(copy, Caller::new(caller.copy(), Origin::Itself)))
     }
 
-    /// Its own additions to stores can be counted: they pass our hook (Debian; not with `-Bsymbolic`), and nothing behind that (the preload
-    /// library) has others to make.
+    /// Its own additions to stores can be counted: they pass our hook (Debian; not with `-Bsymbolic`), and nothing
+    /// behind that (the preload library) has others to make.
     pub fn shows_additions(&self) -> bool {
         const ADD_CERT: Name = Name::new(c"X509_STORE_add_cert");
         LIBCRYPTO.sees_own_call(self.copy, ADD_CERT)

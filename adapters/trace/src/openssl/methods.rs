@@ -1,4 +1,5 @@
-//! Whether a lookup is one of OpenSSL's own. The commands of a program's methods may have the same numbers, and arguments of any kind.
+//! Whether a lookup is one of OpenSSL's own. The commands of a program's methods may have the same numbers, and
+//! arguments of any kind.
 
 use std::ptr;
 
@@ -11,8 +12,8 @@ use crate::openssl::api::{X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
 use crate::openssl::library::Libcrypto;
 use crate::settings;
 
-/// Lookups that a program was given, and whether their method is OpenSSL's. One that ends stays here; whatever comes to its
-/// address later is given to the program by the same functions.
+/// Lookups that a program was given, and whether their method is OpenSSL's. One that ends stays here; whatever comes to
+/// its address later is given to the program by the same functions.
 static LOOKUPS: PtrTable<bool> = PtrTable::new();
 
 /// `X509_STORE_add_lookup`

@@ -145,7 +145,8 @@ fn named(kind: &'static str, path: *const c_char) -> Option<Source> {
     unsafe { copied(path) }.map(|path| Source { kind, path: Some(path) })
 }
 
-/// What is read if the program names nothing (x509_d2.c, by_file.c, by_dir.c: the variable, else the path of the build).
+/// What is read if the program names nothing (x509_d2.c, by_file.c, by_dir.c: the variable, else the path of the
+/// build).
 pub fn defaults(library: Option<&Target>, file: bool, directory: bool) -> Vec<Source> {
     let api = library.map(|target| &target.library.api);
     type Name = unsafe extern "C-unwind" fn() -> *const c_char;

@@ -1,5 +1,7 @@
-//! CPython's frames, by the function that its `faulthandler` uses: it needs no lock, allocates nothing, and looks only at frames of the thread
-//! that it is given, which is this one. (traceback.c; 3.11 exports it, 3.13 no longer does. The functions that are left need the interpreter's lock, which `_ssl` has given away.) What it writes goes into a file in memory.
+//! CPython's frames, by the function that its `faulthandler` uses: it needs no lock, allocates nothing, and looks only
+//! at frames of the thread that it is given, which is this one. (traceback.c; 3.11 exports it, 3.13 no longer does. The
+//! functions that are left need the interpreter's lock, which `_ssl` has given away.) What it writes goes into a file
+//! in memory.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! Ruby's frames, by the interface for profilers (debug.h: `rb_profile_frames`), on threads that hold the interpreter's lock.
+//! Ruby's frames, by the interface for profilers (debug.h: `rb_profile_frames`), on threads that hold the interpreter's
+//! lock.
 
 use std::ffi::{c_int, c_void};
 
@@ -64,7 +65,8 @@ unsafe fn text(mut value: Value, pointer: StringPointer) -> Option<Vec<u8>> {
     const T_MASK: usize = 0x1f;
     const T_STRING: usize = 0x05;
     const LONGEST: usize = 4096;
-    // Numbers, symbols, nil, true, false are not pointers: those are multiples of 8 beyond `Qnil`, `Qtrue` and `Qundef`.
+    // Numbers, symbols, nil, true, false are not pointers: those are multiples of 8 beyond `Qnil`, `Qtrue` and
+    // `Qundef`.
     if value & 7 != 0 || value < 4096 {
         return None;
     }

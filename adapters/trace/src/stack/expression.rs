@@ -1,4 +1,5 @@
-//! DWARF expressions, as far as compilers use them for frames (realigned stacks, procedure linkage tables, frames of signals).
+//! DWARF expressions, as far as compilers use them for frames (realigned stacks, procedure linkage tables, frames of
+//! signals).
 
 use super::memory::Memory;
 use super::registers::Registers;

@@ -7,8 +7,8 @@ const KNOWN: usize = 32;
 /// Bytes of tables that are read at most: far more than describe any stack.
 const MOST: usize = 1 << 20;
 
-/// Memory of this process. Of each page the kernel is asked once whether it can be read: a program may have unmapped it or protected it,
-/// and the end of a mapped file is gone when somebody has made that shorter.
+/// Memory of this process. Of each page the kernel is asked once whether it can be read: a program may have unmapped it
+/// or protected it, and the end of a mapped file is gone when somebody has made that shorter.
 pub struct Memory {
     pages: [Cell<usize>; KNOWN],
     left: Cell<usize>,
@@ -25,8 +25,8 @@ impl Memory {
         if !address.is_multiple_of(size_of::<usize>()) || !self.is_readable(address & !(PAGE - 1)) {
             return None;
         }
-        // SAFETY: an aligned word in a page that can be read. (Another thread might unmap it just now. On this thread's own stack none does;
-        // a frame that lies elsewhere is one of a stack that was left.)
+        // SAFETY: an aligned word in a page that can be read. (Another thread might unmap it just now. On this thread's
+        // own stack none does; a frame that lies elsewhere is one of a stack that was left.)
         Some(unsafe { std::ptr::read_volatile(address as *const usize) })
     }
 
@@ -37,7 +37,8 @@ impl Memory {
         if !self.is_readable(address & !(PAGE - 1)) || !self.is_readable(last & !(PAGE - 1)) {
             return None;
         }
-        // SAFETY: in one or two pages that can be read. Whoever reads tables has them of an object whose code is on the stack (see `walk`).
+        // SAFETY: in one or two pages that can be read. Whoever reads tables has them of an object whose code is on the
+        // stack (see `walk`).
         Some(unsafe { std::ptr::read(address as *const [u8; COUNT]) })
     }
 

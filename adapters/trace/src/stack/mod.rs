@@ -1,7 +1,8 @@
 //! The native frames of this thread.
 //!
-//! They are found without the compiler's unwinder: that reads what it finds on the stack as addresses, unasked. A program that changes
-//! from one C stack to another (coroutines, greenlets) can have anything beyond the frames of its own.
+//! They are found without the compiler's unwinder: that reads what it finds on the stack as addresses, unasked. A
+//! program that changes from one C stack to another (coroutines, greenlets) can have anything beyond the frames of its
+//! own.
 //!
 //! | module | concern |
 //! | --- | --- |
@@ -34,8 +35,8 @@ const MOST: usize = 128;
 /// Number of a module, and the difference between the addresses in its file and those in memory.
 type Located = Option<(usize, usize)>;
 
-/// The callers of a hooked function, innermost first, as JSON. They end with the first one in `last`, an interpreter: what is beyond is its
-/// own, or not even of this stack.
+/// The callers of a hooked function, innermost first, as JSON. They end with the first one in `last`, an interpreter:
+/// what is beyond is its own, or not even of this stack.
 #[inline(never)]
 pub fn native(last: Option<Object>) -> String {
     let process = process::current();

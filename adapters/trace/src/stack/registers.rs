@@ -1,4 +1,5 @@
-//! The registers of this thread, by their numbers in DWARF (System V AMD64 ABI, figure 3.36; DWARF for the Arm 64-bit architecture).
+//! The registers of this thread, by their numbers in DWARF (System V AMD64 ABI, figure 3.36; DWARF for the Arm 64-bit
+//! architecture).
 
 use core::arch::asm;
 

@@ -1,10 +1,12 @@
-//! Which entry of an object's `.eh_frame` describes an address, by the sorted table of `.eh_frame_hdr` (Linux Standard Base, "Exception Frames").
+//! Which entry of an object's `.eh_frame` describes an address, by the sorted table of `.eh_frame_hdr` (Linux Standard
+//! Base, "Exception Frames").
 
 use super::memory::Memory;
 use crate::find_object::Object;
 use crate::segments::Segments;
 
-/// Bytes of this process's memory that are read one after the other. Each read fails at the end, and where nothing can be read.
+/// Bytes of this process's memory that are read one after the other. Each read fails at the end, and where nothing can
+/// be read.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     memory: &'a Memory,
@@ -109,7 +111,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A pointer in one of the encodings of exception tables; `None` for those that need more than the place that they stand at.
+    /// A pointer in one of the encodings of exception tables; `None` for those that need more than the place that they
+    /// stand at.
     fn pointer(&mut self, encoding: u8) -> Option<usize> {
         let place = self.address;
         let value = match encoding & 0x0f {
@@ -152,7 +155,8 @@ impl<'a> Table<'a> {
         let segments = unsafe { Segments::of(object, memory)? };
         let mut head = segments.of_kind(libc::PT_GNU_EH_FRAME).next()?;
         let header = head.address;
-        // Version; `.eh_frame` relative to its place, a count of 4 bytes, a table of pairs relative to the header: what linkers write.
+        // Version; `.eh_frame` relative to its place, a count of 4 bytes, a table of pairs relative to the header: what
+        // linkers write.
         if head.number(4)? != u64::from(u32::from_le_bytes([1, 0x1b, 0x03, 0x3b])) {
             return None;
         }

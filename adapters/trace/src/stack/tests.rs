@@ -132,7 +132,8 @@ fn what_is_not_understood_is_not_guessed() {
     for (augmentation, data) in cases {
         assert_eq!(Image::of(&image(augmentation, data, &[])).frame(CODE), None, "{augmentation:?} {data:x?}");
     }
-    // set_loc; restore without remember; an offset where an expression stands; an expression that is longer than the entry.
+    // set_loc; restore without remember; an offset where an expression stands; an expression that is longer than the
+    // entry.
     for code in [&[0x01, 0, 0, 0, 0][..], &[0x0b], &[0x0f, 0, 0x0e, 8], &[0x0f, 0x7f, 0x77, 8], &[0x3f], &[0x0a; 9]] {
         assert_eq!(Image::of(&usual(code)).frame(CODE), None, "{code:x?}");
     }

@@ -10,7 +10,8 @@ use crate::find_object::Object;
 /// More than a program needs whose frames are of this library and of interpreters.
 const MOST: usize = 256;
 
-/// Calls `visit` with the address of a call in each frame and the object that it lies in, innermost first, until it returns `false`.
+/// Calls `visit` with the address of a call in each frame and the object that it lies in, innermost first, until it
+/// returns `false`.
 pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> bool) {
     let memory = Box::new(Memory::new());
     let mut is_exact = false;
@@ -24,8 +25,8 @@ pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> b
         }
         // Many callers are of the same object.
         let known = last.filter(|(last, _)| last.is(&object)).map(|(_, table)| table);
-        // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see `mod.rs`): a loaded object
-        // that could only be unloaded at this very moment.
+        // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see
+        // `mod.rs`): a loaded object that could only be unloaded at this very moment.
         let Some(table) = known.or_else(|| unsafe { Table::of(&object, &memory) }) else { return };
         last = Some((object, table));
         let Some((caller, from_signal)) = caller(&registers, address, is_exact, &table, &memory) else { return };

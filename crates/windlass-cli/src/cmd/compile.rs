@@ -37,7 +37,8 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
     let mut report = Report::new(&directory, root.0, &libcryptos);
     if arguments.check {
         report.sources = candidates.iter().map(|candidate| check::source(candidate, &directory, root)).collect();
-        // A source that is not there, and of which nothing is compiled, is a mistake and no stale store: as without --check.
+        // A source that is not there, and of which nothing is compiled, is a mistake and no stale store: as without
+        // --check.
         let failures: Vec<_> = report.sources.iter().filter_map(check::failure).collect();
         let stale = report.sources.iter().any(|row| row.state.is_stale() || row.named && !row.state.is_fresh());
         let found = if stale { Exit::StoreStale } else { Exit::Success };

@@ -9,8 +9,8 @@ use windlass_machine::{Failure, FailureKind};
 use crate::cli::{self, CompletionsArgs};
 use crate::output::stdout;
 
-/// Behind some subcommands stands a command with arguments of its own, for which Bash knows best what may follow. clap_complete
-/// offers nothing there.
+/// Behind some subcommands stands a command with arguments of its own, for which Bash knows best what may follow.
+/// clap_complete offers nothing there.
 const BASH: &str = r#"
 _windlass_or_command() {
     local valued at=2 named=

@@ -85,7 +85,8 @@ impl View {
         }
     }
 
-    /// Says on standard error that opens are counted from now on, or why not. Whoever starts programs to be seen waits for this.
+    /// Says on standard error that opens are counted from now on, or why not. Whoever starts programs to be seen waits
+    /// for this.
     fn announce(&mut self, table_on_terminal: bool) {
         if self.watch.is_none() {
             // The table begins with it.

@@ -176,7 +176,8 @@ impl Traced<'_> {
     }
 }
 
-/// From here on, Ctrl-C ends this process as any other. What is pending was sent while the program ran, and meant for it.
+/// From here on, Ctrl-C ends this process as any other. What is pending was sent while the program ran, and meant for
+/// it.
 fn take_signals_again(mask: &SigSet) {
     if let Ok(pending) = SignalFd::with_flags(&SigSet::all(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK) {
         while let Ok(Some(_)) = pending.read_signal() {}

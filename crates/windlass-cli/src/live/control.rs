@@ -1,7 +1,8 @@
 //! What can end or change the showing: time, signals, keys.
 //!
-//! The signals that end it are taken by a thread of its own. So they end it also while the main thread waits for a file server, or for
-//! a process that makes whoever looks at it wait: at once before anything is counted, then with the second one.
+//! The signals that end it are taken by a thread of its own. So they end it also while the main thread waits for a file
+//! server, or for a process that makes whoever looks at it wait: at once before anything is counted, then with the
+//! second one.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

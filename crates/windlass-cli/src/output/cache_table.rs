@@ -49,7 +49,8 @@ fn said(directory: &Directory) -> String {
     }
 }
 
-/// Where the names of the files do not fit they are left out, but for those whose source is not known: a source says more.
+/// Where the names of the files do not fit they are left out, but for those whose source is not known: a source says
+/// more.
 fn stores(stores: &[Store], width: Option<u16>) -> String {
     let header = ["FILE", "SOURCE", "ANCHORS", "SIZE", "AGE", "STATE"];
     let whole = columns::table(header, &[2, 3, 4], stores.iter().map(cells).collect());

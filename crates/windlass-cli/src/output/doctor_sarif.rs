@@ -1,5 +1,5 @@
-//! `doctor --sarif`: a log file of the Static Analysis Results Interchange Format, version 2.1.0 (OASIS standard, 27 March 2020).
-//! The numbers in comments are its sections.
+//! `doctor --sarif`: a log file of the Static Analysis Results Interchange Format, version 2.1.0 (OASIS standard, 27
+//! March 2020). The numbers in comments are its sections.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,8 @@ fn result(check: &Check, rule: Option<usize>, finding: &Finding) -> Value {
     result
 }
 
-/// 3.27.23: once one result says whether it is suppressed, all do. What a baseline has was accepted outside of the source (3.35.2).
+/// 3.27.23: once one result says whether it is suppressed, all do. What a baseline has was accepted outside of the
+/// source (3.35.2).
 fn suppressed(report: &Report, finding: &Finding, mut result: Value) -> Value {
     if report.has_baseline {
         let accepted = json!([{"kind": "external", "justification": "in the baseline"}]);

@@ -1,7 +1,7 @@
 //! A manual page from clap's definition.
 //!
-//! clap_mangen renders what it has structure for. The rest of the help is laid out in lines of a hundred columns: here it is taken
-//! apart, so that whoever shows the page breaks the lines.
+//! clap_mangen renders what it has structure for. The rest of the help is laid out in lines of a hundred columns: here
+//! it is taken apart, so that whoever shows the page breaks the lines.
 
 mod text;
 

@@ -21,7 +21,8 @@ pub fn render(report: &Report) -> String {
     let others = others.filter(|section| SECTIONS.iter().all(|(known, _)| known != section));
     for (section, title) in known.chain(others.map(|section| (section, section))) {
         let names = report.counters.get(section).into_iter().flatten();
-        // Every counter of the library is there from the start: most say that nothing happened. Processes are in the first line.
+        // Every counter of the library is there from the start: most say that nothing happened. Processes are in the
+        // first line.
         let is_total = |name: &str| section == ADAPTERS[0] && name == PROCESSES;
         let mut names: Vec<_> = names.filter(|(name, value)| **value > 0 && !is_total(name)).collect();
         if names.is_empty() {

@@ -7,7 +7,8 @@ use super::terminal::printable_lines;
 
 /// Writes one message. Nobody can be told when standard error itself can't be written, so that is not an error.
 ///
-/// Messages hold names of files and other words of strangers, which must not drive a terminal: only line ends stay what they are.
+/// Messages hold names of files and other words of strangers, which must not drive a terminal: only line ends stay what
+/// they are.
 pub fn line(message: &impl Display) {
     text(&format!("{message}\n"));
 }

@@ -22,8 +22,8 @@ pub fn std_windlass() -> Command {
     command
 }
 
-/// The same with default dispositions of the signals that nohup(1) and background jobs of a shell ignore, which the tests
-/// themselves may have been started with.
+/// The same with default dispositions of the signals that nohup(1) and background jobs of a shell ignore, which the
+/// tests themselves may have been started with.
 pub fn windlass_with_default_signals() -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT").arg(env!("CARGO_BIN_EXE_windlass"));
@@ -158,8 +158,8 @@ pub fn listing_of(source: &Path) -> serde_json::Value {
     serde_json::from_slice(&assert.get_output().stdout).expect("JSON")
 }
 
-/// Copies a file that is to be executed. A process of its own does it: while this one had the file open for writing, another
-/// test's fork could inherit the descriptor, and the file would be busy.
+/// Copies a file that is to be executed. A process of its own does it: while this one had the file open for writing,
+/// another test's fork could inherit the descriptor, and the file would be busy.
 pub fn copy_program(from: impl AsRef<Path>, to: &Path) {
     let copied = Command::new("cp").arg(from.as_ref()).arg(to).status().expect("cp");
     assert!(copied.success(), "cp to {} failed", to.display());

@@ -64,8 +64,8 @@ const MAX_ASKED: u64 = 16 << 20;
 
 /// What refused it, as a fact.
 fn refused(machine: &Machine<'_>, bundle: &Bundle) -> Option<String> {
-    // Somebody else's bytes are not for libcrypto, nor those that would take it many seconds; and without one, the reader here
-    // has to do.
+    // Somebody else's bytes are not for libcrypto, nor those that would take it many seconds; and without one, the
+    // reader here has to do.
     let is_small = bundle.file.metadata().is_ok_and(|metadata| metadata.len() <= MAX_ASKED);
     let Some(libcrypto) = machine.libcryptos.first().filter(|_| bundle.is_ours && is_small) else {
         let is_bad = !bundle.contents.bad.is_empty() || bundle.contents.certificates.is_empty();

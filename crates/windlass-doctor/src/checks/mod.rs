@@ -53,7 +53,8 @@ pub const ALL: &[Check] = &[
     token_no_anchors::CHECK,
 ];
 
-/// A warning about each hashed directory of which there is something to tell. `what` is so of one fact, and of several: "has", "have".
+/// A warning about each hashed directory of which there is something to tell. `what` is so of one fact, and of several:
+/// "has", "have".
 fn warn_of_directories(
     machine: &Machine<'_>,
     outcome: &mut Outcome,

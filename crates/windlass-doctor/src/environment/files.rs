@@ -101,7 +101,8 @@ fn too_much() -> String {
     format!("the files before it have {} MiB: it was not read", MAX_TOTAL >> 20)
 }
 
-/// `NAME=value`, or the same after `export`, as a shell or pam_env reads it. A value with anything behind it is cut there.
+/// `NAME=value`, or the same after `export`, as a shell or pam_env reads it. A value with anything behind it is cut
+/// there.
 fn assignment(line: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     let mut line = line.trim_ascii();
     for word in [&b"export "[..], b"declare -x ", b"typeset -x "] {

@@ -18,8 +18,8 @@ use variables::Variable;
 const MAX_FILE: u64 = 1 << 20;
 /// All files of the system together, and those of each user: a home is as large as its owner likes.
 const MAX_TOTAL: u64 = 16 << 20;
-/// Different values that the system's files set, that each user's files set, and that each user's processes have. A user can set as
-/// many as he likes.
+/// Different values that the system's files set, that each user's files set, and that each user's processes have. A
+/// user can set as many as he likes.
 const MAX_SETTINGS: usize = 100;
 /// Bytes of one value. A path has no more than 4096.
 const MAX_VALUE: usize = 16 << 10;

@@ -82,7 +82,8 @@ pub struct Store<'a> {
     pub changed: Option<Timestamp>,
 }
 
-/// Reads the places of these kinds. What is the system's own, through a link, is left out; places that hold the same are one.
+/// Reads the places of these kinds. What is the system's own, through a link, is left out; places that hold the same
+/// are one.
 pub fn stores<'a>(machine: &'a Machine<'_>, kinds: &[PlaceKind], outcome: &mut Outcome) -> Vec<Store<'a>> {
     let mut budgets = Budgets::of(machine);
     let system: Vec<PathBuf> = machine.sources().bundles.iter().map(|bundle| bundle.real.clone()).collect();

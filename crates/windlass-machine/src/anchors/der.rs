@@ -18,8 +18,8 @@ pub fn read(path: &Path) -> Option<Result<RootStore, LoadError>> {
     Some(store.map_err(|what| LoadError::Unsupported { path: path.to_owned(), what }))
 }
 
-/// Whether it looks like a certificate in DER: a SEQUENCE with a length of more than a byte, as every certificate has. Text can
-/// begin with "0", but has ASCII behind it.
+/// Whether it looks like a certificate in DER: a SEQUENCE with a length of more than a byte, as every certificate has.
+/// Text can begin with "0", but has ASCII behind it.
 pub fn is_der(bytes: &[u8]) -> bool {
     matches!(bytes, [0x30, 0x80..=0xff, ..])
 }

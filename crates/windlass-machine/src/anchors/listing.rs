@@ -1,4 +1,5 @@
-//! What `ls` shows, however it is rendered. The field names are those of the JSON, which `windlass ls --help` documents.
+//! What `ls` shows, however it is rendered. The field names are those of the JSON, which `windlass ls --help`
+//! documents.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

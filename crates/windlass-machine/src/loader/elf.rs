@@ -10,8 +10,8 @@ use object::elf::{self, ET_DYN, FileHeader32, FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
 
-/// What the kernel takes at most (fs/binfmt_elf.c, `load_elf_phdrs` and `load_elf_binary`): all program headers together, and the
-/// path of the interpreter. A sparse file can claim any number.
+/// What the kernel takes at most (fs/binfmt_elf.c, `load_elf_phdrs` and `load_elf_binary`): all program headers
+/// together, and the path of the interpreter. A sparse file can claim any number.
 const MOST_HEADERS: usize = 65536;
 const LONGEST_INTERPRETER: u64 = 4096;
 

@@ -1,5 +1,5 @@
-//! What a shared object needs of others, and which versions it has of its own symbols: by this the dynamic linker decides whether it can be
-//! loaded (glibc: elf/dl-version.c, `_dl_check_map_versions`).
+//! What a shared object needs of others, and which versions it has of its own symbols: by this the dynamic linker
+//! decides whether it can be loaded (glibc: elf/dl-version.c, `_dl_check_map_versions`).
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -34,7 +34,8 @@ impl Reach {
     pub fn of(path: &Path, library: &Library) -> Reach {
         let own = Elf::read(Path::new("/proc/self/exe")).ok().flatten().and_then(|own| own.interpreter);
         let path = interpreter_of(path);
-        // A file that can't be read or isn't ELF is the kernel's business (binfmt_misc(5)): nothing is known against it.
+        // A file that can't be read or isn't ELF is the kernel's business (binfmt_misc(5)): nothing is known against
+        // it.
         let Ok(Some(elf)) = Elf::read(&path) else {
             return Reach::Dynamic;
         };

@@ -38,7 +38,8 @@ pub fn virtual_environments(tree: &Tree<'_>, home: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Hidden directories belong to programs; those that hold environments are in the table of paths. `.venv` is the exception.
+/// Hidden directories belong to programs; those that hold environments are in the table of paths. `.venv` is the
+/// exception.
 fn is_searched(name: &OsString) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_hidden = name.starts_with('.') && ![".venv", ".env", ".tox"].contains(&name);

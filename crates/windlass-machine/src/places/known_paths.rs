@@ -15,8 +15,8 @@ pub const DEBIAN_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// What it is told by.
 pub const DEBIAN_CONFIGURATION: &str = "/etc/ca-certificates.conf";
 
-/// What else GnuTLS's configure script looks for (configure.ac, `default-trust-store-file`), and the names that programs use
-/// on Fedora, where GnuTLS itself asks p11-kit.
+/// What else GnuTLS's configure script looks for (configure.ac, `default-trust-store-file`), and the names that
+/// programs use on Fedora, where GnuTLS itself asks p11-kit.
 pub(super) const ELSEWHERE: [&str; 5] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/pki/tls/cert.pem",
@@ -25,8 +25,8 @@ pub(super) const ELSEWHERE: [&str; 5] = [
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 ];
 
-/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian, Ubuntu,
-/// Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
+/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian,
+/// Ubuntu, Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
 pub const BUNDLES: [&str; 6] = [
     DEBIAN_BUNDLE,
     "/etc/pki/tls/certs/ca-bundle.crt",

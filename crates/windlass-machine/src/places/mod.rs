@@ -1,8 +1,10 @@
-//! Where trust lies on a machine: the TLS libraries' own places, and the private ones of languages, browsers and programs.
+//! Where trust lies on a machine: the TLS libraries' own places, and the private ones of languages, browsers and
+//! programs.
 //!
-//! Nothing is opened here but directories, and the module that says where certifi's bundle is. What was found may lie in another user's home, so whoever reads it treats it as hostile.
-//! Not here, because there is nothing to find: the roots that are compiled into Node.js (it reads a file only for
-//! `NODE_EXTRA_CA_CERTS` and `--use-openssl-ca`), and Go, which reads the places of the system (crypto/x509, root_linux.go).
+//! Nothing is opened here but directories, and the module that says where certifi's bundle is. What was found may lie
+//! in another user's home, so whoever reads it treats it as hostile. Not here, because there is nothing to find: the
+//! roots that are compiled into Node.js (it reads a file only for `NODE_EXTRA_CA_CERTS` and `--use-openssl-ca`), and
+//! Go, which reads the places of the system (crypto/x509, root_linux.go).
 
 pub mod certificate;
 mod environments;
@@ -82,8 +84,9 @@ pub struct Search {
     pub homes_cut: usize,
 }
 
-/// All that is there, in the order of the kinds; what is known by several names counts once, by its first (but the sources of the
-/// TLS libraries by each, as programs cache by name). `root` is `/` or the root directory of an image, `homes` are paths in it.
+/// All that is there, in the order of the kinds; what is known by several names counts once, by its first (but the
+/// sources of the TLS libraries by each, as programs cache by name). `root` is `/` or the root directory of an image,
+/// `homes` are paths in it.
 pub fn known(root: &Path, homes: &[PathBuf]) -> Vec<Place> {
     search(root, homes, Room::EachHome).places
 }
@@ -148,7 +151,8 @@ impl Found<'_> {
         }
     }
 
-    /// Debian and Fedora keep the file of certifi, but make `certifi.where()` (core.py) name the system's bundle: nobody uses it.
+    /// Debian and Fedora keep the file of certifi, but make `certifi.where()` (core.py) name the system's bundle:
+    /// nobody uses it.
     fn leads_to_system(&self, bundle: &Path) -> bool {
         let is_quoted = |text: &[u8]| text.windows(6).any(|window| matches!(window, b"'/etc/" | b"\"/etc/"));
         self.tree.read(&bundle.with_file_name("core.py")).is_some_and(|text| is_quoted(&text))

@@ -22,8 +22,8 @@ pub struct Candidate {
     pub named: bool,
 }
 
-/// The sources that were named. Programs find a compiled store by the path that they use themselves, so an absolute path
-/// stays as it is, to the byte.
+/// The sources that were named. Programs find a compiled store by the path that they use themselves, so an absolute
+/// path stays as it is, to the byte.
 pub fn named(paths: &[PathBuf], root: Root<'_>) -> std::io::Result<Vec<Candidate>> {
     let mut all: Vec<Candidate> = Vec::new();
     for path in paths {

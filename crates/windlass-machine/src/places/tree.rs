@@ -1,4 +1,5 @@
-//! Looking for paths with stars, in `/` or in an image, with an end to it: homes are as large and as odd as their owners like.
+//! Looking for paths with stars, in `/` or in an image, with an end to it: homes are as large and as odd as their
+//! owners like.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -48,8 +49,8 @@ impl<'a> Tree<'a> {
         self.left.get() == 0
     }
 
-    /// The path by which this process reaches `path`, all links followed as they are in the root. None: a link leads in circles,
-    /// or a directory can't be looked into.
+    /// The path by which this process reaches `path`, all links followed as they are in the root. None: a link leads in
+    /// circles, or a directory can't be looked into.
     pub fn real(&self, path: &Path) -> Option<PathBuf> {
         match self.root {
             None => path.canonicalize().ok(),
@@ -105,7 +106,8 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether a name matches a pattern of one name. A star at the beginning of a pattern does not match a dot there, as in the shell.
+/// Whether a name matches a pattern of one name. A star at the beginning of a pattern does not match a dot there, as in
+/// the shell.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     if pattern.first() == Some(&b'*') && pattern.len() > 1 && name.first() == Some(&b'.') {
         return false;

@@ -1,7 +1,8 @@
 //! What the bytes of an executable or a library say about TLS.
 //!
-//! Symbols are no help: statically linked programs are mostly stripped. What stays are texts that the code itself needs. Nobody is
-//! kept from writing such a text into a program without the library; that is then shown wrongly, and nothing else happens.
+//! Symbols are no help: statically linked programs are mostly stripped. What stays are texts that the code itself
+//! needs. Nobody is kept from writing such a text into a program without the library; that is then shown wrongly, and
+//! nothing else happens.
 
 use std::io::Read;
 
@@ -162,8 +163,8 @@ fn has_date(text: &[u8]) -> bool {
         && year.iter().take(4).filter(|byte| byte.is_ascii_digit()).count() == 4
 }
 
-/// Go's build information (debug/buildinfo, Go 1.18 and later): the magic, a byte for the size of a pointer, flags, padding
-/// up to 32 bytes, and if flag 2 is set the version with its length in front.
+/// Go's build information (debug/buildinfo, Go 1.18 and later): the magic, a byte for the size of a pointer, flags,
+/// padding up to 32 bytes, and if flag 2 is set the version with its length in front.
 fn go_version(behind: &[u8]) -> Option<String> {
     const MAGIC: usize = 14;
     const INLINE: u8 = 2;
@@ -226,7 +227,8 @@ mod tests {
         assert_eq!(Image::read(std::io::repeat(b'x'), &mut Budget::of_bytes(3 << 20)).unwrap(), None);
     }
 
-    /// The command has all of this code in it, and no TLS. Tests have the texts, so this is asked of the command itself in tests/trace.rs.
+    /// The command has all of this code in it, and no TLS. Tests have the texts, so this is asked of the command itself
+    /// in tests/trace.rs.
     #[test]
     fn hidden_texts_are_shown_again() {
         assert_eq!(shown(&hide(b"\xff Go \0")), b"\xff Go \0");

@@ -17,8 +17,8 @@ type Identity = (u64, u64, u64, i128, i128);
 
 /// Files that are remembered. Who runs new programs all the time makes them be read again.
 const REMEMBERED: usize = 4096;
-/// Where less than an eighth of a file is on the disk, the rest are holes: no compiler leaves such, and no file system packs a
-/// program so well. Small files may lie in the inode itself.
+/// Where less than an eighth of a file is on the disk, the rest are holes: no compiler leaves such, and no file system
+/// packs a program so well. Small files may lie in the inode itself.
 const SMALL: u64 = 1 << 20;
 const HOLES: u64 = 8;
 /// What is larger and did not fit into the budget is not tried again.

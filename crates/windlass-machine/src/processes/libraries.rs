@@ -79,7 +79,8 @@ pub struct TlsLibrary {
     /// The file that holds it, as the process would name it.
     #[serde(serialize_with = "super::lossy::path")]
     pub path: PathBuf,
-    /// Whether it is there for TLS. False where only OpenSSL's libcrypto is mapped, as programs have it that compute hashes.
+    /// Whether it is there for TLS. False where only OpenSSL's libcrypto is mapped, as programs have it that compute
+    /// hashes.
     pub whole: bool,
 }
 
@@ -121,14 +122,15 @@ pub fn is_libssl(name: &[u8]) -> bool {
     is_library(name, b"libssl")
 }
 
-/// Modules that are known to carry a TLS library inside of them: `cryptography`'s extension of Python (its wheels have OpenSSL
-/// linked in), and Node.js where it is a library.
+/// Modules that are known to carry a TLS library inside of them: `cryptography`'s extension of Python (its wheels have
+/// OpenSSL linked in), and Node.js where it is a library.
 pub fn may_carry(name: &[u8]) -> bool {
     name.starts_with(b"_rust.") || is_library(name, b"libnode")
 }
 
 /// .NET opens libssl itself and finds its functions by `dlsym` through this library (dotnet/runtime,
-/// src/native/libs/System.Security.Cryptography.Native/opensslshim.c). Up to .NET Core 3.1 its name begins without `lib`.
+/// src/native/libs/System.Security.Cryptography.Native/opensslshim.c). Up to .NET Core 3.1 its name begins without
+/// `lib`.
 pub fn is_dotnet_shim(name: &[u8]) -> bool {
     name.strip_prefix(b"lib").unwrap_or(name) == b"System.Security.Cryptography.Native.OpenSsl.so"
 }

@@ -29,7 +29,8 @@ pub fn files(pid: u32) -> std::io::Result<Vec<Mapped>> {
     Ok(parse(&super::proc_files::read(pid, "maps", LIMIT)?))
 }
 
-/// Lines are `address perms offset dev inode      path`; a path has its line ends as `\012`, and ` (deleted)` behind it.
+/// Lines are `address perms offset dev inode      path`; a path has its line ends as `\012`, and ` (deleted)` behind
+/// it.
 fn parse(maps: &[u8]) -> Vec<Mapped> {
     let mut files = BTreeMap::new();
     for line in maps.split(|byte| *byte == b'\n') {

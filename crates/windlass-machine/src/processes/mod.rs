@@ -1,10 +1,11 @@
 //! What a running process is: its program, its TLS libraries, and whether Windlass is in it.
 //!
 //! All of it is read from `/proc`, in two steps. A [`Capture`] takes what goes away with the process, and is quick. Its
-//! [`Capture::facts`] look into the executable and the libraries, which may be large, and remember what they found in [`Images`].
+//! [`Capture::facts`] look into the executable and the libraries, which may be large, and remember what they found in
+//! [`Images`].
 //!
-//! A process is a stranger: names, arguments and files are whatever it made them. Reads are bounded, nothing but regular files is
-//! opened, and what is shown has to go through [`crate::printable::printable`].
+//! A process is a stranger: names, arguments and files are whatever it made them. Reads are bounded, nothing but
+//! regular files is opened, and what is shown has to go through [`crate::printable::printable`].
 
 mod budget;
 mod capture;
@@ -38,7 +39,8 @@ pub struct ProcessFacts {
     pub start_time: u64,
     /// Its effective user.
     pub uid: u32,
-    /// Its executable, as the process itself would name it; `None` for a kernel thread, or where this user may not see it.
+    /// Its executable, as the process itself would name it; `None` for a kernel thread, or where this user may not see
+    /// it.
     pub exe: Option<PathBuf>,
     /// Its arguments, the program's name first; its name as the kernel knows it where it has none.
     pub command: Vec<String>,
@@ -80,8 +82,8 @@ pub enum Unseen {
     Unread,
 }
 
-/// What tells a process from others, also from a later one of the same number, and from itself before an `execve`: when it started,
-/// and its executable. Quick enough to be asked at each event.
+/// What tells a process from others, also from a later one of the same number, and from itself before an `execve`: when
+/// it started, and its executable. Quick enough to be asked at each event.
 pub fn identity(pid: u32) -> Option<(u64, Option<PathBuf>)> {
     Some((proc_files::Stat::read(pid)?.start_time, executable(pid)))
 }

@@ -1,7 +1,7 @@
 //! Looking at a process that may make whoever looks wait.
 //!
-//! Its arguments and its environment are its memory: reading a page of it asks whoever provides that page, which can be a program of
-//! the same user (userfaultfd(2), FUSE). So it is done in a thread that can be left behind.
+//! Its arguments and its environment are its memory: reading a page of it asks whoever provides that page, which can be
+//! a program of the same user (userfaultfd(2), FUSE). So it is done in a thread that can be left behind.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// What leads nowhere counts among what goes; a certificate that OpenSSL does not come to by a hash keeps no directory alive, but
-/// where there is no hash at all.
+/// What leads nowhere counts among what goes; a certificate that OpenSSL does not come to by a hash keeps no directory
+/// alive, but where there is no hash at all.
 #[test]
 fn a_directory_is_not_emptied() {
     let scene = Scene { directory: tempfile::tempdir().unwrap() };

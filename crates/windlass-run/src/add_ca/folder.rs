@@ -1,8 +1,9 @@
 //! The directory that holds the files of one run, and how it goes when the run ends, however it ends.
 //!
-//! Its owner holds a lock on it (flock(2) on the directory itself), which ends with the owner. The owner removes it; if the
-//! owner is killed, a helper that waits for the end of a pipe does; if both are killed, the next run does, for which the lock
-//! is free then. Its name is random, so that none is used twice. Only files that we write are removed, each by its name.
+//! Its owner holds a lock on it (flock(2) on the directory itself), which ends with the owner. The owner removes it; if
+//! the owner is killed, a helper that waits for the end of a pipe does; if both are killed, the next run does, for
+//! which the lock is free then. Its name is random, so that none is used twice. Only files that we write are removed,
+//! each by its name.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, PipeWriter, Read, Write};

@@ -1,8 +1,8 @@
 //! The trust store of a Java runtime.
 //!
-//! Java can't be told of one more certificate, only of another store (JSSE reference guide, `javax.net.ssl.trustStore`). So it gets a
-//! copy of its own with the added ones. The `java` command takes it from JDK_JAVA_OPTIONS, and says so in one line on standard
-//! error.
+//! Java can't be told of one more certificate, only of another store (JSSE reference guide,
+//! `javax.net.ssl.trustStore`). So it gets a copy of its own with the added ones. The `java` command takes it from
+//! JDK_JAVA_OPTIONS, and says so in one line on standard error.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -20,8 +20,8 @@ use super::report::AddCa;
 use crate::environment::Environment;
 use crate::program;
 
-/// Read by the `java` command since Java 9, and by nothing else: JAVA_TOOL_OPTIONS would make every tool of the JDK print a
-/// line as well.
+/// Read by the `java` command since Java 9, and by nothing else: JAVA_TOOL_OPTIONS would make every tool of the JDK
+/// print a line as well.
 const VARIABLE: &str = "JDK_JAVA_OPTIONS";
 /// Where somebody may have named a store already.
 const OTHERS: [&str; 3] = [VARIABLE, "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"];
@@ -115,8 +115,8 @@ fn trusted(home: &Path) -> Result<Vec<Vec<u8>>, String> {
     Ok(entries.into_iter().filter(|entry| entry.trust == Trust::Anchor).map(|entry| entry.der).collect())
 }
 
-/// Ours come first: what the variable had, and the command line, can name something else. Words are separated by blanks unless
-/// quoted (java(1), "Using the JDK_JAVA_OPTIONS Launcher Environment Variable").
+/// Ours come first: what the variable had, and the command line, can name something else. Words are separated by blanks
+/// unless quoted (java(1), "Using the JDK_JAVA_OPTIONS Launcher Environment Variable").
 fn options(store: &Path, present: Option<OsString>) -> Option<OsString> {
     if store.as_os_str().as_bytes().contains(&b'"') {
         return None;

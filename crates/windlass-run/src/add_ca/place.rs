@@ -1,7 +1,7 @@
 //! Where the directory of a run may lie: where nobody else can make, exchange or take over a name.
 //!
-//! A program can outlive windlass and still have the names of the files. In a place like `/tmp` another user could then make
-//! them anew, and would say whom that program trusts.
+//! A program can outlive windlass and still have the names of the files. In a place like `/tmp` another user could then
+//! make them anew, and would say whom that program trusts.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -16,8 +16,8 @@ const OF_USER: &str = "windlass-";
 const OTHERS_MAY_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// Makes something in the best place: `TMPDIR`, if it is set. Else `/run` for root and `XDG_RUNTIME_DIR` for others, who have no
-/// child processes of other users; else `/tmp`.
+/// Makes something in the best place: `TMPDIR`, if it is set. Else `/run` for root and `XDG_RUNTIME_DIR` for others,
+/// who have no child processes of other users; else `/tmp`.
 pub fn with<T>(make: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(named) = variable("TMPDIR") {
@@ -52,8 +52,8 @@ fn guarded(path: &Path) -> io::Result<PathBuf> {
     if metadata.mode() & OTHERS_MAY_WRITE == 0 { Ok(path) } else { Err(others_could_change(&path)) }
 }
 
-/// It is never removed: as long as it is there, the name is this user's. Others can go through it to what they know by name,
-/// but can't see any.
+/// It is never removed: as long as it is there, the name is this user's. Others can go through it to what they know by
+/// name, but can't see any.
 fn of_user(parent: &Path) -> io::Result<PathBuf> {
     let user = geteuid().as_raw();
     let path = parent.join(format!("{OF_USER}{user}"));
@@ -70,7 +70,8 @@ fn of_user(parent: &Path) -> io::Result<PathBuf> {
     Err(others_could_change(&path))
 }
 
-/// The directory by its true name, in which, and above which, nobody but root and this user can exchange what is theirs.
+/// The directory by its true name, in which, and above which, nobody but root and this user can exchange what is
+/// theirs.
 fn checked(path: &Path) -> io::Result<(PathBuf, fs::Metadata)> {
     let path = path.canonicalize()?;
     let metadata = path.metadata()?;

@@ -9,8 +9,8 @@ use super::folder::Folder;
 use super::report::AddCa;
 use crate::environment::Environment;
 
-/// The file takes the place of what the program trusts otherwise: it gets the machine's trust, or what the variable named
-/// before, and what is added.
+/// The file takes the place of what the program trusts otherwise: it gets the machine's trust, or what the variable
+/// named before, and what is added.
 const REPLACING: [&str; 7] = [
     // OpenSSL's default paths (x509_def.c), Go (crypto/x509/root_unix.go), .NET, rustls-native-certs, the curl command.
     "SSL_CERT_FILE",

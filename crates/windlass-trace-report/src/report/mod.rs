@@ -1,5 +1,5 @@
-//! The findings of a run, however they are rendered. The field names are those of the JSON, which `windlass trace --help`
-//! documents. Times are nanoseconds.
+//! The findings of a run, however they are rendered. The field names are those of the JSON, which `windlass trace
+//! --help` documents. Times are nanoseconds.
 
 #![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
 
@@ -209,7 +209,8 @@ fn sum_cpu<'a>(processes: impl Iterator<Item = &'a model::Process>) -> Option<u6
     processes.filter_map(|process| process.cpu).reduce(u64::saturating_add)
 }
 
-/// A part of something, to four digits. More than the whole is no part of it, but a sign that something is missing there.
+/// A part of something, to four digits. More than the whole is no part of it, but a sign that something is missing
+/// there.
 fn share(part: u64, whole: Option<u64>) -> Option<f64> {
     let whole = whole.filter(|whole| *whole > 0 && *whole >= part)?;
     Some((part as f64 / whole as f64 * 10_000.0).round() / 10_000.0)

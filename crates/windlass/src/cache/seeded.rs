@@ -1,6 +1,6 @@
-//! The hash of tables in other programs: XXH3 with a seed that nobody outside of the process knows. It costs less than std's hash, and a
-//! program that loads each file of a directory asks for nothing else as often. And std's asks the kernel for its seed in each thread
-//! anew (getrandom), which a process behind a system call filter may not do.
+//! The hash of tables in other programs: XXH3 with a seed that nobody outside of the process knows. It costs less than
+//! std's hash, and a program that loads each file of a directory asks for nothing else as often. And std's asks the
+//! kernel for its seed in each thread anew (getrandom), which a process behind a system call filter may not do.
 
 use std::hash::{BuildHasher, Hasher};
 

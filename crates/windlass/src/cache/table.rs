@@ -14,9 +14,9 @@ use crate::memory;
 use crate::sorted::sorted;
 use crate::source::SourceRef;
 
-/// A program that makes a file for each connection must not fill memory with its stores, and one that loads each file of a
-/// directory of thousands shall find them all: from this number on, each time that it has doubled, sources that are not
-/// any more what they were are forgotten.
+/// A program that makes a file for each connection must not fill memory with its stores, and one that loads each file
+/// of a directory of thousands shall find them all: from this number on, each time that it has doubled, sources that
+/// are not any more what they were are forgotten.
 pub(super) const FEW_SOURCES: usize = 64;
 /// Beyond this, or beyond [`MOST_BYTES`] of source, those are forgotten, too, that were used longest ago.
 const MOST_SOURCES: usize = 1 << 16;
@@ -26,8 +26,8 @@ const MOST_BYTES: u64 = 64 << 20;
 pub(super) struct Slots {
     pub cafiles: Table,
     pub capaths: Table,
-    /// The slot that has loaded a file when it was new, by device and inode: the files of a hashed directory have two names
-    /// each.
+    /// The slot that has loaded a file when it was new, by device and inode: the files of a hashed directory have two
+    /// names each.
     pub files: HashMap<(u64, u64), Weak<Slot>, Seeded>,
 }
 

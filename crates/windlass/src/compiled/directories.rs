@@ -21,8 +21,9 @@ impl Directories {
         Directories(vec![directory])
     }
 
-    /// `WINDLASS_STORE` alone if it is set (nowhere if it is empty, or a relative path); else the machine's. None that is found by HOME or
-    /// its kind: a compiled store vouches for its source, and caches are written by many (builds, restores, synchronisation).
+    /// `WINDLASS_STORE` alone if it is set (nowhere if it is empty, or a relative path); else the machine's. None that
+    /// is found by HOME or its kind: a compiled store vouches for its source, and caches are written by many (builds,
+    /// restores, synchronisation).
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Directories {
         match variable("WINDLASS_STORE").map(PathBuf::from) {
             Some(only) => Directories(Some(only).filter(|path| path.is_absolute()).into_iter().collect()),

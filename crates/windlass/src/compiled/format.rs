@@ -15,8 +15,8 @@ use crate::memory;
 use crate::root_store::RootStore;
 use crate::source::{HashName, Source, SourceRef, State};
 
-/// The version of the layout, and of the rules by which certificates are accepted and names made canonical: a file of any
-/// other version is ignored.
+/// The version of the layout, and of the rules by which certificates are accepted and names made canonical: a file of
+/// any other version is ignored.
 pub const VERSION: u32 = 3;
 
 const MAGIC: [u8; 8] = *b"WINDLASS";

@@ -17,8 +17,8 @@ pub fn read(bytes: Vec<u8>) -> Result<RootStore, Malformed> {
     Compiled::from_bytes(bytes, None)?.into_store().map(|(store, _)| store)
 }
 
-/// The bytes of a compiled store of these PEM files, as if a hashed directory held them; of one that is not in a directory if
-/// there is but one.
+/// The bytes of a compiled store of these PEM files, as if a hashed directory held them; of one that is not in a
+/// directory if there is but one.
 pub fn compile(files: &[&[u8]]) -> Result<Vec<u8>, Unsupported> {
     let store = RootStore::from_pem_files(files.iter().copied()).map_err(|(_, what)| what)?;
     let identity = |file: &[u8]| Identity { dev: 1, ino: 2, size: file.len() as u64, mtime_ns: -1, ctime_ns: 1 << 62 };

@@ -44,8 +44,8 @@ pub struct Image {
 
 /// Reads a source and compiles it. With a `root`, paths are those that a process has whose root directory that is.
 ///
-/// Waits, for up to two and a half seconds, until a file that was changed just now has an age at which its identity can be
-/// believed.
+/// Waits, for up to two and a half seconds, until a file that was changed just now has an age at which its identity can
+/// be believed.
 pub fn compile(source: &Source, root: Option<&Path>) -> Result<Image, CompileError> {
     if !source.path().is_absolute() {
         return Err(CompileError::Relative { path: source.path().to_owned() });
@@ -87,8 +87,8 @@ impl Image {
         self.is_public
     }
 
-    /// Whether the source's identity will tell that nothing has changed. If not (a network file system, a timestamp in the
-    /// future, or in whole seconds as images have it), readers compare the content each time.
+    /// Whether the source's identity will tell that nothing has changed. If not (a network file system, a timestamp in
+    /// the future, or in whole seconds as images have it), readers compare the content each time.
     pub fn is_believed(&self) -> bool {
         self.is_believed
     }

@@ -4,7 +4,8 @@
 //!
 //! - It is only a shortcut to what reading the source would give. It is used while every file of the source has the
 //!   identity that it had when it was compiled, or the content (by SHA-256); else it is ignored.
-//! - It is only believed if it, the directory that it lies in, and those above belong to root, and nobody else may write to
+//! - It is only believed if it, the directory that it lies in, and those above belong to root, and nobody else may
+//!   write to
 //!   them. In a directory that WINDLASS_STORE names, it and the directory may also be the effective user's.
 //! - It is read into memory, never mapped: what happens to the file later, a truncation or a read error, can't touch a
 //!   process that uses it. All of it is behind a checksum, and every offset is checked.
@@ -36,8 +37,8 @@ pub use trusted::{Distrust, ReadError};
 pub(crate) use trusted::{Voucher, is_vouched_for};
 pub use writer::{Cleared, Overwrite, WriteError, Written, clear, write};
 
-/// The name of a source's compiled store within a directory: the first half of the SHA-256 of what the source is called, in
-/// hexadecimal. A source that has two names has two compiled stores.
+/// The name of a source's compiled store within a directory: the first half of the SHA-256 of what the source is
+/// called, in hexadecimal. A source that has two names has two compiled stores.
 pub fn file_name(source: &Source) -> String {
     name_of(source.borrow())
 }

@@ -40,7 +40,8 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Candidate(Compiled);
 
-/// Looks for the compiled store of a source that is in this state now. `refuse` is told of each file that can't be used.
+/// Looks for the compiled store of a source that is in this state now. `refuse` is told of each file that can't be
+/// used.
 #[inline(never)] // Its stack is not the caller's, which goes on to read the source.
 pub(crate) fn find(
     directories: &Directories,

@@ -1,11 +1,11 @@
-//! Paths below another root directory. An image that is being built has links that are meant for its inside: taken as they stand
-//! they lead nowhere, or, worse, to the building machine's own files.
+//! Paths below another root directory. An image that is being built has links that are meant for its inside: taken as
+//! they stand they lead nowhere, or, worse, to the building machine's own files.
 //!
-//! The path is walked name by name, each opened in the directory before it and never through a link, so no change meanwhile
-//! leads out of the root. openat2(2) with `RESOLVE_IN_ROOT` is no substitute, but the judge in the tests: it says nothing of a
-//! path that is to be created, kernels before 5.6 and the system call filters of older container managers refuse it, and a second
-//! way for these would have to agree with it anyway. What either gives is a path; who opens it later has to see to it that it
-//! still leads there.
+//! The path is walked name by name, each opened in the directory before it and never through a link, so no change
+//! meanwhile leads out of the root. openat2(2) with `RESOLVE_IN_ROOT` is no substitute, but the judge in the tests: it
+//! says nothing of a path that is to be created, kernels before 5.6 and the system call filters of older container
+//! managers refuse it, and a second way for these would have to agree with it anyway. What either gives is a path; who
+//! opens it later has to see to it that it still leads there.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -36,9 +36,9 @@ pub enum Last {
 }
 
 impl<'a> Root<'a> {
-    /// The path by which this process reaches what `path` is to one whose root directory this is: without links and without
-    /// `..`, and below the root. What does not exist is no error but taken as named: it can be created there. Without another
-    /// root, the path itself.
+    /// The path by which this process reaches what `path` is to one whose root directory this is: without links and
+    /// without `..`, and below the root. What does not exist is no error but taken as named: it can be created there.
+    /// Without another root, the path itself.
     pub fn reach(self, path: &Path, last: Last) -> io::Result<PathBuf> {
         let Some(root) = self.0 else { return Ok(path.to_owned()) };
         let walked = Walk::along(root, path, last)?;
@@ -135,7 +135,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Into what is called `name` here. If that is a link, where it points instead, unless it is the link that is wanted.
+    /// Into what is called `name` here. If that is a link, where it points instead, unless it is the link that is
+    /// wanted.
     fn enter(&mut self, name: OsString, keeps_link: bool) -> Result<Option<PathBuf>, Errno> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = match (self.missing, self.opened.last()) {

@@ -1,5 +1,5 @@
-//! Which files may be believed: those that root wrote, and nobody else can have changed; in a directory that was named, also those of the
-//! effective user. Whoever names it could name another bundle just as well.
+//! Which files may be believed: those that root wrote, and nobody else can have changed; in a directory that was named,
+//! also those of the effective user. Whoever names it could name another bundle just as well.
 
 use std::fmt;
 use std::io;
@@ -64,7 +64,8 @@ pub enum ReadError {
 pub enum Distrust {
     /// It belongs to neither root nor the effective user, but to the user of this number.
     Owner(u32),
-    /// It is, or leads to, the machine's directory, where only what is root's counts, and belongs to the user of this number.
+    /// It is, or leads to, the machine's directory, where only what is root's counts, and belongs to the user of this
+    /// number.
     NotRoots(u32),
     /// Its group or others may write to it: the mode.
     Mode(u32),
@@ -89,15 +90,16 @@ impl fmt::Display for Distrust {
 /// A user other than root who vouches for what was read: others must not believe it. None: root does.
 pub(crate) type Voucher = Option<u32>;
 
-/// What the kernel shows for users that have no number in a user namespace or on a network file system: nobody in particular.
+/// What the kernel shows for users that have no number in a user namespace or on a network file system: nobody in
+/// particular.
 const OVERFLOW_USER: u32 = 65534;
 
 /// A directory that may be believed. The descriptor can only be used to reach what is in it.
 pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = openat(CWD, path, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
-    // Whoever can write to a directory on the way can put another in the place of the next one. The parts are looked at after the
-    // last one was opened: if all are root's, nobody else can have changed the way to it meanwhile.
+    // Whoever can write to a directory on the way can put another in the place of the next one. The parts are looked at
+    // after the last one was opened: if all are root's, nobody else can have changed the way to it meanwhile.
     for part in path.ancestors().filter(|_| is_machines(path)) {
         let stat = lstat(part).map_err(|errno| failed(part, "stat", errno))?;
         let why = if is_directory(&stat) { distrust(&stat, true) } else { Some(Distrust::Kind) };
@@ -113,8 +115,8 @@ pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     }
 }
 
-/// The machine's own directory is looked into by every program of every user, unasked. Any other was named, in WINDLASS_STORE or on the
-/// command line.
+/// The machine's own directory is looked into by every program of every user, unasked. Any other was named, in
+/// WINDLASS_STORE or on the command line.
 fn is_machines(directory: &Path) -> bool {
     directory == Path::new(SYSTEM_DIRECTORY)
 }

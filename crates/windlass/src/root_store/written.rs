@@ -1,5 +1,5 @@
-//! What a compiled store brings along: indices, still as they were written, of which each is read when it is first asked
-//! for.
+//! What a compiled store brings along: indices, still as they were written, of which each is read when it is first
+//! asked for.
 
 use super::bytes::Bytes;
 use crate::anchor::AnchorIndex;

@@ -21,7 +21,8 @@ const MAX_FILE: u64 = 1 << 30;
 /// How often a file may change under the reader.
 const ATTEMPTS: usize = 5;
 const FIRST_STEP: usize = 1 << 20;
-/// Shorter paths are copied to the stack (rustix, `SMALL_PATH_BUFFER_SIZE`); for others rustix would take memory, or abort.
+/// Shorter paths are copied to the stack (rustix, `SMALL_PATH_BUFFER_SIZE`); for others rustix would take memory, or
+/// abort.
 const ON_STACK: usize = 256;
 
 /// A file, read while it stood still.
@@ -56,8 +57,8 @@ pub(super) fn observe_as_guest(path: &Path) -> Result<Identity, LoadError> {
     })
 }
 
-/// What the path leads to now, if everybody may read that. By the system call that the stock library makes for files of hashed directories
-/// before it opens them.
+/// What the path leads to now, if everybody may read that. By the system call that the stock library makes for files of
+/// hashed directories before it opens them.
 pub(super) fn observe_listed(path: &Path) -> Result<Option<Identity>, LoadError> {
     named(path, |name| {
         let stat = rustix::fs::stat(name).map_err(|errno| failed(path, "stat", errno))?;
@@ -119,16 +120,16 @@ fn attempt(path: &Path, name: &CStr, system: &dyn System) -> Result<Option<File>
     Ok(Some(File { bytes, identity: before, believed }))
 }
 
-/// Whether this process can open the path, and gets to this very file. Looking at a path and access(2) don't tell: Landlock and
-/// AppArmor refuse only then.
+/// Whether this process can open the path, and gets to this very file. Looking at a path and access(2) don't tell:
+/// Landlock and AppArmor refuse only then.
 pub(crate) fn opens(path: &Path, wanted: &Identity) -> bool {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let found = rustix::fs::open(path, flags, Mode::empty()).and_then(rustix::fs::fstat);
     found.is_ok_and(|found| identity(path, &found).is_ok_and(|found| found == *wanted))
 }
 
-/// Reads to the end. Memory follows what was read, not what the file system says the size is: that is only believed if it
-/// is small. With one byte more than that the end is seen without growing.
+/// Reads to the end. Memory follows what was read, not what the file system says the size is: that is only believed if
+/// it is small. With one byte more than that the end is seen without growing.
 fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes = Vec::new();
     let mut step = usize::try_from(size).map_or(FIRST_STEP, |size| FIRST_STEP.min(size + 1));

@@ -1,5 +1,5 @@
-//! Mozilla's certdata.txt, from which NSS builds its list of roots (lib/ckfw/builtins; certdata.perl reads it there): objects of
-//! `NAME TYPE value` lines, byte strings in octal.
+//! Mozilla's certdata.txt, from which NSS builds its list of roots (lib/ckfw/builtins; certdata.perl reads it there):
+//! objects of `NAME TYPE value` lines, byte strings in octal.
 //!
 //! It takes trust away as well as giving it, so a line that is not understood makes the whole file unsupported.
 

@@ -1,9 +1,9 @@
 //! What p11-kit-trust reads: a directory with `anchors`, `blocklist` and files beside them, or one file (p11-kit,
 //! trust/token.c and trust/parser.c, 0.24 to 0.26). certdata.txt, which it does not read, is taken as one file too.
 //!
-//! What p11-kit passes over (unreadable files, text, unknown PEM blocks, certificates that are none) is passed over here.
-//! Where only this crate can't read something, and it may take trust away, that is marked, and nothing of the place is trusted;
-//! what can be read still takes trust away.
+//! What p11-kit passes over (unreadable files, text, unknown PEM blocks, certificates that are none) is passed over
+//! here. Where only this crate can't read something, and it may take trust away, that is marked, and nothing of the
+//! place is trusted; what can be read still takes trust away.
 
 mod attributes;
 mod file;

@@ -22,7 +22,8 @@ pub(crate) trait System: Send + Sync {
         rustix::fs::fstatfs(file).map(|statfs| FileSystem::of(&statfs))
     }
 
-    /// Whether this process may have shut itself into a filter, so that only those system calls are made that every load of a file makes.
+    /// Whether this process may have shut itself into a filter, so that only those system calls are made that every
+    /// load of a file makes.
     fn is_guest(&self) -> bool {
         false
     }
@@ -83,7 +84,8 @@ impl FileSystems {
         FileSystems { known: [None; FileSystems::MOST] }
     }
 
-    /// Notes the file system of a device. If it is not known, `statfs` tells its type and flags (`f_type` and `f_flags` of statfs).
+    /// Notes the file system of a device. If it is not known, `statfs` tells its type and flags (`f_type` and `f_flags`
+    /// of statfs).
     pub fn note(&mut self, device: u64, statfs: impl FnOnce() -> Option<(u64, u64)>) {
         if self.of(device).is_some() {
             return;
@@ -99,7 +101,8 @@ impl FileSystems {
     }
 }
 
-/// The world as it is, but for file systems: those were looked at beforehand. For a process in which fstatfs may be one call too many.
+/// The world as it is, but for file systems: those were looked at beforehand. For a process in which fstatfs may be one
+/// call too many.
 pub(crate) struct Guest(pub &'static FileSystems);
 
 impl System for Guest {
@@ -124,8 +127,8 @@ impl System for Guest {
     }
 }
 
-/// Whether a file system may be, or hide, an image that is mounted in place of another while this process runs: an overlay, or
-/// whatever can't be written to.
+/// Whether a file system may be, or hide, an image that is mounted in place of another while this process runs: an
+/// overlay, or whatever can't be written to.
 pub(crate) fn may_be_an_image(statfs: &StatFs) -> bool {
     is_image(statfs.f_type as u64, statfs.f_flags as u64)
 }
@@ -138,8 +141,8 @@ fn is_image(kind: u64, flags: u64) -> bool {
 const OVERLAY: u64 = 0x794C_7630;
 
 /// Local file systems of the kernel. With all others (NFS, SMB, 9p, FUSE, …) somebody else may change a file, or keeps
-/// its timestamps, and attributes may be cached. Times of read-only images (squashfs, erofs, …) are those that their builder
-/// wrote. Numbers: linux/magic.h, and the headers of ZFS and bcachefs.
+/// its timestamps, and attributes may be cached. Times of read-only images (squashfs, erofs, …) are those that their
+/// builder wrote. Numbers: linux/magic.h, and the headers of ZFS and bcachefs.
 const LOCAL_FILE_SYSTEMS: [u64; 13] = [
     0xEF53,      // ext2, ext3, ext4
     0x5846_5342, // xfs

@@ -1,5 +1,6 @@
-//! The parts of a certificate that its trust is looked up by. Less strict than the walk for root stores: what consumers of
-//! trust attributes can't parse they refuse themselves, and a certificate is not to escape its distrust by being odd.
+//! The parts of a certificate that its trust is looked up by. Less strict than the walk for root stores: what consumers
+//! of trust attributes can't parse they refuse themselves, and a certificate is not to escape its distrust by being
+//! odd.
 
 use crate::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span};
 use crate::error::DerFault;
@@ -70,8 +71,8 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// The value of the first extension of this type: the content of its OCTET STRING. One that can't be read may be of any
-    /// type; its value is then empty, which is no value of any type.
+    /// The value of the first extension of this type: the content of its OCTET STRING. One that can't be read may be of
+    /// any type; its value is then empty, which is no value of any type.
     pub fn extension(&self, oid: &[u8]) -> Option<&'a [u8]> {
         let mut list = Reader::new(self.extensions.of(self.der));
         while !list.is_empty() {

@@ -160,9 +160,9 @@ impl<'a> StapledExtension<'a> {
 /// A statement that a source makes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Explicit {
-    /// Whether it counts instead of what is said about the certificate, as in certdata.txt. One of a `.p11-kit` file can only
-    /// take trust away: p11-kit 0.24 can't read it if it has NSS's attributes by the names of 0.26, and 0.26 tells neither
-    /// it nor what follows from the certificate if that was read later.
+    /// Whether it counts instead of what is said about the certificate, as in certdata.txt. One of a `.p11-kit` file
+    /// can only take trust away: p11-kit 0.24 can't read it if it has NSS's attributes by the names of 0.26, and 0.26
+    /// tells neither it nor what follows from the certificate if that was read later.
     pub authoritative: bool,
     pub issuer: Box<[u8]>,
     /// DER, as an INTEGER.

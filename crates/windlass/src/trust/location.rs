@@ -41,9 +41,9 @@ impl TrustLocation {
         &self.path
     }
 
-    /// What is said there now; see [`TrustStore::fault`] for what can't be read. If nothing has changed that costs one `stat` for
-    /// each directory and file, and one `faccessat` for each file. A bundle is taken from `cache`, which knows compiled
-    /// stores.
+    /// What is said there now; see [`TrustStore::fault`] for what can't be read. If nothing has changed that costs one
+    /// `stat` for each directory and file, and one `faccessat` for each file. A bundle is taken from `cache`, which
+    /// knows compiled stores.
     ///
     /// What does not stand still long enough is told as it was read, and read again at the next call.
     pub fn load(&self, cache: &TrustCache) -> Arc<TrustStore> {
@@ -95,7 +95,8 @@ impl TrustLocation {
     }
 
     fn index(&self, tree: &Tree, cache: Option<&TrustCache>) -> Result<TrustStore, LoadError> {
-        // p11-kit reads more than every OpenSSL does, and passes over what it can't read; and OpenSSL reads what p11-kit can't.
+        // p11-kit reads more than every OpenSSL does, and passes over what it can't read; and OpenSSL reads what
+        // p11-kit can't.
         if let Some(cache) = cache.filter(|_| tree.may_be_a_bundle())
             && let Ok(anchors) = cache.load_cafile(&self.path)
             && anchors.anchors().all(|anchor| is_certificate(anchor.der()))

@@ -2,8 +2,8 @@
 //!
 //! p11-kit makes one trust object for each description in turn, and each takes the place of those that its own search
 //! finds: those with its issuer, its serial number and its hash, as far as it has them (`replace_nss_trust_object`,
-//! trust/builder.c). Which of one file comes last depends on a hash table there. Here distrust is never replaced by anything
-//! else than distrust, and of one file the least trusting description counts: never more trust than there.
+//! trust/builder.c). Which of one file comes last depends on a hash table there. Here distrust is never replaced by
+//! anything else than distrust, and of one file the least trusting description counts: never more trust than there.
 
 use super::certificate::Parts;
 use super::description::{Description, Explicit, Sayings};
@@ -84,8 +84,8 @@ pub(super) fn speaks_of(explicit: &Explicit, description: &Description) -> bool 
     explicit.sha1.is_none_or(|wanted| sha1().is_none_or(|sha1| sha1 == wanted))
 }
 
-/// Of what a certificate is, for those who ask by issuer and serial number. None if either is not known. What is said to be empty
-/// is taken from the certificate, if there is one: for p11-kit nobody finds it then.
+/// Of what a certificate is, for those who ask by issuer and serial number. None if either is not known. What is said
+/// to be empty is taken from the certificate, if there is one: for p11-kit nobody finds it then.
 pub(super) fn issuer_and_serial(description: &Description) -> Option<Key<'_>> {
     let said = |bytes: &'_ Option<Box<[u8]>>| bytes.as_deref().is_some_and(|bytes| !bytes.is_empty());
     match (&description.issuer, &description.serial) {

@@ -20,7 +20,8 @@ pub struct Statement<'a> {
     stated: Vec<&'a Explicit>,
     /// Whether only what it takes away is told.
     pub(super) is_muted: bool,
-    /// Other statements of the same issuer and serial number. This one stands for all, and gives no trust if there are any.
+    /// Other statements of the same issuer and serial number. This one stands for all, and gives no trust if there are
+    /// any.
     pub(super) rivals: Vec<Statement<'a>>,
 }
 

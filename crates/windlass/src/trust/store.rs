@@ -46,15 +46,15 @@ impl TrustStore {
         TrustStore { content, fault: Some(Arc::new(fault)), is_distrust_only: true }
     }
 
-    /// The same without what gives trust: nothing is an anchor or allowed; what is distrusted stays so, and extensions that
-    /// are stapled to keys stay.
+    /// The same without what gives trust: nothing is an anchor or allowed; what is distrusted stays so, and extensions
+    /// that are stapled to keys stay.
     #[must_use]
     pub fn distrust_only(&self) -> TrustStore {
         TrustStore { is_distrust_only: true, ..self.clone() }
     }
 
-    /// What could not be read and may take trust away, the first of it. All else is here, and gives no trust: who knows of several
-    /// places should take [`TrustStore::distrust_only`] of the others too.
+    /// What could not be read and may take trust away, the first of it. All else is here, and gives no trust: who knows
+    /// of several places should take [`TrustStore::distrust_only`] of the others too.
     pub fn fault(&self) -> Option<&LoadError> {
         self.fault.as_deref()
     }
@@ -150,8 +150,8 @@ impl TrustStore {
     /// One statement. First come those that the source makes itself, then for each certificate what follows from its
     /// description; none of those that are told with another.
     ///
-    /// Who asks by issuer and serial number takes the first that it finds, and of two with p11-kit either may be that. So if
-    /// several have the same, one tells all that they take away and gives no trust, and the others are not told.
+    /// Who asks by issuer and serial number takes the first that it finds, and of two with p11-kit either may be that.
+    /// So if several have the same, one tells all that they take away and gives no trust, and the others are not told.
     pub fn statement(&self, number: usize) -> Option<Statement<'_>> {
         let mut statement = self.single_statement(number)?;
         let (Some(issuer), Some(serial)) = (statement.issuer(), statement.serial()) else { return Some(statement) };
@@ -207,8 +207,8 @@ impl TrustStore {
         }
     }
 
-    /// All statements about certificates with this issuer and this serial number: DER of an INTEGER or, if there is none
-    /// so, the content of one. What is about all such certificates comes before what is about one.
+    /// All statements about certificates with this issuer and this serial number: DER of an INTEGER or, if there is
+    /// none so, the content of one. What is about all such certificates comes before what is about one.
     pub fn statements_by_issuer_and_serial(&self, issuer: &[u8], serial: &[u8]) -> Vec<usize> {
         match self.statements_about(issuer, serial) {
             found if found.is_empty() => self.statements_about(issuer, &element(INTEGER, serial)),
@@ -233,8 +233,8 @@ impl TrustStore {
         }
     }
 
-    /// The extensions of this type that are stapled to a key, each with whether the source had said it before it came to
-    /// the file with a certificate.
+    /// The extensions of this type that are stapled to a key, each with whether the source had said it before it came
+    /// to the file with a certificate.
     pub(super) fn stapled_to(&self, spki: &[u8], oid: &[u8], certificate: usize) -> Vec<(&Stapled, bool)> {
         let Content::Sayings(all) = &self.content else { return Vec::new() };
         let found = all.stapled.find(&spki, |n| stapled_key(&all.said, n));

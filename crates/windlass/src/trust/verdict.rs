@@ -19,8 +19,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// All of them, in the order in which verdicts are kept. The first eight are in the order of NSS's attributes for them
-    /// (`CKA_TRUST_SERVER_AUTH` on, nss/pkcs11n.h).
+    /// All of them, in the order in which verdicts are kept. The first eight are in the order of NSS's attributes for
+    /// them (`CKA_TRUST_SERVER_AUTH` on, nss/pkcs11n.h).
     pub const ALL: [Purpose; 10] = [
         Purpose::ServerAuth,
         Purpose::ClientAuth,
@@ -136,8 +136,8 @@ pub(crate) fn key_uses(der: &[u8]) -> Option<u8> {
     }
 }
 
-/// What p11-kit's `build_trust_object_eku` makes of a certificate's trust and of two lists of purposes, those that it is
-/// limited to and those that are refused.
+/// What p11-kit's `build_trust_object_eku` makes of a certificate's trust and of two lists of purposes, those that it
+/// is limited to and those that are refused.
 pub(crate) fn for_purpose(
     purpose: Purpose,
     allow: Verdict,

@@ -140,8 +140,9 @@ impl<'a> TrustCertificate<'a> {
         self.said?.email_distrust_after.as_ref()
     }
 
-    /// Whether it is a CA's: as p11-kit's `calc_certificate_category` finds it. Where sources say different things, p11-kit
-    /// takes the last or the first, and its releases read files in different orders; here it is a CA's if all say so.
+    /// Whether it is a CA's: as p11-kit's `calc_certificate_category` finds it. Where sources say different things,
+    /// p11-kit takes the last or the first, and its releases read files in different orders; here it is a CA's if all
+    /// say so.
     pub fn category(&self) -> Category {
         let by_key = self.stapled(BASIC_CONSTRAINTS).into_iter().map(|stapled| {
             let found = stapled.into_iter().map(|(value, _)| by_constraints(value));
@@ -182,9 +183,9 @@ impl<'a> TrustCertificate<'a> {
         Some((day(parts.not_before)?, day(parts.not_after)?))
     }
 
-    /// The values of an extension: of those that are stapled to the key, or else the certificate's own. Empty if one can't be
-    /// read, which is no value of any extension. All of several count: p11-kit takes the first, and 0.24 reads the files of
-    /// a directory in no order.
+    /// The values of an extension: of those that are stapled to the key, or else the certificate's own. Empty if one
+    /// can't be read, which is no value of any extension. All of several count: p11-kit takes the first, and 0.24 reads
+    /// the files of a directory in no order.
     fn extensions(&self, oid: &[u8]) -> Vec<&'a [u8]> {
         let own = || self.parts().and_then(|parts| parts.extension(oid));
         let mut all = Vec::new();
@@ -197,8 +198,9 @@ impl<'a> TrustCertificate<'a> {
         all
     }
 
-    /// The values of the extensions that are stapled to the key, each with whether it was said in an earlier file. If the key is
-    /// said to be another than the certificate's, for both: p11-kit looks for some by the one and for some by the other.
+    /// The values of the extensions that are stapled to the key, each with whether it was said in an earlier file. If
+    /// the key is said to be another than the certificate's, for both: p11-kit looks for some by the one and for some
+    /// by the other.
     fn stapled(&self, oid: &[u8]) -> Vec<Vec<(&'a [u8], bool)>> {
         let own = self.parts().map(|parts| parts.spki);
         let said = self.said(|said| said.spki.as_deref()).filter(|said| Some(*said) != own);
@@ -224,8 +226,8 @@ impl<'a> TrustCertificate<'a> {
         }
     }
 
-    /// p11-kit makes NSS's trust objects with the constraints that it knows by then, and does not look again when others are
-    /// stapled to the key.
+    /// p11-kit makes NSS's trust objects with the constraints that it knows by then, and does not look again when
+    /// others are stapled to the key.
     fn is_authority_for_nss(&self) -> bool {
         let is_known = self.stapled(BASIC_CONSTRAINTS).iter().flatten().all(|(_, is_earlier)| *is_earlier);
         let is_said = self.said.is_some_and(|said| said.category.is_some());

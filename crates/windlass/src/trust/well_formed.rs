@@ -1,6 +1,6 @@
-//! Certificates that p11-kit reads too: what libtasn1 takes as `PKIX1.Certificate` (p11-kit, common/pkix.asn), as far as it is
-//! DER. libtasn1 takes BER as well, and empty lists in place of what must be there; those are not for this reader, which must not
-//! see an anchor where p11-kit sees none.
+//! Certificates that p11-kit reads too: what libtasn1 takes as `PKIX1.Certificate` (p11-kit, common/pkix.asn), as far
+//! as it is DER. libtasn1 takes BER as well, and empty lists in place of what must be there; those are not for this
+//! reader, which must not see an anchor where p11-kit sees none.
 
 use crate::der::{
     BIT_STRING, BOOLEAN, GENERALIZED_TIME, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, SET, UTC_TIME,

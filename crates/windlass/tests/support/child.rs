@@ -43,8 +43,8 @@ pub struct Child(c_int);
 impl Child {
     /// Runs this in a child.
     pub fn start(work: impl FnOnce()) -> Child {
-        // SAFETY: the child runs `work` and ends; it touches no lock that a thread of the test harness may hold, besides
-        // those of the allocator, which the C library sets free in the child.
+        // SAFETY: the child runs `work` and ends; it touches no lock that a thread of the test harness may hold,
+        // besides those of the allocator, which the C library sets free in the child.
         let process = unsafe { fork() };
         if process == 0 {
             // SAFETY: no memory is involved. It must not go on when a test has failed.

@@ -137,7 +137,8 @@ fn take(export: impl FnOnce(*mut Datum) -> c_int) -> Vec<u8> {
     }
 }
 
-/// `gnutls_x509_trust_list_add_trust_mem` with an empty list: what it returns, and how many lines it writes to the audit log.
+/// `gnutls_x509_trust_list_add_trust_mem` with an empty list: what it returns, and how many lines it writes to the
+/// audit log.
 pub fn trust(pem: &[u8]) -> (i32, usize) {
     static LISTENS: OnceLock<()> = OnceLock::new();
     // SAFETY: the function is there as long as the process.

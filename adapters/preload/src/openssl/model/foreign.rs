@@ -25,7 +25,8 @@ pub trait Foreign: Sized {
     /// What is done until the value is dropped leaves no error behind.
     fn quietly(&self) -> Self::Quiet<'_>;
 
-    /// Before 4.0 the objects are one stack, whose order shows. Later they are a table, until the program asks for a stack.
+    /// Before 4.0 the objects are one stack, whose order shows. Later they are a table, until the program asks for a
+    /// stack.
     fn keeps_a_stack(&self) -> bool;
 
     /// All certificates of a subject come into memory in one step, whoever adds them.
@@ -77,12 +78,12 @@ pub trait Foreign: Sized {
     /// The certificate that is held.
     fn held(certificate: &Self::Held) -> Self::Certificate;
 
-    /// Adds certificates of a subject of which memory has none: all or, where it can be done, none; in one step if `adds_as_one`.
-    /// `is_exposed`: the program has the stack.
+    /// Adds certificates of a subject of which memory has none: all or, where it can be done, none; in one step if
+    /// `adds_as_one`. `is_exposed`: the program has the stack.
     fn add_together(&self, certificates: &[Self::Certificate], is_exposed: bool) -> bool;
 
-    /// Whether different certificates of one subject would come together of which stock makes something that depends on its
-    /// version. `in_memory`: memory may hold something.
+    /// Whether different certificates of one subject would come together of which stock makes something that depends on
+    /// its version. `in_memory`: memory may hold something.
     fn is_contested(
         &self,
         registered: &AppendList<Arc<Registration<Self>>>,

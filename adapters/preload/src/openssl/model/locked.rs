@@ -47,7 +47,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
                 if !may_be_made(&registration.source, index) {
                     return Found::NotMade;
                 }
-                // One that can't be made (memory is short) keeps all of its subject away: some of them alone would hide it.
+                // One that can't be made (memory is short) keeps all of its subject away: some of them alone would hide
+                // it.
                 let Some(certificate) = foreign.certificate(&registration.source, index) else { return Found::Nothing };
                 if matches!(found, Found::Nothing) {
                     found = Found::First(certificate);
@@ -82,8 +83,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
         found
     }
 
-    /// Adds a certificate that does not come from a registered source. One in memory would hide all registered ones of its subject,
-    /// so those go first. What goes wrong with this one is the program's business.
+    /// Adds a certificate that does not come from a registered source. One in memory would hide all registered ones of
+    /// its subject, so those go first. What goes wrong with this one is the program's business.
     pub fn add(&self, certificate: F::Held) -> bool {
         let Model { foreign, registrations, .. } = self.model;
         let quiet = foreign.quietly();
@@ -94,7 +95,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
                 Some(subject) => drop(self.put_subject(&subject)),
                 None => self.settle(),
             }
-            // Memory is short. What is added alone would hide the others of its subject; the original says the same for want of memory.
+            // Memory is short. What is added alone would hide the others of its subject; the original says the same for
+            // want of memory.
             if !self.has_all_of(&certificate) {
                 return false;
             }
@@ -194,8 +196,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
         if model.foreign.keeps_a_stack() {
             model.foreign.arrange(model.log.iter(), searched);
         } else if !model.is_stack() {
-            // A table keeps the objects of each name in the order of addition. The order of the names shows when it is turned into
-            // a stack.
+            // A table keeps the objects of each name in the order of addition. The order of the names shows when it is
+            // turned into a stack.
             return;
         }
         model.log.clear();
@@ -211,7 +213,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
         if was_stack {
             return;
         }
-        // Without a table, the order of all objects decides what a search finds (get1_certs of 4.0.3 goes on to the end of the stack).
+        // Without a table, the order of all objects decides what a search finds (get1_certs of 4.0.3 goes on to the end
+        // of the stack).
         let registered = model.registrations.iter().next().is_some();
         if registered && model.has_pending() && !model.has_unseen() {
             model.foreign.arrange(model.log.iter(), false);
@@ -297,8 +300,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
         None
     }
 
-    /// A search may have made libcrypto add certificates from a directory, unseen: before anything else is added, the store is
-    /// brought to the order in which it really is by now.
+    /// A search may have made libcrypto add certificates from a directory, unseen: before anything else is added, the
+    /// store is brought to the order in which it really is by now.
     fn settle_after_search(&self) {
         if self.model.foreign.keeps_a_stack() && self.model.log.ends_in_find() {
             self.settle();

@@ -22,8 +22,8 @@ pub enum Event<F: Foreign> {
     Find,
 }
 
-/// The events since the last settling. It is only read and written with the store's lock held, but for its length. A child that
-/// was forked in the middle of a step finds it as before the step, or as after it.
+/// The events since the last settling. It is only read and written with the store's lock held, but for its length. A
+/// child that was forked in the middle of a step finds it as before the step, or as after it.
 pub struct Log<F: Foreign> {
     events: AtomicPtr<AppendList<Event<F>>>,
     length: AtomicUsize,
@@ -76,8 +76,8 @@ impl<F: Foreign> Log<F> {
         unsafe { self.events.load(Ordering::Acquire).as_ref() }.into_iter().flat_map(AppendList::iter)
     }
 
-    /// Whether an event of a table was not noted before; it counts as noted from now on. There nothing is settled before the table
-    /// becomes a stack, and what was noted once changes nothing when it comes again.
+    /// Whether an event of a table was not noted before; it counts as noted from now on. There nothing is settled
+    /// before the table becomes a stack, and what was noted once changes nothing when it comes again.
     pub fn is_new(&self, of: &[u8]) -> bool {
         let fingerprint = [self.keys.0.hash_one(of), self.keys.1.hash_one(of)];
         // Only a child that was forked in the middle finds it locked: the store's lock is held.

@@ -13,16 +13,18 @@
 //!
 //! A phase never goes back. In all of them:
 //!
-//! - For each subject of each registered source, either all its certificates are in memory, in the order of an eager load, or none of
+//! - For each subject of each registered source, either all its certificates are in memory, in the order of an eager
+//!   load, or none of
 //!   them, and no other certificate of that subject is there. From `Verifying` on it is the former for all subjects that several
 //!   certificates of a source share.
-//! - A search that comes after libcrypto has found nothing in memory is answered from what is registered, whoever put it into memory
+//! - A search that comes after libcrypto has found nothing in memory is answered from what is registered, whoever put
+//!   it into memory
 //!   since then; from `Exposed` on by what memory holds at that moment.
 //! - From `Eager` on what is loaded goes into memory at once.
 //! - After `Ended` the store is not touched.
 //!
-//! What libcrypto itself does is behind [`Foreign`], and what threads share behind `sync`: tests/model.rs runs this code with a
-//! stand-in for both, in every order of two and three threads.
+//! What libcrypto itself does is behind [`Foreign`], and what threads share behind `sync`: tests/model.rs runs this
+//! code with a stand-in for both, in every order of two and three threads.
 
 mod distinct;
 mod foreign;
@@ -64,8 +66,8 @@ const WENT_ON: u8 = 2;
 /// libcrypto has put something into memory that was not seen.
 const UNSEEN: u8 = 4;
 
-/// More events than this, and than twice as many as there are objects, are not kept: most of them were of objects that the store
-/// had already.
+/// More events than this, and than twice as many as there are objects, are not kept: most of them were of objects that
+/// the store had already.
 const EVENTS: usize = 64;
 
 const UNKNOWN: usize = usize::MAX;
@@ -172,8 +174,8 @@ impl<F: Foreign> Model<F> {
         self.lock().settle();
     }
 
-    /// As [`Model::complete`], and whatever is loaded from now on goes in at once. This can be called of any store that is still
-    /// known: one that is being freed is left alone.
+    /// As [`Model::complete`], and whatever is loaded from now on goes in at once. This can be called of any store that
+    /// is still known: one that is being freed is left alone.
     pub fn make_eager(&self) {
         self.make_all();
         let locked = self.lock();
@@ -188,15 +190,15 @@ impl<F: Foreign> Model<F> {
         self.advance(Phase::Eager);
     }
 
-    /// The program is about to load something that we can't look into: what was only registered so far goes in first, so that the
-    /// order is that of an eager load.
+    /// The program is about to load something that we can't look into: what was only registered so far goes in first,
+    /// so that the order is that of an eager load.
     pub fn leave_to_original(&self) {
         self.complete();
         self.leave_trace(TOUCHED | UNSEEN);
     }
 
-    /// The program locks the store: it is about to read its objects, and while it holds the lock nothing can be added. `None`: it could not
-    /// be locked.
+    /// The program locks the store: it is about to read its objects, and while it holds the lock nothing can be added.
+    /// `None`: it could not be locked.
     pub fn lock_complete<L>(&self, complete: impl Fn(), lock: impl Fn() -> Option<L>, unlock: impl Fn(L)) -> Option<L> {
         /// Another thread may load a file between the two; not for ever.
         const TRIES: usize = 8;
@@ -227,15 +229,16 @@ impl<F: Foreign> Model<F> {
         !self.foreign.adds_as_one() && self.phase() == Phase::Lazy
     }
 
-    /// Whether [`Model::begin_verification`] or [`Model::check_count`] has something to do, as far as can be said without a lock.
+    /// Whether [`Model::begin_verification`] or [`Model::check_count`] has something to do, as far as can be said
+    /// without a lock.
     pub fn needs_a_look(&self) -> bool {
         self.expects_verification() || self.is_missing_some()
     }
 
     /// Makes the store ready for verifications, now and from now on.
     ///
-    /// Other threads may verify while a lookup adds one certificate after the other, and libcrypto asks no lookup for a subject of
-    /// which it has one. Where they can't go in as one, those of shared subjects go in before.
+    /// Other threads may verify while a lookup adds one certificate after the other, and libcrypto asks no lookup for a
+    /// subject of which it has one. Where they can't go in as one, those of shared subjects go in before.
     pub fn begin_verification(&self) {
         if !self.expects_verification() {
             return;
@@ -253,8 +256,8 @@ impl<F: Foreign> Model<F> {
         }
     }
 
-    /// Looks whether something has come in that no hook saw, and hides what is registered. A table can't be counted, and listing it costs
-    /// as much as all else that is done for a search: there it is looked at once.
+    /// Looks whether something has come in that no hook saw, and hides what is registered. A table can't be counted,
+    /// and listing it costs as much as all else that is done for a search: there it is looked at once.
     pub fn check_count(&self) {
         if !self.is_missing_some() || !self.has_changed() {
             return;
@@ -269,8 +272,8 @@ impl<F: Foreign> Model<F> {
         self.count.store(self.foreign.count().unwrap_or(0), Ordering::Release);
     }
 
-    /// libcrypto has found nothing in memory, and asks. `of_subject` gives what a source has of the subject; `in_memory` looks at
-    /// what memory holds now.
+    /// libcrypto has found nothing in memory, and asks. `of_subject` gives what a source has of the subject;
+    /// `in_memory` looks at what memory holds now.
     pub fn search<'m, I: Iterator<Item = F::Index>>(
         &'m self,
         of_subject: impl Fn(&'m F::Source) -> I,

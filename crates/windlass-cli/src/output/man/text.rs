@@ -72,7 +72,8 @@ fn lines(text: &str) -> Vec<Line<'_>> {
 }
 
 impl<'a> Line<'a> {
-    /// `known` is where the term before begins, and its meaning: a term that reaches up to there has a single blank behind it.
+    /// `known` is where the term before begins, and its meaning: a term that reaches up to there has a single blank
+    /// behind it.
     fn definition(&self, known: Option<(usize, usize)>) -> Option<Definition<'a>> {
         let Some((term, rest)) = self.text.split_once("  ") else {
             let (indent, column) = known.filter(|(indent, _)| *indent == self.indent)?;

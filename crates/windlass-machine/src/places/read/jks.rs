@@ -1,6 +1,6 @@
 //! Java's own keystore format. It is documented nowhere but in the code that reads it (OpenJDK,
-//! `sun.security.provider.JavaKeyStore.engineLoad`). Certificates are not encrypted, and the digest at the end only says that nobody
-//! without the password has changed the file: neither is needed to list it.
+//! `sun.security.provider.JavaKeyStore.engineLoad`). Certificates are not encrypted, and the digest at the end only
+//! says that nobody without the password has changed the file: neither is needed to list it.
 
 use super::{Entry, MAX_CERTIFICATES, Trust, Unreadable};
 
@@ -72,7 +72,8 @@ impl<'a> Reader<'a> {
         Ok(i64::from_be_bytes(bytes))
     }
 
-    /// Java's "modified UTF-8". What differs from UTF-8 (NUL, and what is beyond the first 65,536 characters) is shown as unknown.
+    /// Java's "modified UTF-8". What differs from UTF-8 (NUL, and what is beyond the first 65,536 characters) is shown
+    /// as unknown.
     fn text(&mut self) -> Result<String, Unreadable> {
         let bytes = self.take(2)?.try_into().map_err(|_| MALFORMED)?;
         let text = self.take(usize::from(u16::from_be_bytes(bytes)))?;

@@ -1,4 +1,5 @@
-//! Reading private stores. Their bytes may be anybody's: nothing here trusts a length, a count or a number of iterations.
+//! Reading private stores. Their bytes may be anybody's: nothing here trusts a length, a count or a number of
+//! iterations.
 
 mod jks;
 mod nss;
@@ -30,7 +31,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What is in it. None: it can't be decoded here, and others may yet see an anchor in it: whoever compares stores has to say so.
+    /// What is in it. None: it can't be decoded here, and others may yet see an anchor in it: whoever compares stores
+    /// has to say so.
     pub fn certificate(&self) -> Option<Certificate> {
         Certificate::of(&self.der)
     }

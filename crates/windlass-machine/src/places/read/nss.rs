@@ -1,8 +1,8 @@
-//! NSS's certificate database: cert9.db, an SQLite file with a table of PKCS#11 objects (NSS, lib/softoken/sdb.c), one column
-//! `aXX` an attribute, with its number in hexadecimal.
+//! NSS's certificate database: cert9.db, an SQLite file with a table of PKCS#11 objects (NSS, lib/softoken/sdb.c), one
+//! column `aXX` an attribute, with its number in hexadecimal.
 //!
-//! SQLite gets the bytes of the file, not its name: so nothing is locked, no journal is replayed, and no file is made, whoever uses the
-//! database meanwhile. What a running browser has not written yet is not seen.
+//! SQLite gets the bytes of the file, not its name: so nothing is locked, no journal is replayed, and no file is made,
+//! whoever uses the database meanwhile. What a running browser has not written yet is not seen.
 
 use std::collections::BTreeMap;
 
@@ -132,9 +132,10 @@ fn each<const N: usize>(
     Ok(())
 }
 
-/// Whether it is a table of names and nothing else, as NSS makes it (`CREATE_TABLE_CMD`, lib/softoken/sdb.c). A view, a virtual
-/// table or a generated column is a program, and needs a word before the parenthesis, or another one within: with these, nothing
-/// in the file is evaluated. SQLite compiles the text, whatever the file says about its type, and a name has one text.
+/// Whether it is a table of names and nothing else, as NSS makes it (`CREATE_TABLE_CMD`, lib/softoken/sdb.c). A view, a
+/// virtual table or a generated column is a program, and needs a word before the parenthesis, or another one within:
+/// with these, nothing in the file is evaluated. SQLite compiles the text, whatever the file says about its type, and a
+/// name has one text.
 fn is_plain_table(schema: &str) -> bool {
     let columns = schema.strip_prefix("CREATE TABLE nssPublic").map(str::trim_start);
     let columns = columns.and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));

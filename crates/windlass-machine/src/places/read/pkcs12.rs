@@ -1,7 +1,8 @@
 //! PKCS#12 (RFC 7292): what Java writes since version 9, and .NET for each certificate of its stores.
 //!
-//! Only certificates are wanted, so keys stay encrypted, and the MAC, which only says that somebody who knows the password made the
-//! file, is not looked at. The password is none, the empty one, or the one that Java's documentation gives.
+//! Only certificates are wanted, so keys stay encrypted, and the MAC, which only says that somebody who knows the
+//! password made the file, is not looked at. The password is none, the empty one, or the one that Java's documentation
+//! gives.
 
 use ::pkcs12::authenticated_safe::AuthenticatedSafe;
 use ::pkcs12::cert_type::CertBag;
@@ -30,13 +31,14 @@ const PBE_SHA1_3DES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.11
 /// .NET Core up to 3.1, and Java up to 15.
 const PBE_SHA1_RC2_40: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.1.6");
 
-/// As the bytes that go into the derivation of a key: for the old scheme UTF-16 with a final NUL, for the new one UTF-8. .NET has no
-/// password, which is another thing than an empty one (`Pkcs12Kdf.Derive`), in the old scheme only.
+/// As the bytes that go into the derivation of a key: for the old scheme UTF-16 with a final NUL, for the new one
+/// UTF-8. .NET has no password, which is another thing than an empty one (`Pkcs12Kdf.Derive`), in the old scheme only.
 const PASSWORDS: [(&[u8], &[u8]); 3] = [(b"", b""), (b"\0\0", b""), (b"\0c\0h\0a\0n\0g\0e\0i\0t\0\0", b"changeit")];
 
 const MALFORMED: Unreadable = Unreadable::Malformed("a PKCS#12 file");
 
-/// All certificates. One that Java calls trusted is an anchor; so is each where no entry is called so: .NET does not say it.
+/// All certificates. One that Java calls trusted is an anchor; so is each where no entry is called so: .NET does not
+/// say it.
 pub fn read(bytes: &[u8], work: &Work) -> Result<Vec<Entry>, Unreadable> {
     let pfx = Pfx::from_der(bytes).map_err(malformed)?;
     if pfx.auth_safe.content_type != DATA {
@@ -156,8 +158,9 @@ fn utf16(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect::<Vec<_>>())
 }
 
-/// A SafeBag (RFC 7292, section 4.2). Its attributes are a set, which DER sorts, and in which nothing may be twice. .NET Core does not keep to
-/// that: what it has imported with a key and writes to a store has the attribute `localKeyID` two times.
+/// A SafeBag (RFC 7292, section 4.2). Its attributes are a set, which DER sorts, and in which nothing may be twice.
+/// .NET Core does not keep to that: what it has imported with a key and writes to a store has the attribute
+/// `localKeyID` two times.
 struct Bag<'a> {
     kind: ObjectIdentifier,
     value: &'a [u8],

@@ -1,4 +1,5 @@
-//! OpenSSL's `TRUSTED CERTIFICATE`: a certificate, and behind it what its owner says about it (`X509_CERT_AUX`, crypto/x509/x_x509a.c).
+//! OpenSSL's `TRUSTED CERTIFICATE`: a certificate, and behind it what its owner says about it (`X509_CERT_AUX`,
+//! crypto/x509/x_x509a.c).
 
 use der::asn1::{AnyRef, ContextSpecific, ObjectIdentifier, OctetStringRef, Utf8StringRef};
 use der::{Reader, SliceReader, TagNumber};
@@ -15,7 +16,8 @@ struct Settings {
     rejected: Option<Vec<ObjectIdentifier>>,
 }
 
-/// The certificate alone, and whether it is trusted for servers. None: the settings can't be read, and nobody knows what they say.
+/// The certificate alone, and whether it is trusted for servers. None: the settings can't be read, and nobody knows
+/// what they say.
 pub fn split(block: &[u8]) -> Option<(&[u8], Trust)> {
     let mut reader = SliceReader::new(block).ok()?;
     let certificate = reader.tlv_bytes().ok()?;
@@ -36,8 +38,8 @@ fn settings(reader: &mut SliceReader<'_>) -> der::Result<Settings> {
 }
 
 impl Settings {
-    /// As `obj_trust` (crypto/x509/x509_trs.c, 3.0) decides for servers: what is rejected is, and what is not in a list of trusted
-    /// purposes is rejected too.
+    /// As `obj_trust` (crypto/x509/x509_trs.c, 3.0) decides for servers: what is rejected is, and what is not in a list
+    /// of trusted purposes is rejected too.
     fn trust(&self) -> Trust {
         let has = |list: &[ObjectIdentifier]| list.iter().any(|purpose| [SERVER_AUTH, ANY_PURPOSE].contains(purpose));
         let is_refused =

@@ -1,4 +1,5 @@
-//! The cache in a process that may be behind a system call filter. (What it calls is compared with stock in tests/guest.)
+//! The cache in a process that may be behind a system call filter. (What it calls is compared with stock in
+//! tests/guest.)
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

@@ -159,8 +159,8 @@ fn assert_holds(store: &RootStore, certificates: &[usize]) {
     assert!(store.has_same_certificates(&expected), "{store:?}");
 }
 
-/// Writes again until the ctime has changed: the kernel's clock may be coarse. A new file is written until it has changed as
-/// well, as it may have the inode of one that was removed within the same tick.
+/// Writes again until the ctime has changed: the kernel's clock may be coarse. A new file is written until it has
+/// changed as well, as it may have the inode of one that was removed within the same tick.
 fn write_in_place(path: &Path, content: &[u8]) {
     if !path.exists() {
         fs::write(path, content).unwrap();

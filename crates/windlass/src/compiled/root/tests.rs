@@ -61,7 +61,8 @@ fn without_another_root_paths_are_as_they_are() {
     assert_eq!(Root(None).target(&lib.join("second.pem")).unwrap(), lib.join("cert.pem"));
 }
 
-/// The kernel's word on a path of what exists: where it leads, below the root, or why nowhere. None: it refuses the call.
+/// The kernel's word on a path of what exists: where it leads, below the root, or why nowhere. None: it refuses the
+/// call.
 fn judged(root: &Path, path: &Path, last: Last) -> Option<Result<PathBuf, Errno>> {
     let nofollow = if last == Last::Itself { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = OFlags::PATH | OFlags::CLOEXEC;

@@ -14,8 +14,8 @@ const EXT_KEY_USAGE: &[u8] = b"\x55\x1D\x25";
 /// What a statement is about: issuer, serial number, and SHA-1 of the certificate if it names one.
 type Subject = (Box<[u8]>, Box<[u8]>, Option<[u8; 20]>);
 
-/// Describes each certificate. Of several statements about one NSS finds any, so they must say the same; Mozilla's file has one
-/// about each. Where they don't, all is described, and then refused.
+/// Describes each certificate. Of several statements about one NSS finds any, so they must say the same; Mozilla's file
+/// has one about each. Where they don't, all is described, and then refused.
 pub(super) fn describe(all: &mut Sayings) -> Result<(), Unsupported> {
     let mut do_agree = true;
     let mut stated: HashMap<Subject, usize> = HashMap::new();

@@ -1,4 +1,5 @@
-//! The names of p11-kit's format (common/constants.c), as far as objects of trust have them: PKCS#11 attributes and constants.
+//! The names of p11-kit's format (common/constants.c), as far as objects of trust have them: PKCS#11 attributes and
+//! constants.
 
 use super::names::ATTRIBUTES;
 use crate::trust::{KeyUse, Purpose};
@@ -108,8 +109,8 @@ pub(super) fn field(name: &str) -> Option<Field> {
     ATTRIBUTES.get(found).map(|(_, number)| *number)
 }
 
-/// A constant by its name. p11-kit takes the name of an attribute for its number there too. Those of keys and mechanisms are
-/// left out: no object of trust has them.
+/// A constant by its name. p11-kit takes the name of an attribute for its number there too. Those of keys and
+/// mechanisms are left out: no object of trust has them.
 pub(super) fn constant(name: &str) -> Option<u64> {
     CONSTANTS.iter().find(|(other, _)| *other == name).map(|(_, number)| *number).or_else(|| field(name))
 }

@@ -1,13 +1,13 @@
-//! One file, in whichever format it is: p11-kit's own, DER, or PEM. As p11-kit does, the next format is tried when a file is
-//! not in the one before, also when it only looked like it.
+//! One file, in whichever format it is: p11-kit's own, DER, or PEM. As p11-kit does, the next format is tried when a
+//! file is not in the one before, also when it only looked like it.
 
 use super::{Standing, object, pem, persist, text, trusted_certificate};
 use crate::der::{Reader, SEQUENCE};
 use crate::error::Unsupported;
 use crate::trust::{Description, Sayings, is_certificate};
 
-/// Adds what the file says. Nothing if it is in none of the formats. What can't be read and may take trust away is marked
-/// ([`Sayings::refuse`]), and all else is added nevertheless: some of it may be distrust.
+/// Adds what the file says. Nothing if it is in none of the formats. What can't be read and may take trust away is
+/// marked ([`Sayings::refuse`]), and all else is added nevertheless: some of it may be distrust.
 pub(super) fn read(bytes: &[u8], standing: Standing, all: &mut Sayings) {
     if persist::is_persist(bytes) {
         let (objects, is_understood) = persist::read(bytes);
@@ -76,8 +76,8 @@ pub(super) fn add(mut description: Description, standing: Standing, all: &mut Sa
     all.certificates.push(description);
 }
 
-/// Whether p11-kit's reader of BER might find a certificate there, and nothing else: a SEQUENCE that begins with one and ends
-/// with the bytes. Lengths may be in any form.
+/// Whether p11-kit's reader of BER might find a certificate there, and nothing else: a SEQUENCE that begins with one
+/// and ends with the bytes. Lengths may be in any form.
 fn may_be_a_certificate(bytes: &[u8]) -> bool {
     match outer_length(bytes) {
         None => false,

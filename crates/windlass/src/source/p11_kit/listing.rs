@@ -117,8 +117,9 @@ pub(super) fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
     }
 }
 
-/// A file that is not there, not a file or that can't be opened is passed over, as by p11-kit; that it is so is part of the
-/// state. Not one that can't be opened because this process has no descriptor or memory left, or that can't be read further.
+/// A file that is not there, not a file or that can't be opened is passed over, as by p11-kit; that it is so is part of
+/// the state. Not one that can't be opened because this process has no descriptor or memory left, or that can't be read
+/// further.
 pub(super) fn readable<T>(result: Result<T, LoadError>) -> Result<Option<T>, LoadError> {
     const NOT_TO_BE_OPENED: [Errno; 6] =
         [Errno::ACCESS, Errno::PERM, Errno::LOOP, Errno::NXIO, Errno::NODEV, Errno::STALE];

@@ -1,4 +1,5 @@
-//! The names of attributes in p11-kit's format (common/constants.c, 0.26.5) and their numbers in PKCS#11, in alphabetical order.
+//! The names of attributes in p11-kit's format (common/constants.c, 0.26.5) and their numbers in PKCS#11, in
+//! alphabetical order.
 //!
 //! Those of templates of attributes are left out: versions differ in what they make of them.
 

@@ -1,7 +1,8 @@
 //! Objects of a .p11-kit file, as p11-kit's builder understands them (trust/builder.c, 0.26.5).
 //!
-//! It looks at values only when somebody makes an object by PKCS#11, not when it reads a file. What it makes of those that it would
-//! not take there depends on where each is used, so an object with such values makes the place unreadable here.
+//! It looks at values only when somebody makes an object by PKCS#11, not when it reads a file. What it makes of those
+//! that it would not take there depends on where each is used, so an object with such values makes the place unreadable
+//! here.
 
 use super::attributes::{self as names, Field};
 use super::persist::Fields;
@@ -60,8 +61,8 @@ const OF_NSS_TRUST: &[Field] = &[
 /// Set by p11-kit itself. It would take them from a file too.
 const OWN: &[Field] = &[names::X_GENERATED, names::X_ORIGIN];
 
-/// Adds the objects of one file. p11-kit stops at the first that it does not take (`p11_index_replace_all`, trust/index.c); if not
-/// all of the file is understood, what it takes is not known either.
+/// Adds the objects of one file. p11-kit stops at the first that it does not take (`p11_index_replace_all`,
+/// trust/index.c); if not all of the file is understood, what it takes is not known either.
 pub(super) fn add_all(objects: &[Fields], is_understood: bool, standing: Standing, all: &mut Sayings) {
     for fields in objects {
         match Kind::of(fields) {
@@ -229,7 +230,8 @@ fn statement(fields: &Fields) -> Option<Explicit> {
     })
 }
 
-/// The attributes in which something may be said for a purpose. p11-kit before 0.25 had NSS's by the names of the others.
+/// The attributes in which something may be said for a purpose. p11-kit before 0.25 had NSS's by the names of the
+/// others.
 fn attributes_of(purpose: Purpose) -> impl Iterator<Item = Field> {
     [names::of_purpose(purpose), names::of_purpose_3_2(purpose)].into_iter().flatten()
 }

@@ -1,4 +1,5 @@
-//! PEM as p11-kit finds it (`p11_pem_parse`, common/pem.c): blocks anywhere in a file, headers ignored, lines of any length.
+//! PEM as p11-kit finds it (`p11_pem_parse`, common/pem.c): blocks anywhere in a file, headers ignored, lines of any
+//! length.
 
 use memchr::memmem;
 
@@ -14,7 +15,8 @@ pub(super) struct Block<'a> {
     pub content: Vec<u8>,
 }
 
-/// All blocks whose text is base64. As in p11-kit, nothing is looked for behind a block without its end, nor behind a NUL.
+/// All blocks whose text is base64. As in p11-kit, nothing is looked for behind a block without its end, nor behind a
+/// NUL.
 pub(super) fn blocks(bytes: &[u8]) -> Vec<Block<'_>> {
     let mut found = Vec::new();
     let mut rest = text(bytes);
@@ -59,8 +61,8 @@ fn without_headers(body: &[u8]) -> &[u8] {
     body
 }
 
-/// What `p11_b64_pton` (common/base64.c) makes of it: blanks anywhere, padding where it is needed, and one byte of anything at
-/// the very end, which it does not look at.
+/// What `p11_b64_pton` (common/base64.c) makes of it: blanks anywhere, padding where it is needed, and one byte of
+/// anything at the very end, which it does not look at.
 fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     // p11-kit passes over a block for which it has no memory.

@@ -1,5 +1,5 @@
-//! p11-kit's own format, `[p11-kit-object-v1]` (common/persist.c, common/lexer.c): sections of `name: value` lines and PEM
-//! blocks, one section an object.
+//! p11-kit's own format, `[p11-kit-object-v1]` (common/persist.c, common/lexer.c): sections of `name: value` lines and
+//! PEM blocks, one section an object.
 
 use std::collections::BTreeMap;
 
@@ -83,8 +83,8 @@ pub(crate) fn is_persist(bytes: &[u8]) -> bool {
     memchr::memmem::find(text(bytes), MAGIC).is_some()
 }
 
-/// All sections, None if for p11-kit the file is not of this format and it goes on to the next; and whether all was understood:
-/// if not, p11-kit may read more, in this version or in another.
+/// All sections, None if for p11-kit the file is not of this format and it goes on to the next; and whether all was
+/// understood: if not, p11-kit may read more, in this version or in another.
 pub(super) fn read(bytes: &[u8]) -> (Option<Vec<Fields>>, bool) {
     // To some functions of p11-kit the text ends at a NUL, to others it does not.
     let text = text(bytes);

@@ -37,8 +37,8 @@ pub(crate) struct Tree {
     pub believed: bool,
     /// What could not be read though p11-kit may read it, or nobody knows what is there; the first of it.
     pub fault: Option<LoadError>,
-    /// Whether that, or anything after it, may be read another time: it is this process that is short of something, or a file
-    /// was being written.
+    /// Whether that, or anything after it, may be read another time: it is this process that is short of something, or
+    /// a file was being written.
     pub is_passing: bool,
     /// The bytes of the files that could be read.
     contents: Vec<(PathBuf, Standing, Vec<u8>)>,
@@ -119,8 +119,8 @@ impl Tree {
     }
 }
 
-/// Whether everything is as it was: one `stat` for each directory and file, one `faccessat` for each file. The names in a
-/// directory are the same as long as its own state is.
+/// Whether everything is as it was: one `stat` for each directory and file, one `faccessat` for each file. The names in
+/// a directory are the same as long as its own state is.
 pub(crate) fn is_unchanged(state: &TreeState) -> bool {
     let is_same = |(path, identity): &(PathBuf, Option<Identity>)| match directory(path) {
         Ok(Found::Directory(now)) => *identity == Some(now),
@@ -131,8 +131,8 @@ pub(crate) fn is_unchanged(state: &TreeState) -> bool {
         && state.files.iter().all(|(path, _, identity)| look(path).is_ok_and(|now| now == *identity))
 }
 
-/// Reads a place, if need be several times until it stood still meanwhile; and if it never does, as it was read last: p11-kit
-/// does not look.
+/// Reads a place, if need be several times until it stood still meanwhile; and if it never does, as it was read last:
+/// p11-kit does not look.
 pub(crate) fn read(path: &Path, system: &dyn System) -> Tree {
     let mut attempt = 0;
     loop {
@@ -188,8 +188,8 @@ fn read_file(path: &Path, now_ns: i128, system: &dyn System) -> Result<Option<Fi
     else {
         return Ok(None);
     };
-    // p11-kit can't map what has no size: files of the kernel (/proc) have none, and no end for us to find. And text ends at a NUL,
-    // and no certificate begins with one.
+    // p11-kit can't map what has no size: files of the kernel (/proc) have none, and no end for us to find. And text
+    // ends at a NUL, and no certificate begins with one.
     if identity.size == 0 || identity.size > LARGE && begins_with_nul(path) {
         let believed = !identity.is_racy(now_ns) && keeps_timestamps(path, Some(identity), system);
         return Ok(Some(File { identity, believed, bytes: Vec::new() }));

@@ -2,8 +2,8 @@
 
 use crate::output::terminal::printable;
 
-/// `text` for the content of an element and for a quoted attribute. Control characters and those that turn the direction
-/// of writing are shown as escapes.
+/// `text` for the content of an element and for a quoted attribute. Control characters and those that turn the
+/// direction of writing are shown as escapes.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in printable(text).chars() {
