@@ -314,7 +314,9 @@ fn a_users_shell_is_activated_and_back() {
         command.env("HOME", home.path()).env("SHELL", "/bin/sh").args(arguments);
         command.assert()
     };
-    command(&["install", "--shell", "--yes"]).success().stdout(contains(".profile"));
+    // For root, `windlass uninstall` alone concerns the machine.
+    let undo = "Done. `windlass uninstall --shell` undoes it.";
+    command(&["install", "--shell", "--yes"]).success().stdout(contains(".profile").and(contains(undo)));
     let profile = fs::read_to_string(home.path().join(".profile")).unwrap();
     assert!(
         profile.starts_with("umask 022\n# >>> windlass >>>") && profile.ends_with("# <<< windlass <<<\n"),

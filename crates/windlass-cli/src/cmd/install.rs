@@ -64,9 +64,10 @@ fn install(installation: &Installation, plan: &Plan, how: &HowArgs) -> Result<bo
         stderr::line(&format!("windlass: {remark}"));
     }
     if !how.json {
-        let undo = match &how.root {
-            Some(root) => format!("windlass uninstall --root {}", root.display()),
-            None => "windlass uninstall".into(),
+        let undo = match (&how.root, &installation.home) {
+            (Some(root), _) => format!("windlass uninstall --root {}", root.display()),
+            (None, Some(_)) => "windlass uninstall --shell".into(),
+            (None, None) => "windlass uninstall".into(),
         };
         stdout::write(format!("Done. `{}` undoes it.\n", printable(&undo)).as_bytes())?;
     }
