@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 const CHECKED_FROM: usize = 40;
 const TABLE: usize = 64;
-const SECTIONS: usize = 12;
+const SECTIONS: usize = 9;
 const HEADER: usize = TABLE + 16 * SECTIONS;
 
 fuzz_target!(

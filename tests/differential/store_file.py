@@ -13,7 +13,7 @@ CHECKSUM, CHECKED_FROM = 24, 40
 BELIEVED = 44
 TABLE = 64
 SECTIONS = ("path", "state", "records", "subjects", "raw-subjects", "issuers-and-serials", "key-ids",
-            "subject-hashes", "fingerprints", "by-fingerprint", "canonical", "der")
+            "canonical", "der")
 HEADER = TABLE + 16 * len(SECTIONS)
 
 

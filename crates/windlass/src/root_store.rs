@@ -13,12 +13,11 @@ use crate::anchor::{AnchorIndex, Record, TrustAnchor};
 use crate::error::Unsupported;
 use crate::gnutls_profile::{self, GnutlsProfile};
 use crate::index::{Index, Key};
-use crate::name::{CanonicalName, RawName, SubjectHash};
-use crate::sorted::sorted;
+use crate::name::{CanonicalName, RawName};
 use builder::Builder;
 pub(crate) use bytes::Bytes;
 use twins::Twins;
-pub(crate) use written::{Written, write_hashes};
+pub(crate) use written::Written;
 
 /// An immutable, indexed set of trust anchors in source order.
 ///
@@ -35,20 +34,11 @@ pub struct RootStore {
     /// What a compiled store has in place of the indices below.
     written: Option<Box<Written>>,
     source_bytes: u64,
-    subject_hashes: OnceBox<Box<[(SubjectHash, AnchorIndex)]>>,
     raw_subjects: OnceBox<Option<Index>>,
     issuers_and_serials: OnceBox<Option<Index>>,
     key_ids: OnceBox<Option<Index>>,
-    fingerprints: OnceBox<Option<Fingerprints>>,
     twins: Twins,
-    ca_names: OnceBox<Box<[AnchorIndex]>>,
     gnutls_profile: OnceBox<GnutlsProfile>,
-}
-
-/// SHA-256 of each certificate.
-pub(crate) struct Fingerprints {
-    pub all: Box<[[u8; 32]]>,
-    pub index: Index,
 }
 
 impl RootStore {
@@ -97,12 +87,9 @@ impl RootStore {
             written,
             source_bytes,
             twins,
-            subject_hashes: OnceBox::new(),
             raw_subjects: OnceBox::new(),
             issuers_and_serials: OnceBox::new(),
             key_ids: OnceBox::new(),
-            fingerprints: OnceBox::new(),
-            ca_names: OnceBox::new(),
             gnutls_profile: OnceBox::new(),
         })
     }
@@ -159,42 +146,10 @@ impl RootStore {
         anchors_of(index.map_or(&[], |index| index.find(&wanted, |record| self.issuer_and_serial_of(record))))
     }
 
-    /// All anchors whose subject has this hash, in source order. Names are not compared: this is for an adapter that
-    /// has a name which [`CanonicalName::from_raw`] does not support, and can have the stock library compare it.
-    pub fn by_subject_hash<'s>(&'s self, hash: SubjectHash) -> impl Iterator<Item = AnchorIndex> + use<'s> {
-        let hashes = self.subject_hashes();
-        let start = hashes.partition_point(|(other, _)| *other < hash);
-        hashes.iter().skip(start).take_while(move |(other, _)| *other == hash).map(|(_, index)| *index)
-    }
-
-    /// For each distinct subject, as OpenSSL compares names, the first anchor that has it, in source order.
-    pub fn first_of_each_subject(&self) -> impl Iterator<Item = AnchorIndex> {
-        sorted(self.subjects.heads(|record| self.canonical_of(record)).map(AnchorIndex).collect()).into_iter()
-    }
-
     /// All anchors with this subject key identifier, in source order.
     pub fn by_key_id<'s>(&'s self, key_id: &[u8]) -> impl Iterator<Item = AnchorIndex> + use<'s> {
         let index = self.key_id_index();
         anchors_of(index.map_or(&[], |index| index.find(&key_id, |record| self.key_id_of(record))))
-    }
-
-    /// All anchors with this SHA-256 fingerprint, in source order: more than one if the source has duplicates.
-    pub fn by_fingerprint<'s>(&'s self, sha256: &[u8; 32]) -> impl Iterator<Item = AnchorIndex> + use<'s> {
-        anchors_of(
-            self.fingerprints().map_or(&[], |fingerprints| {
-                fingerprints.index.find(&sha256.as_slice(), |record| fingerprints.of(record))
-            }),
-        )
-    }
-
-    /// The distinct subjects, byte for byte, in source order: the names a server sends when it asks for a client's
-    /// certificate.
-    pub fn ca_names(&self) -> impl ExactSizeIterator<Item = RawName<'_>> {
-        let names = self.ca_names.get_or_init(|| {
-            let heads = self.raw_subject_index().map(|index| index.heads(|record| self.raw_subject_of(record)));
-            Box::new(sorted(heads.into_iter().flatten().map(AnchorIndex).collect()).into_boxed_slice())
-        });
-        names.iter().map(|&index| self.anchor(index).raw_subject())
     }
 
     /// Every anchor whose canonical subject is also the subject of a different certificate here, in source order,
@@ -212,11 +167,6 @@ impl RootStore {
         let find = || self.anchors().map(of).min().unwrap_or(GnutlsProfile::Outside);
         let written = self.written.as_ref().and_then(|written| written.gnutls_profile);
         written.unwrap_or_else(|| *self.gnutls_profile.get_or_init(|| Box::new(find())))
-    }
-
-    /// Whether GnuTLS is known to load all of them, and to say nothing.
-    pub fn is_plain_for_gnutls(&self) -> bool {
-        self.gnutls_profile() == GnutlsProfile::Plain
     }
 
     pub(crate) fn is_duplicate(&self, index: AnchorIndex) -> bool {
@@ -252,31 +202,6 @@ impl RootStore {
     pub(crate) fn key_id_index(&self) -> Option<&Index> {
         let key = |record: u32| self.key_id_of(record);
         self.lazy(&self.key_ids, |written| &written.key_ids, key)
-    }
-
-    pub(crate) fn subject_hashes(&self) -> &[(SubjectHash, AnchorIndex)] {
-        self.subject_hashes.get_or_init(|| {
-            let read = |all: &Written| written::read_hashes(all.subject_hashes.as_slice(), self.count());
-            Box::new(self.written.as_deref().and_then(read).unwrap_or_else(|| {
-                let all = self.anchors().map(|anchor| (anchor.subject_hash(), anchor.index()));
-                sorted(all.collect()).into_boxed_slice()
-            }))
-        })
-    }
-
-    pub(crate) fn fingerprints(&self) -> Option<&Fingerprints> {
-        let read = |written: &Written| {
-            let all = written::read_fingerprints(written.fingerprints.as_slice(), self.count())?;
-            let index = Index::from_bytes(written.by_fingerprint.as_slice(), self.count())?;
-            Some(Fingerprints { all, index })
-        };
-        let make = || {
-            let all: Box<[[u8; 32]]> = self.anchors().map(|anchor| anchor.sha256_fingerprint()).collect();
-            let index = Index::build(self.count(), |record| Some(all.get(record as usize)?.as_slice()));
-            Some(Fingerprints { index: index.ok()?, all })
-        };
-        let fingerprints = || Box::new(self.written.as_deref().and_then(read).or_else(make));
-        self.fingerprints.get_or_init(fingerprints).as_ref()
     }
 
     /// An index that is read or made when it is first asked for; None if memory for it can't be had.
@@ -315,12 +240,6 @@ impl RootStore {
 
     fn count(&self) -> u32 {
         self.records.len() as u32
-    }
-}
-
-impl Fingerprints {
-    fn of(&self, record: u32) -> Option<&[u8]> {
-        Some(self.all.get(record as usize)?.as_slice())
     }
 }
 

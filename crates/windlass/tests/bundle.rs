@@ -2,10 +2,10 @@
 
 mod support;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use support::libcrypto;
-use windlass::{CanonicalName, RootStore, SubjectHash, subject_hash_old};
+use windlass::{CanonicalName, RootStore, SubjectHash, TrustAnchor, subject_hash_old};
 
 fn generalized(time: windlass::Timestamp) -> String {
     time.to_string().replace(['-', ':', ' '], "")
@@ -40,11 +40,14 @@ fn every_anchor_is_found_by_everything_it_is_indexed_by() {
     let store = RootStore::from_pem(&support::bundle()).unwrap();
     let mut by_subject: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     let mut by_key_id: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
-    let mut by_der: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
+    let mut by_raw_subject: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
+    let mut by_serial: BTreeMap<[Vec<u8>; 2], Vec<usize>> = BTreeMap::new();
+    let issued = |anchor: TrustAnchor<'_>| [anchor.raw_issuer().as_bytes().to_vec(), anchor.serial().to_vec()];
     for anchor in store.anchors() {
         let place = anchor.index().get();
         by_subject.entry(anchor.canonical_subject().to_vec()).or_default().push(place);
-        by_der.entry(anchor.der().to_vec()).or_default().push(place);
+        by_raw_subject.entry(anchor.raw_subject().as_bytes().to_vec()).or_default().push(place);
+        by_serial.entry(issued(anchor)).or_default().push(place);
         if let Some(id) = anchor.subject_key_id() {
             by_key_id.entry(id.to_vec()).or_default().push(place);
         }
@@ -54,17 +57,14 @@ fn every_anchor_is_found_by_everything_it_is_indexed_by() {
         assert_eq!(name.as_bytes(), anchor.canonical_subject());
         let found: Vec<usize> = store.by_subject(&name).map(|index| index.get()).collect();
         assert_eq!(found, by_subject[anchor.canonical_subject()]);
-        let found: Vec<usize> = store.by_fingerprint(&anchor.sha256_fingerprint()).map(|index| index.get()).collect();
-        assert_eq!(found, by_der[anchor.der()]);
+        let found: Vec<usize> = store.by_raw_subject(anchor.raw_subject()).map(|index| index.get()).collect();
+        assert_eq!(found, by_raw_subject[anchor.raw_subject().as_bytes()]);
+        let found = store.by_issuer_and_serial(anchor.raw_issuer(), anchor.serial());
+        assert_eq!(found.map(|index| index.get()).collect::<Vec<_>>(), by_serial[&issued(anchor)]);
         if let Some(id) = anchor.subject_key_id() {
             assert_eq!(store.by_key_id(id).map(|index| index.get()).collect::<Vec<_>>(), by_key_id[id]);
         }
     }
-    let names: Vec<&[u8]> = store.ca_names().map(|name| name.as_bytes()).collect();
-    let mut seen = HashSet::new();
-    let mut expected: Vec<&[u8]> = store.anchors().map(|anchor| anchor.raw_subject().as_bytes()).collect();
-    expected.retain(|name| seen.insert(*name));
-    assert_eq!(names, expected);
 }
 
 /// The fingerprint is checked against the program that everybody checks it with.

@@ -17,14 +17,14 @@ use crate::source::{HashName, Source, SourceRef, State};
 
 /// The version of the layout, and of the rules by which certificates are accepted and names made canonical: a file of
 /// any other version is ignored.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 const MAGIC: [u8; 8] = *b"WINDLASS";
 /// Fixed fields, then offset and length of each section.
 const HEADER: usize = 64 + SECTIONS * 16;
 /// What the checksum covers begins here; all before it is compared with what it must be.
 const CHECKED_FROM: usize = 40;
-pub(super) const SECTIONS: usize = 12;
+pub(super) const SECTIONS: usize = 9;
 /// Device, inode, size; seconds and nanoseconds of mtime and ctime.
 const IDENTITY: usize = 48;
 const DIGEST: usize = 32;
@@ -40,9 +40,6 @@ pub(super) enum Section {
     RawSubjects,
     IssuersAndSerials,
     KeyIds,
-    SubjectHashes,
-    Fingerprints,
-    ByFingerprint,
     Canonical,
     Der,
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::format::{Encoder, Origin, Section};
 use super::root::Root;
 use crate::error::{LoadError, Unsupported};
-use crate::root_store::{RootStore, write_hashes};
+use crate::root_store::RootStore;
 use crate::source::system::{Real, System};
 use crate::source::{Reading, Source, State};
 
@@ -139,7 +139,6 @@ fn is_public(source: &Source, state: &State, root: Root<'_>) -> Result<bool, Loa
 
 /// None if memory for an index can't be had.
 pub(super) fn encode(origin: &Origin, store: &RootStore) -> Option<Vec<u8>> {
-    let fingerprints = store.fingerprints()?;
     let (raw_subjects, issuers_and_serials) = (store.raw_subject_index()?, store.issuer_and_serial_index()?);
     let key_ids = store.key_id_index()?;
     let mut encoder = Encoder::new(origin, store);
@@ -148,9 +147,6 @@ pub(super) fn encode(origin: &Origin, store: &RootStore) -> Option<Vec<u8>> {
     encoder.section(Section::RawSubjects, |out| raw_subjects.write(out));
     encoder.section(Section::IssuersAndSerials, |out| issuers_and_serials.write(out));
     encoder.section(Section::KeyIds, |out| key_ids.write(out));
-    encoder.section(Section::SubjectHashes, |out| write_hashes(store.subject_hashes(), out));
-    encoder.section(Section::Fingerprints, |out| out.extend(fingerprints.all.iter().flatten()));
-    encoder.section(Section::ByFingerprint, |out| fingerprints.index.write(out));
     encoder.section(Section::Canonical, |out| out.extend_from_slice(store.canonical_buffer()));
     encoder.section(Section::Der, |out| out.extend_from_slice(store.der_buffer()));
     Some(encoder.finish())

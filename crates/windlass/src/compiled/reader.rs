@@ -149,9 +149,6 @@ impl Compiled {
             raw_subjects: part(Section::RawSubjects)?,
             issuers_and_serials: part(Section::IssuersAndSerials)?,
             key_ids: part(Section::KeyIds)?,
-            subject_hashes: part(Section::SubjectHashes)?,
-            fingerprints: part(Section::Fingerprints)?,
-            by_fingerprint: part(Section::ByFingerprint)?,
             gnutls_profile: layout.gnutls_profile,
         };
         RootStore::new(der, canonical, records, Some(subjects), Some(Box::new(written)), origin.source_bytes)
