@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use windlass::trust::{KeyUse, Purpose, TrustLocation, TrustStore, Verdict};
+use windlass_trust::{KeyUse, Purpose, TrustLocation, TrustStore, Verdict};
 use windlass::{Config, RootStore, TrustCache};
 use windlass_fuzz::{memory, seeds};
 

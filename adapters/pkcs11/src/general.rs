@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use cryptoki_sys::*;
-use windlass::trust::paths_argument;
+use windlass_trust::paths_argument;
 
 use crate::call::{Answer, Refusal, answer, write};
 use crate::module;

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cryptoki_sys::*;
 use windlass::compiled::Directories;
-use windlass::trust::{TrustLocation, TrustStore};
 use windlass::{Config, MaxAge, TrustCache};
+use windlass_trust::{TrustLocation, TrustStore};
 
 use crate::call::{Answer, Refusal};
 use crate::places::{Place, environment};

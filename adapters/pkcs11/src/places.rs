@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use windlass::trust::USUAL_PLACES;
+use windlass_trust::USUAL_PLACES;
 
 /// The names of p11-kit's tokens (trust/module.c): programs find tokens by these. Each is given once.
 const LABELS: [(&str, &str); 3] = [("~/", "User Trust"), ("/usr/share", "Default Trust"), ("/etc", "System Trust")];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cryptoki_sys::CK_OBJECT_HANDLE;
-use windlass::trust::TrustStore;
+use windlass_trust::TrustStore;
 
 use crate::view::View;
 

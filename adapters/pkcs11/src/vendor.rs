@@ -1,7 +1,7 @@
 //! Numbers that are not PKCS#11's own: NSS's (nss/pkcs11n.h) and p11-kit's (p11-kit/pkcs11x.h).
 
 use cryptoki_sys::{CK_ATTRIBUTE_TYPE, CK_OBJECT_CLASS, CK_ULONG};
-use windlass::trust::{KeyUse, Purpose, Verdict};
+use windlass_trust::{KeyUse, Purpose, Verdict};
 
 pub const CKO_NSS_TRUST: CK_OBJECT_CLASS = 0xCE53_4353;
 pub const CKO_NSS_BUILTIN_ROOT_LIST: CK_OBJECT_CLASS = 0xCE53_4354;

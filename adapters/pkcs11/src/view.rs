@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cryptoki_sys::*;
-use windlass::trust::{DistrustAfter, Purpose, StapledExtension, Statement, TrustCertificate, Verdict};
+use windlass_trust::{DistrustAfter, Purpose, StapledExtension, Statement, TrustCertificate, Verdict};
 
 use crate::value::Value;
 use crate::vendor::*;

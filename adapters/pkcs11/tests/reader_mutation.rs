@@ -13,8 +13,8 @@ mod seen;
 use odd_files::Material;
 use seen::Seen;
 use support::{ours, p11_kit};
-use windlass::trust::TrustLocation;
 use windlass::{Config, TrustCache};
+use windlass_trust::TrustLocation;
 
 /// How many places more than usual: `WINDLASS_TEST_FACTOR=100`.
 fn factor() -> u64 {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use tempfile::TempDir;
-use windlass::trust::{TrustLocation, TrustStore, USUAL_PLACES, paths_argument};
 use windlass::{LoadError, TrustCache, Unsupported};
+use windlass_trust::{TrustLocation, TrustStore, USUAL_PLACES, paths_argument};
 
 use super::check::{Outcome, Unseen};
 use super::machine::{MAX_FILE, Machine, Target};

@@ -2,16 +2,26 @@
 
 use crate::error::DerFault;
 
-pub(crate) const BOOLEAN: u8 = 0x01;
-pub(crate) const INTEGER: u8 = 0x02;
-pub(crate) const BIT_STRING: u8 = 0x03;
-pub(crate) const OCTET_STRING: u8 = 0x04;
-pub(crate) const NULL: u8 = 0x05;
-pub(crate) const OBJECT_IDENTIFIER: u8 = 0x06;
-pub(crate) const UTC_TIME: u8 = 0x17;
-pub(crate) const GENERALIZED_TIME: u8 = 0x18;
-pub(crate) const SEQUENCE: u8 = 0x30;
-pub(crate) const SET: u8 = 0x31;
+/// Tag of BOOLEAN.
+pub const BOOLEAN: u8 = 0x01;
+/// Tag of INTEGER.
+pub const INTEGER: u8 = 0x02;
+/// Tag of BIT STRING.
+pub const BIT_STRING: u8 = 0x03;
+/// Tag of OCTET STRING.
+pub const OCTET_STRING: u8 = 0x04;
+/// Tag of NULL.
+pub const NULL: u8 = 0x05;
+/// Tag of OBJECT IDENTIFIER.
+pub const OBJECT_IDENTIFIER: u8 = 0x06;
+/// Tag of UTCTime.
+pub const UTC_TIME: u8 = 0x17;
+/// Tag of GeneralizedTime.
+pub const GENERALIZED_TIME: u8 = 0x18;
+/// Tag of SEQUENCE, SEQUENCE OF.
+pub const SEQUENCE: u8 = 0x30;
+/// Tag of SET, SET OF.
+pub const SET: u8 = 0x31;
 
 /// `OBJ_obj2txt` gives up beyond 586 bytes (CVE-2023-2650), and `d2i_X509_PUBKEY` calls it since 3.0; no algorithm,
 /// attribute or extension comes near this.
@@ -19,12 +29,15 @@ const MAX_OBJECT_IDENTIFIER: usize = 128;
 
 /// A range of bytes, relative to the start of some buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
+pub struct Span {
+    /// The first byte.
     pub start: u32,
+    /// How many bytes.
     pub len: u32,
 }
 
 impl Span {
+    /// None if the buffer is too large.
     pub fn new(start: usize, len: usize) -> Option<Span> {
         Some(Span { start: u32::try_from(start).ok()?, len: u32::try_from(len).ok()? })
     }
@@ -38,7 +51,7 @@ impl Span {
 
 /// `c2i_ASN1_OBJECT`: not empty, complete, and no part that begins with 0x80 (X.690, 8.19.2).
 #[inline]
-pub(crate) fn object_identifier(content: &[u8]) -> Result<(), DerFault> {
+pub fn object_identifier(content: &[u8]) -> Result<(), DerFault> {
     // Those of X.520 and of most extensions.
     if matches!(content, [0x00..=0x7F, 0x00..=0x7F, 0x00..=0x7F]) { Ok(()) } else { any_object_identifier(content) }
 }
@@ -76,7 +89,7 @@ pub(crate) fn small_number(content: &[u8]) -> Result<(), DerFault> {
 }
 
 /// Reads elements one after the other. Positions are relative to the buffer that the first reader was made over.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     buffer: &'a [u8],
     position: u32,
     /// Not beyond the buffer, nor before the position.
@@ -89,6 +102,7 @@ impl<'a> Reader<'a> {
         Reader { buffer, position: 0, end: u32::try_from(buffer.len()).unwrap_or(0) }
     }
 
+    /// Whether all has been read.
     pub fn is_empty(&self) -> bool {
         self.position == self.end
     }

@@ -1,9 +1,12 @@
 //! What can go wrong, as facts. Every one of these means to an adapter: let the stock library do it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use thiserror::Error;
+
+use crate::memory;
 
 /// Why a source is not in the strict subset that this crate reads.
 ///
@@ -247,11 +250,20 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// The error of a call of the operating system: `action` is what was tried, as a verb.
+    pub fn from_errno(path: &Path, action: &'static str, errno: i32) -> LoadError {
+        let path = memory::path(path);
+        match Errno::from_raw_os_error(errno) {
+            Errno::NOENT | Errno::NOTDIR => LoadError::Missing { path },
+            _ => LoadError::Io { path, action, errno },
+        }
+    }
+
     /// Whether it only says that memory is short: the next call may succeed.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             LoadError::Unsupported { what, .. } => what.label() == Unsupported::OutOfMemory.label(),
-            LoadError::Io { errno, .. } => *errno == rustix::io::Errno::NOMEM.raw_os_error(),
+            LoadError::Io { errno, .. } => *errno == Errno::NOMEM.raw_os_error(),
             _ => false,
         }
     }
@@ -270,7 +282,7 @@ impl LoadError {
     }
 
     /// The path that the error is about.
-    pub fn path(&self) -> &std::path::Path {
+    pub fn path(&self) -> &Path {
         match self {
             LoadError::Missing { path }
             | LoadError::Io { path, .. }

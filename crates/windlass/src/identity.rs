@@ -2,6 +2,8 @@
 
 use rustix::fs::{FileType, Stat};
 
+use crate::source::system::{FileSystem, System};
+
 /// The state of a file as the operating system tells it, of the file that a path resolves to in the end.
 ///
 /// User space can set every part but `ctime_ns`, which a change of content, owner, mode or link count sets to now.
@@ -43,6 +45,11 @@ impl Identity {
         let whole_seconds = self.has_whole_seconds() && self.mtime_ns % 1_000_000_000 == 0;
         let window = if whole_seconds { RACY_SECONDS_NS } else { RACY_NS };
         now_ns - self.mtime_ns.max(self.ctime_ns) < window
+    }
+
+    /// Whether nothing on this file system changes without its identity, as long as it is asked for by path.
+    pub(crate) fn outlives(&self, file_system: FileSystem, system: &dyn System) -> bool {
+        system.keeps_timestamps(file_system.kind) && !(self.has_whole_seconds() && file_system.may_be_an_image)
     }
 
     /// Whether the change time has no fraction: either the file system keeps none, or whoever built its image wrote it

@@ -10,7 +10,8 @@ use crate::error::Unsupported;
 use crate::sorted::sorted;
 
 /// What records are found by. Hashes are part of the compiled store's format.
-pub(crate) trait Key: Ord {
+pub trait Key: Ord {
+    /// XXH3-64 of it.
     fn hash(&self) -> u64;
 }
 
@@ -27,9 +28,10 @@ impl Key for (&[u8], &[u8]) {
     }
 }
 
-/// See the module.
+/// From byte strings, or pairs of them, to the numbers of records that have them. It is small, the same records give the
+/// same index everywhere, and no input makes a lookup slow.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Index {
+pub struct Index {
     hashes: Box<[u64]>,
     /// The record of each hash.
     records: Box<[u32]>,
@@ -58,13 +60,13 @@ impl Index {
     }
 
     /// Appends what [`Index::from_bytes`] reads: all hashes, then the record of each, little-endian.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.hashes.iter().flat_map(|hash| hash.to_le_bytes()));
         out.extend(self.records.iter().flat_map(|record| record.to_le_bytes()));
     }
 
     /// An index that was written down, of records below `len`. None if it can't be one.
-    pub fn from_bytes(bytes: &[u8], len: u32) -> Option<Index> {
+    pub(crate) fn from_bytes(bytes: &[u8], len: u32) -> Option<Index> {
         const ENTRY: usize = size_of::<u64>() + size_of::<u32>();
         let count = bytes.len() / ENTRY;
         if !bytes.len().is_multiple_of(ENTRY) || count > len as usize {
@@ -77,7 +79,7 @@ impl Index {
     }
 
     /// The number of records that have a key.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
@@ -94,7 +96,7 @@ impl Index {
     }
 
     /// The records of each key, in ascending order; the keys in no order that means anything.
-    pub fn groups<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = &[u32]> {
+    pub(crate) fn groups<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = &[u32]> {
         let mut start = 0;
         std::iter::from_fn(move || {
             let Range { start: from, end } = self.group_at(start, &key)?;
@@ -104,7 +106,7 @@ impl Index {
     }
 
     /// The first record of each key, in no order.
-    pub fn heads<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = u32> {
+    pub(crate) fn heads<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = u32> {
         self.groups(key).filter_map(|group| group.first().copied())
     }
 

@@ -119,6 +119,12 @@ impl RootStore {
         TrustAnchor::new(self, &self.records[index.get()], index)
     }
 
+    /// The anchor at this place, if there are so many.
+    pub fn get(&self, place: usize) -> Option<TrustAnchor<'_>> {
+        let record = self.records.get(place)?;
+        Some(TrustAnchor::new(self, record, AnchorIndex(place as u32)))
+    }
+
     /// All anchors in source order, duplicates included.
     pub fn anchors(&self) -> impl ExactSizeIterator<Item = TrustAnchor<'_>> + DoubleEndedIterator {
         self.records.iter().enumerate().map(|(i, record)| TrustAnchor::new(self, record, AnchorIndex(i as u32)))

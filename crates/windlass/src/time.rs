@@ -17,14 +17,14 @@ impl Timestamp {
     }
 
     /// `UTCTime` in the one form that RFC 5280 (4.1.2.5.1) allows: `YYMMDDHHMMSSZ`.
-    pub(crate) fn from_utc_time(text: &[u8]) -> Result<Timestamp, DerFault> {
+    pub fn from_utc_time(text: &[u8]) -> Result<Timestamp, DerFault> {
         let (year, rest) = text.split_at_checked(2).ok_or(DerFault::Time)?;
         let year = number(year)?;
         Timestamp::from_parts(if year < 50 { 2000 + year } else { 1900 + year }, rest)
     }
 
     /// `GeneralizedTime` in the one form that RFC 5280 (4.1.2.5.2) allows: `YYYYMMDDHHMMSSZ`.
-    pub(crate) fn from_generalized_time(text: &[u8]) -> Result<Timestamp, DerFault> {
+    pub fn from_generalized_time(text: &[u8]) -> Result<Timestamp, DerFault> {
         let (year, rest) = text.split_at_checked(4).ok_or(DerFault::Time)?;
         Timestamp::from_parts(number(year)?, rest)
     }

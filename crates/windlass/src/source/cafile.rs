@@ -27,15 +27,18 @@ const ON_STACK: usize = 256;
 
 /// A file, read while it stood still.
 #[derive(Debug)]
-pub(super) struct File {
+pub struct File {
+    /// What is in it.
     pub bytes: Vec<u8>,
+    /// The state in which it was read.
     pub identity: Identity,
+    /// Whether equality with that state will mean that it has not changed.
     pub believed: bool,
 }
 
 /// Two system calls: what the path leads to now, and whether this process may read it now. A process that dropped
 /// its privileges must not be served what it could read before.
-pub(super) fn observe(path: &Path) -> Result<Identity, LoadError> {
+pub(crate) fn observe(path: &Path) -> Result<Identity, LoadError> {
     named(path, |name| {
         let identity = stat_of(path, name)?;
         rustix::fs::accessat(CWD, name, Access::READ_OK, AtFlags::EACCESS)
@@ -73,7 +76,7 @@ fn may_be_read_by_all(stat: &Stat) -> bool {
     stat.st_mode & ALL == ALL
 }
 
-pub(super) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
+pub(crate) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
     named(path, |name| {
         for _ in 0..ATTEMPTS {
             // Before it is opened: to open a FIFO or a device can have effects of its own.
@@ -114,9 +117,7 @@ fn attempt(path: &Path, name: &CStr, system: &dyn System) -> Result<Option<File>
     if bytes.len() as u64 != before.size || before != after || before != looked(path, name, system)? {
         return Ok(None);
     }
-    let believed = system.keeps_timestamps(file_system.kind)
-        && !before.is_racy(now_ns)
-        && !(before.has_whole_seconds() && file_system.may_be_an_image);
+    let believed = !before.is_racy(now_ns) && before.outlives(file_system, system);
     Ok(Some(File { bytes, identity: before, believed }))
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{Dir, Mode, OFlags};
 
-use super::system::{System, may_be_an_image};
+use super::system::{FileSystem, System};
 use super::{Reading, Resolve, State, cafile, failed, out_of_memory};
 use crate::error::LoadError;
 use crate::identity::{Identity, is_directory};
@@ -76,8 +76,7 @@ pub(super) fn read(path: &Path, system: &dyn System, resolve: Resolve<'_>) -> Re
 
 fn keeps_timestamps(path: &Path, identity: &Identity, system: &dyn System) -> Result<bool, LoadError> {
     let statfs = rustix::fs::statfs(path).map_err(|errno| failed(path, "stat", errno))?;
-    let may_be_another = identity.has_whole_seconds() && may_be_an_image(&statfs);
-    Ok(system.keeps_timestamps(statfs.f_type as u64) && !may_be_another)
+    Ok(identity.outlives(FileSystem::of(&statfs), system))
 }
 
 /// The directory's own identity, and the names in it that OpenSSL would come to.

@@ -2,8 +2,6 @@
 
 pub(crate) mod cafile;
 mod capath;
-mod certdata;
-pub(crate) mod p11_kit;
 pub(crate) mod system;
 
 pub(crate) use capath::HashName;
@@ -180,10 +178,7 @@ impl Reading {
 
 /// The error of a call of the operating system.
 pub(crate) fn failed(path: &Path, action: &'static str, errno: Errno) -> LoadError {
-    match errno {
-        Errno::NOENT | Errno::NOTDIR => LoadError::Missing { path: memory::path(path) },
-        errno => LoadError::Io { path: memory::path(path), action, errno: errno.raw_os_error() },
-    }
+    LoadError::from_errno(path, action, errno.raw_os_error())
 }
 
 fn out_of_memory(path: &Path) -> LoadError {

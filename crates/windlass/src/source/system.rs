@@ -57,7 +57,7 @@ impl System for Real {
 pub(crate) struct FileSystem {
     /// `f_type` of fstatfs.
     pub kind: u64,
-    /// See [`may_be_an_image`].
+    /// See [`is_image`].
     pub may_be_an_image: bool,
 }
 
@@ -65,8 +65,9 @@ impl FileSystem {
     /// Nothing is known.
     const UNKNOWN: FileSystem = FileSystem { kind: 0, may_be_an_image: true };
 
-    fn of(statfs: &StatFs) -> FileSystem {
-        FileSystem { kind: statfs.f_type as u64, may_be_an_image: may_be_an_image(statfs) }
+    pub fn of(statfs: &StatFs) -> FileSystem {
+        let (kind, flags) = (statfs.f_type as u64, statfs.f_flags as u64);
+        FileSystem { kind, may_be_an_image: is_image(kind, flags) }
     }
 }
 
@@ -129,10 +130,6 @@ impl System for Guest {
 
 /// Whether a file system may be, or hide, an image that is mounted in place of another while this process runs: an
 /// overlay, or whatever can't be written to.
-pub(crate) fn may_be_an_image(statfs: &StatFs) -> bool {
-    is_image(statfs.f_type as u64, statfs.f_flags as u64)
-}
-
 fn is_image(kind: u64, flags: u64) -> bool {
     const ST_RDONLY: u64 = 1;
     kind == OVERLAY || flags & ST_RDONLY != 0

@@ -1,9 +1,10 @@
 //! OpenSSL's TRUSTED CERTIFICATE: a certificate with a CertAux behind it, as p11-kit understands it
 //! (`build_openssl_extensions`, trust/parser.c).
 
+use windlass::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span, object_identifier};
+
 use super::text;
-use crate::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span, object_identifier};
-use crate::trust::{Description, Parts, Sayings, Stapled, element, is_algorithm, is_certificate};
+use crate::{Description, Parts, Sayings, Stapled, element, is_algorithm, is_certificate};
 
 const UTF8_STRING: u8 = 0x0C;
 const BOOLEAN_TRUE: &[u8] = b"\x01\x01\xFF";

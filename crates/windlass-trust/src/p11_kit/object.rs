@@ -4,12 +4,13 @@
 //! that it would not take there depends on where each is used, so an object with such values makes the place unreadable
 //! here.
 
+use windlass::Unsupported;
+use windlass::der::{OBJECT_IDENTIFIER, Reader, object_identifier};
+
 use super::attributes::{self as names, Field};
 use super::persist::Fields;
 use super::{Standing, file};
-use crate::der::{OBJECT_IDENTIFIER, Reader, object_identifier};
-use crate::error::Unsupported;
-use crate::trust::{
+use crate::{
     Description, DistrustAfter, Explicit, KeyUse, Purpose, Sayings, Stapled, Verdict, is_certificate, is_extension,
     stapled_parts,
 };

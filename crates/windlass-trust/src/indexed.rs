@@ -1,10 +1,11 @@
 //! All that a source says, with the indexes by which it is found.
 
+use windlass::Index;
+use windlass::Unsupported;
+
 use super::certificate::Parts;
 use super::description::{Explicit, Sayings};
 use super::standing::{Finder, issuer_and_serial, speaks_of};
-use crate::error::Unsupported;
-use crate::index::Index;
 
 /// See the module.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! A name for people, from the subject of a certificate: as p11-kit's `p11_x509_lookup_dn_name` chooses it.
 
-use crate::der::{OBJECT_IDENTIFIER, Reader, SEQUENCE, SET};
+use windlass::der::{OBJECT_IDENTIFIER, Reader, SEQUENCE, SET};
 
 const UTF8_STRING: u8 = 0x0C;
 const NUMERIC_STRING: u8 = 0x12;
@@ -72,7 +72,7 @@ fn text(tag: u8, value: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::element;
+    use crate::element;
 
     fn name(pairs: &[(u8, u8, &[u8])]) -> Vec<u8> {
         let rdns = pairs.iter().flat_map(|(kind, tag, value)| {

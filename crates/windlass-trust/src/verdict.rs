@@ -1,6 +1,6 @@
 //! Purposes, key uses, and what is said about them.
 
-use crate::der::{BIT_STRING, OBJECT_IDENTIFIER, Reader, SEQUENCE};
+use windlass::der::{BIT_STRING, OBJECT_IDENTIFIER, Reader, SEQUENCE};
 
 /// What a certificate may be trusted for. Each is an extended key usage of RFC 5280 or RFC 4945.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use windlass::der::OBJECT_IDENTIFIER;
+
 use super::attributes::{self, Field};
 use super::{pem, text};
-use crate::der::OBJECT_IDENTIFIER;
-use crate::trust::{element, oid_of};
+use crate::{element, oid_of};
 
 const HEADER: &[u8] = b"p11-kit-object-v1";
 const MAGIC: &[u8] = b"[p11-kit-object-v1]";

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
+use windlass::{Identity, LoadError, file};
 
 use super::Standing;
 use super::tree::TreeState;
-use crate::error::LoadError;
-use crate::identity::{Identity, is_directory};
-use crate::source::{cafile, failed};
 
 /// Below the place itself, in the order in which p11-kit reads them.
 const PLACES: [(&str, Standing); 3] =
@@ -81,11 +79,11 @@ pub(super) enum Found {
 }
 
 pub(super) fn directory(path: &Path) -> Result<Found, LoadError> {
-    match rustix::fs::stat(path) {
-        Ok(stat) if is_directory(&stat) => Ok(Found::Directory(Identity::of(&stat))),
+    match file::status(path) {
+        Ok(status) if status.is_directory => Ok(Found::Directory(status.identity)),
         Ok(_) => Ok(Found::Other),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(Found::Nothing),
-        Err(errno) => Err(failed(path, "stat", errno)),
+        Err(LoadError::Missing { .. }) => Ok(Found::Nothing),
+        Err(error) => Err(error),
     }
 }
 
@@ -111,7 +109,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, LoadError> {
 
 /// A file as it is now. None if it is passed over.
 pub(super) fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
-    match readable(cafile::observe(path)) {
+    match readable(file::observe(path)) {
         Err(LoadError::TooLarge { .. }) => identity_of(path).map(Some),
         other => other,
     }
@@ -134,5 +132,9 @@ pub(super) fn readable<T>(result: Result<T, LoadError>) -> Result<Option<T>, Loa
 }
 
 pub(super) fn identity_of(path: &Path) -> Result<Identity, LoadError> {
-    rustix::fs::stat(path).map(|stat| Identity::of(&stat)).map_err(|errno| failed(path, "stat", errno))
+    file::status(path).map(|status| status.identity)
+}
+
+fn failed(path: &Path, action: &'static str, errno: Errno) -> LoadError {
+    LoadError::from_errno(path, action, errno.raw_os_error())
 }

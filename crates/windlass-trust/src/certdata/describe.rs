@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use sha1::{Digest, Sha1};
+use windlass::Unsupported;
 
-use crate::error::Unsupported;
-use crate::source::p11_kit::{extension, list};
-use crate::trust::{Description, DistrustAfter, Explicit, Parts, Purpose, Sayings, Stapled, Verdict};
+use crate::p11_kit::{extension, list};
+use crate::{Description, DistrustAfter, Explicit, Parts, Purpose, Sayings, Stapled, Verdict};
 
 /// 2.5.29.37
 const EXT_KEY_USAGE: &[u8] = b"\x55\x1D\x25";

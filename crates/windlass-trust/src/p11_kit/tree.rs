@@ -5,15 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use windlass::file::{self as files, File};
+use windlass::{Identity, LoadError, Unsupported};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::listing::{Found, OLD_BLOCKLIST, directory, identity_of, list, look, readable};
 use super::{Standing, file, persist};
-use crate::error::{LoadError, Unsupported};
-use crate::identity::Identity;
-use crate::source::system::{System, may_be_an_image};
-use crate::source::{cafile, certdata};
-use crate::trust::Sayings;
+use crate::{Sayings, certdata};
 
 /// How often a place may change under the reader.
 const ATTEMPTS: usize = 5;
@@ -133,11 +131,11 @@ pub(crate) fn is_unchanged(state: &TreeState) -> bool {
 
 /// Reads a place, if need be several times until it stood still meanwhile; and if it never does, as it was read last:
 /// p11-kit does not look.
-pub(crate) fn read(path: &Path, system: &dyn System) -> Tree {
+pub(crate) fn read(path: &Path) -> Tree {
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let mut tree = read_once(path, system);
+        let mut tree = read_once(path);
         // A file that was read early may have changed while the others were read.
         let stood_still = tree.fault.is_none() && is_unchanged(&tree.state) && lists_the_same(path, &tree.state);
         if stood_still || tree.fault.is_some() || attempt == ATTEMPTS {
@@ -147,8 +145,8 @@ pub(crate) fn read(path: &Path, system: &dyn System) -> Tree {
     }
 }
 
-fn read_once(path: &Path, system: &dyn System) -> Tree {
-    let now_ns = system.real_ns();
+fn read_once(path: &Path) -> Tree {
+    let now_ns = files::now_ns();
     let (state, faults) = list(path);
     let mut tree = Tree {
         state,
@@ -158,11 +156,10 @@ fn read_once(path: &Path, system: &dyn System) -> Tree {
         contents: Vec::new(),
     };
     for (path, identity) in &tree.state.directories {
-        tree.believed &= identity.is_none_or(|identity| !identity.is_racy(now_ns));
-        tree.believed &= keeps_timestamps(path, *identity, system);
+        tree.believed &= identity.is_none_or(|identity| files::is_believed(path, &identity, now_ns));
     }
     for (path, standing, identity) in &mut tree.state.files {
-        match read_file(path, now_ns, system) {
+        match read_file(path, now_ns) {
             Ok(Some(file)) => {
                 *identity = Some(file.identity);
                 tree.believed &= file.believed;
@@ -179,8 +176,8 @@ fn read_once(path: &Path, system: &dyn System) -> Tree {
 }
 
 /// None for a file that is passed over.
-fn read_file(path: &Path, now_ns: i128, system: &dyn System) -> Result<Option<File>, LoadError> {
-    let Some(identity) = readable(cafile::observe(path)).or_else(|error| match error {
+fn read_file(path: &Path, now_ns: i128) -> Result<Option<File>, LoadError> {
+    let Some(identity) = readable(files::observe(path)).or_else(|error| match error {
         // Looked at below, and read if it is none after all.
         LoadError::TooLarge { .. } => identity_of(path).map(Some),
         error => Err(error),
@@ -191,18 +188,10 @@ fn read_file(path: &Path, now_ns: i128, system: &dyn System) -> Result<Option<Fi
     // p11-kit can't map what has no size: files of the kernel (/proc) have none, and no end for us to find. And text
     // ends at a NUL, and no certificate begins with one.
     if identity.size == 0 || identity.size > LARGE && begins_with_nul(path) {
-        let believed = !identity.is_racy(now_ns) && keeps_timestamps(path, Some(identity), system);
+        let believed = files::is_believed(path, &identity, now_ns);
         return Ok(Some(File { identity, believed, bytes: Vec::new() }));
     }
-    let file = readable(cafile::read(path, system))?;
-    Ok(file.map(|file| File { identity: file.identity, believed: file.believed, bytes: file.bytes }))
-}
-
-/// A file, as it was read.
-struct File {
-    identity: Identity,
-    believed: bool,
-    bytes: Vec<u8>,
+    readable(files::read(path))
 }
 
 /// Whether there are the same files in the same directories still.
@@ -229,20 +218,12 @@ fn begins_with_nul(path: &Path) -> bool {
     read == Ok(1) && first == [0]
 }
 
-fn keeps_timestamps(path: &Path, identity: Option<Identity>, system: &dyn System) -> bool {
-    let Some(identity) = identity else { return true };
-    rustix::fs::statfs(path).is_ok_and(|statfs| {
-        system.keeps_timestamps(statfs.f_type as u64) && !(identity.has_whole_seconds() && may_be_an_image(&statfs))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::system::Real;
 
     fn contents(place: &Path) -> Vec<(String, Vec<u8>)> {
-        let tree = read(place, &Real);
+        let tree = read(place);
         assert!(tree.fault.is_none() && is_unchanged(&tree.state));
         let name = |path: &PathBuf| path.strip_prefix(place).unwrap().to_str().unwrap().to_owned();
         tree.contents.iter().map(|(path, _, bytes)| (name(path), bytes.clone())).collect()
@@ -271,7 +252,7 @@ mod tests {
         std::os::unix::fs::FileExt::write_at(&std::fs::File::options().write(true).open(&large).unwrap(), b"x", 0)
             .unwrap();
         std::fs::write(place.path().join("small"), "text").unwrap();
-        let tree = read(place.path(), &Real);
+        let tree = read(place.path());
         assert_eq!(tree.fault.map(|error| error.label()), Some("too-large"));
         assert_eq!(tree.contents.len(), 1, "all else is read");
     }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cache::TrustCache;
-use crate::error::LoadError;
-use crate::source::p11_kit::{self, Tree, TreeState};
-use crate::source::system::{Real, System};
-use crate::trust::{TrustStore, is_certificate};
+use windlass::LoadError;
+use windlass::TrustCache;
+
+use crate::p11_kit::{self, Tree, TreeState};
+use crate::{TrustStore, is_certificate};
 
 /// How often a place may change between two looks at it.
 const ATTEMPTS: usize = 5;
@@ -54,12 +54,11 @@ impl TrustLocation {
         {
             return Arc::clone(&seen.store);
         }
-        let system: &dyn System = &Real;
         let mut attempt = 0;
         loop {
             attempt += 1;
             let is_last_attempt = attempt == ATTEMPTS;
-            let tree = p11_kit::read(&self.path, system);
+            let tree = p11_kit::read(&self.path);
             // What was distrusted still is, if it can't be read just now.
             if let (Some(fault), Some(seen)) = (&tree.fault, last.as_ref())
                 && tree.is_passing

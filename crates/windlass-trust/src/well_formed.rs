@@ -2,11 +2,11 @@
 //! as it is DER. libtasn1 takes BER as well, and empty lists in place of what must be there; those are not for this
 //! reader, which must not see an anchor where p11-kit sees none.
 
-use crate::der::{
+use windlass::DerFault;
+use windlass::der::{
     BIT_STRING, BOOLEAN, GENERALIZED_TIME, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, SET, UTC_TIME,
     object_identifier,
 };
-use crate::error::DerFault;
 
 const VERSION: u8 = 0xA0;
 /// The two unique identifiers of X.509 version 2.
@@ -142,7 +142,7 @@ fn any(reader: &mut Reader<'_>) -> Result<(), DerFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::element;
+    use crate::element;
 
     fn with(serial: &[u8], time: &[u8], tail: &[u8]) -> Vec<u8> {
         let algorithm = element(SEQUENCE, b"\x06\x03\x2B\x65\x70");

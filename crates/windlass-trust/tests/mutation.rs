@@ -1,12 +1,13 @@
 //! Places full of damage: whatever stands there, reading it ends, and what comes out can be looked at.
 
+#[path = "../../windlass/tests/support/mod.rs"]
 mod support;
 
 use std::fs;
 use std::path::Path;
 
-use windlass::trust::{KeyUse, Purpose, TrustLocation, TrustStore};
 use windlass::{Config, TrustCache};
+use windlass_trust::{KeyUse, Purpose, TrustLocation, TrustStore};
 
 /// Looks at everything that a store says.
 fn look(store: &TrustStore) -> usize {

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use sha1::{Digest, Sha1};
+use windlass::der::{BOOLEAN, GENERALIZED_TIME, INTEGER, OCTET_STRING, Reader, SEQUENCE, UTC_TIME};
 
 use super::description::{Description, DistrustAfter};
 use super::standing::{Key, issuer_and_serial};
 use super::store::TrustStore;
 use super::verdict::{KeyUse, Purpose, Verdict, for_key_use, for_purpose, purposes};
 use super::{Parts, label};
-use crate::der::{BOOLEAN, GENERALIZED_TIME, INTEGER, OCTET_STRING, Reader, SEQUENCE, UTC_TIME};
 
 /// 2.5.29.14, .15, .19, .37
 const SUBJECT_KEY_IDENTIFIER: &[u8] = b"\x55\x1D\x0E";

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use sha1::{Digest, Sha1};
+use windlass::Timestamp;
+use windlass::Unsupported;
+use windlass::der::OBJECT_IDENTIFIER;
 
 use super::certificate::element;
 use super::verdict::{KeyUse, Purpose, Verdict};
-use crate::der::OBJECT_IDENTIFIER;
-use crate::error::Unsupported;
-use crate::time::Timestamp;
 
 /// All that a source says, in its order.
 #[derive(Debug, Default)]

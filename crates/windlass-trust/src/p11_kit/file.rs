@@ -1,10 +1,11 @@
 //! One file, in whichever format it is: p11-kit's own, DER, or PEM. As p11-kit does, the next format is tried when a
 //! file is not in the one before, also when it only looked like it.
 
+use windlass::Unsupported;
+use windlass::der::{Reader, SEQUENCE};
+
 use super::{Standing, object, pem, persist, text, trusted_certificate};
-use crate::der::{Reader, SEQUENCE};
-use crate::error::Unsupported;
-use crate::trust::{Description, Sayings, is_certificate};
+use crate::{Description, Sayings, is_certificate};
 
 /// Adds what the file says. Nothing if it is in none of the formats. What can't be read and may take trust away is
 /// marked ([`Sayings::refuse`]), and all else is added nevertheless: some of it may be distrust.

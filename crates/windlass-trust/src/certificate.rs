@@ -2,8 +2,8 @@
 //! of trust attributes can't parse they refuse themselves, and a certificate is not to escape its distrust by being
 //! odd.
 
-use crate::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span};
-use crate::error::DerFault;
+use windlass::DerFault;
+use windlass::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span};
 
 const BOOLEAN: u8 = 0x01;
 const INTEGER: u8 = 0x02;

@@ -1,16 +1,19 @@
 //! What sources say about certificates beyond "this is an anchor": for what purposes one is trusted, that one is not to
-//! be trusted, and from when on what it issues is not.
+//! be trusted, and from when on what it issues is not. This serves the PKCS#11 token; a root store has anchors alone.
 //!
 //! A PEM bundle has lost all that; p11-kit directories and Mozilla's certdata.txt have it. [`TrustLocation`] reads any
 //! of the three into a [`TrustStore`], with the meaning that p11-kit-trust (0.24 to 0.26) gives to files and NSS to
 //! certdata.txt.
+#![deny(unsafe_code)]
 
 mod arguments;
+mod certdata;
 mod certificate;
 mod description;
 mod indexed;
 mod label;
 mod location;
+mod p11_kit;
 mod standing;
 mod statement;
 mod store;

@@ -3,16 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use windlass::der::{INTEGER, Reader};
+use windlass::{LoadError, Unsupported};
+use windlass::{RawName, RootStore};
+
 use super::certificate::element;
 use super::description::{Sayings, Stapled, StapledExtension};
 use super::indexed::{Indexed, explicit_key, issuer_and_serial_of, stapled_key, subject_of};
 use super::statement::Statement;
 use super::view::TrustCertificate;
-use crate::anchor::{AnchorIndex, TrustAnchor};
-use crate::der::{INTEGER, Reader};
-use crate::error::{LoadError, Unsupported};
-use crate::name::RawName;
-use crate::root_store::RootStore;
 
 /// Certificates, statements about them, and extensions that are stapled to their keys. Immutable.
 ///
@@ -92,7 +91,7 @@ impl TrustStore {
     pub fn certificate(&self, number: usize) -> Option<TrustCertificate<'_>> {
         match &self.content {
             Content::Anchors(anchors) => {
-                let anchor = anchor(anchors, number)?;
+                let anchor = anchors.get(number)?;
                 Some(TrustCertificate::new(self, number, None, Some(anchor.der())))
             }
             Content::Sayings(all) => {
@@ -105,7 +104,10 @@ impl TrustStore {
     /// All certificates whose subject has exactly these bytes.
     pub fn by_subject(&self, subject: &[u8]) -> Vec<usize> {
         match &self.content {
-            Content::Anchors(anchors) => anchors.by_raw_subject(RawName::of_anchor(subject)).map(|n| n.get()).collect(),
+            Content::Anchors(anchors) => {
+                let found = RawName::from_der(subject).map(|subject| anchors.by_raw_subject(subject));
+                found.into_iter().flatten().map(|n| n.get()).collect()
+            }
             Content::Sayings(all) => numbers(all.subjects.find(&subject, |n| subject_of(&all.said, n))),
         }
     }
@@ -114,8 +116,9 @@ impl TrustStore {
     pub fn by_issuer_and_serial(&self, issuer: &[u8], serial: &[u8]) -> Vec<usize> {
         match &self.content {
             Content::Anchors(anchors) => {
-                let content = Reader::new(serial).content_of(INTEGER);
-                let found = content.map(|serial| anchors.by_issuer_and_serial(RawName::of_anchor(issuer), serial));
+                let content = Reader::new(serial).content_of(INTEGER).ok();
+                let found = RawName::from_der(issuer).ok().zip(content);
+                let found = found.map(|(issuer, serial)| anchors.by_issuer_and_serial(issuer, serial));
                 // An INTEGER with other bytes behind it is not that serial number.
                 let whole = |n: &usize| self.certificate(*n).and_then(|found| found.serial()) == Some(serial);
                 found.into_iter().flatten().map(|n| n.get()).filter(whole).collect()
@@ -177,7 +180,7 @@ impl TrustStore {
     fn said_alone(&self, number: usize) -> Option<Statement<'_>> {
         match (&self.content, number.checked_sub(self.explicit_len())) {
             (Content::Anchors(anchors), Some(certificate)) => {
-                let anchor = anchor(anchors, certificate)?;
+                let anchor = anchors.get(certificate)?;
                 let view = TrustCertificate::new(self, certificate, None, Some(anchor.der()));
                 (!anchor.is_duplicate()).then_some(Statement::implied(view, Vec::new()))
             }
@@ -256,10 +259,6 @@ impl TrustStore {
             Content::Sayings(all) => all.said.explicit.len(),
         }
     }
-}
-
-fn anchor(anchors: &RootStore, number: usize) -> Option<TrustAnchor<'_>> {
-    (number < anchors.len()).then(|| anchors.anchor(AnchorIndex(number as u32)))
 }
 
 fn numbers(records: &[u32]) -> Vec<usize> {

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use md5::Md5;
 use sha2::{Digest, Sha256};
+use windlass::der::INTEGER;
 
 use super::description::Explicit;
 use super::element;
 use super::verdict::{KeyUse, Purpose, Verdict};
 use super::view::TrustCertificate;
-use crate::der::INTEGER;
 
 /// What a source says about one certificate, for each purpose: what NSS calls a trust object.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 //! constants.
 
 use super::names::ATTRIBUTES;
-use crate::trust::{KeyUse, Purpose};
+use crate::{KeyUse, Purpose};
 
 /// An attribute, by its number in PKCS#11.
 pub(super) type Field = u64;

@@ -8,9 +8,9 @@ mod describe;
 use std::collections::HashMap;
 
 use memchr::memmem;
+use windlass::Unsupported;
 
-use crate::error::Unsupported;
-use crate::trust::{Description, DistrustAfter, Explicit, Purpose, Sayings, Verdict, is_certificate};
+use crate::{Description, DistrustAfter, Explicit, Purpose, Sayings, Verdict, is_certificate};
 
 /// The purposes that certdata.txt knows.
 const PURPOSES: [(&str, Purpose); 8] = [

@@ -2,14 +2,15 @@
 //! may see distrust and this crate can't, nothing is trusted. adapters/pkcs11/tests/reader_mutation.rs compares both on
 //! thousands of places.
 
+#[path = "../../windlass/tests/support/mod.rs"]
 mod support;
 
 use std::fs;
 use std::path::Path;
 
 use support::{certificates, pem};
-use windlass::trust::{DistrustAfter, Purpose, TrustLocation, Verdict};
 use windlass::{Config, TrustCache};
+use windlass_trust::{DistrustAfter, Purpose, TrustLocation, Verdict};
 
 const HEADER: &str = "[p11-kit-object-v1]\n";
 
@@ -168,7 +169,7 @@ fn days_and_extensions_that_can_t_be_read() {
 }
 
 /// A place with these files, and what is said there.
-fn store(files: &[(&str, Vec<u8>)]) -> std::sync::Arc<windlass::trust::TrustStore> {
+fn store(files: &[(&str, Vec<u8>)]) -> std::sync::Arc<windlass_trust::TrustStore> {
     let place = tempfile::tempdir().unwrap();
     for (name, file) in files {
         let path = place.path().join(name);
@@ -179,7 +180,7 @@ fn store(files: &[(&str, Vec<u8>)]) -> std::sync::Arc<windlass::trust::TrustStor
 }
 
 /// What NSS finds for the certificate.
-fn for_nss(store: &windlass::trust::TrustStore, der: &[u8]) -> Option<Verdict> {
+fn for_nss(store: &windlass_trust::TrustStore, der: &[u8]) -> Option<Verdict> {
     let root = windlass::RootStore::from_pem(&pem(der)).unwrap();
     let anchor = root.anchors().next().unwrap();
     let serial = [&[2, anchor.serial().len() as u8], anchor.serial()].concat();
@@ -235,7 +236,7 @@ fn a_key_that_is_said_to_be_another_escapes_no_limit() {
     let said = |key: &str| format!("{HEADER}trusted: true\npublic-key-info: {key}\n{}", text(&der)).into_bytes();
     for (other, limited) in [("\"x\"", key.as_str()), ("\"x\"", "\"x\"")] {
         let store = store(&[("a.p11-kit", stapled(limited)), ("anchors/b.p11-kit", said(other))]);
-        assert_eq!(store.certificate(0).unwrap().category(), windlass::trust::Category::OtherEntity, "{limited}");
+        assert_eq!(store.certificate(0).unwrap().category(), windlass_trust::Category::OtherEntity, "{limited}");
         assert_eq!(for_nss(&store, &der), Some(Verdict::Trusted));
     }
 }
