@@ -1,6 +1,6 @@
 //! What is counted: entry points served, bypasses by reason, and what became of the certificates.
 
-use windlass::{CACHE_LABELS, LoadError};
+use windlass::{CacheEvent, LoadError};
 
 macro_rules! labels {
     ($(#[$meta:meta])* $enum:ident in $section:literal { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
@@ -159,7 +159,21 @@ impl Bypass {
     }
 }
 
-const SECTIONS: [&[&str]; 5] = [&CACHE_LABELS, Event::LABELS, Gnutls::LABELS, Served::LABELS, Bypass::LABELS];
+/// What the core tells of its cache, in the order of its events.
+const CACHE: [&str; CacheEvent::ALL.len()] = [
+    "cache/load",
+    "cache/hit",
+    "cache/revalidation",
+    "cache/wait",
+    "cache/bytes-read",
+    "cache/compiled",
+    "cache/compiled-by-content",
+    "cache/compiled-stale",
+    "cache/compiled-distrusted",
+    "cache/compiled-malformed",
+];
+
+const SECTIONS: [&[&str]; 5] = [&CACHE, Event::LABELS, Gnutls::LABELS, Served::LABELS, Bypass::LABELS];
 const COUNT: usize = start_of(SECTIONS.len());
 
 /// How many labels there are in front of a section.
@@ -172,7 +186,7 @@ const fn start_of(section: usize) -> usize {
     before
 }
 
-/// All labels; the core's own come first, as it expects.
+/// All labels.
 pub static LABELS: [&str; COUNT] = concatenated();
 
 const fn concatenated() -> [&'static str; COUNT] {
@@ -206,7 +220,7 @@ macro_rules! slots {
     )* };
 }
 
-slots! { 1 Event 2 Gnutls 3 Served 4 Bypass }
+slots! { 0 CacheEvent 1 Event 2 Gnutls 3 Served 4 Bypass }
 
 #[cfg(test)]
 mod tests {
@@ -214,6 +228,8 @@ mod tests {
 
     #[test]
     fn slots_and_labels_agree() {
+        assert_eq!(LABELS[CacheEvent::Load.slot()], "cache/load");
+        assert_eq!(LABELS[CacheEvent::CompiledMalformed.slot()], "cache/compiled-malformed");
         assert_eq!(LABELS[Event::ProcessAttached.slot()], "openssl/processes");
         assert_eq!(LABELS[Gnutls::ParseFailures.slot()], "gnutls/parse-failures");
         assert_eq!(LABELS[Served::CaNames.slot()], "served/ca-name-list");

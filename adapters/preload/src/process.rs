@@ -11,10 +11,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use windlass::compiled::Directories;
-use windlass::stats::Stats;
+use windlass::{CacheEvent, Config, FileSystems, MaxAge, Observer, RootStore, TrustCache};
+use windlass_counters::Stats;
 use windlass_interpose::kernel;
-
-use windlass::{Config, FileSystems, MaxAge, RootStore, TrustCache};
 
 use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
@@ -197,6 +196,15 @@ pub fn count(label: impl Label, n: u64) {
     stats().add(label.slot(), n);
 }
 
+/// Counts what the cache tells.
+struct Counted;
+
+impl Observer for Counted {
+    fn note(&self, event: CacheEvent, n: u64) {
+        count(event, n);
+    }
+}
+
 /// The state of this process.
 pub fn current() -> &'static Process {
     static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
@@ -245,7 +253,7 @@ impl Process {
         count(Event::ProcessAttached, 1);
         static NONE: FileSystems = FileSystems::none();
         let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
-        let cache = TrustCache::in_guest(Config { max_age, stores }, Some(stats()), file_systems);
+        let cache = TrustCache::in_guest(Config { max_age, stores }, Some(&Counted), file_systems);
         Process::of(cache, Snapshots::default())
     }
 
@@ -262,7 +270,7 @@ impl Process {
             }
             Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => Snapshots::default(),
         };
-        Process::of(TrustCache::adopt(&parent.cache), snapshots)
+        Process::of(parent.cache.fork(), snapshots)
     }
 
     fn of(cache: TrustCache, snapshots: Snapshots) -> Process {

@@ -9,7 +9,7 @@ use std::process::Command;
 use common::{bundle, preload_library, windlass};
 use predicates::prelude::*;
 use predicates::str::contains;
-use windlass::Stats;
+use windlass_counters::Stats;
 
 const LABELS: [&str; 6] = [
     "openssl/processes",

@@ -22,36 +22,57 @@ use crate::memory;
 use crate::root_store::RootStore;
 use crate::source::system::{FileSystems, Guest, Real, System};
 use crate::source::{Reading, Source, SourceRef, State, cafile};
-use crate::stats::Stats;
 use slot::{Entry, Outcome, Slot, Turn};
 use table::Slots;
 
-/// The counters that a cache adds to, as the first labels of the [`Stats`] it is given:
-/// sources indexed; calls served without reading; sources read again and found unchanged; calls that waited for
-/// another thread's load; bytes read of sources; sources taken from a compiled store that was fresh, or that was so by
-/// content; compiled stores of another state of the source, that others may have written, and that are damaged.
-pub const CACHE_LABELS: [&str; 10] = [
-    "cache/load",
-    "cache/hit",
-    "cache/revalidation",
-    "cache/wait",
-    "cache/bytes-read",
-    "cache/compiled",
-    "cache/compiled-by-content",
-    "cache/compiled-stale",
-    "cache/compiled-distrusted",
-    "cache/compiled-malformed",
-];
-const LOAD: usize = 0;
-const HIT: usize = 1;
-const REVALIDATION: usize = 2;
-const WAIT: usize = 3;
-const BYTES_READ: usize = 4;
-const COMPILED: usize = 5;
-const COMPILED_BY_CONTENT: usize = 6;
-const COMPILED_STALE: usize = 7;
-const COMPILED_DISTRUSTED: usize = 8;
-const COMPILED_MALFORMED: usize = 9;
+/// What a cache does: see [`Observer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum CacheEvent {
+    /// A source was indexed.
+    Load,
+    /// A call was served without reading.
+    Hit,
+    /// A source was read again and found unchanged.
+    Revalidation,
+    /// A call waited for another thread's load.
+    Wait,
+    /// Bytes were read of a source.
+    BytesRead,
+    /// A source was taken from a compiled store that was fresh.
+    Compiled,
+    /// The same from one that was fresh by content.
+    CompiledByContent,
+    /// A compiled store was of another state of the source.
+    CompiledStale,
+    /// Others may have written a compiled store.
+    CompiledDistrusted,
+    /// A compiled store was damaged.
+    CompiledMalformed,
+}
+
+impl CacheEvent {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [CacheEvent; 10] = [
+        CacheEvent::Load,
+        CacheEvent::Hit,
+        CacheEvent::Revalidation,
+        CacheEvent::Wait,
+        CacheEvent::BytesRead,
+        CacheEvent::Compiled,
+        CacheEvent::CompiledByContent,
+        CacheEvent::CompiledStale,
+        CacheEvent::CompiledDistrusted,
+        CacheEvent::CompiledMalformed,
+    ];
+}
+
+/// Who is told what a cache does, to count it. It is called in the middle of a load, from any thread: it should wait for
+/// nothing and not use the cache.
+pub trait Observer: Send + Sync {
+    /// Something happened: `n` times, or with so many bytes.
+    fn note(&self, event: CacheEvent, n: u64);
+}
 
 /// How long a store may be used although its source has not changed. As `CURLOPT_CA_CACHE_TIMEOUT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +116,7 @@ pub struct Config {
 /// One for each process: keeps the root store of each source, and looks at the source on each use.
 pub struct TrustCache {
     config: Config,
-    stats: Option<&'static Stats>,
+    observer: Option<&'static dyn Observer>,
     system: Arc<dyn System>,
     slots: RwLock<Slots>,
     /// Loads so far: the clock by which slots are used longer ago or more recently.
@@ -104,19 +125,23 @@ pub struct TrustCache {
 
 impl TrustCache {
     /// An empty cache.
-    pub fn new(config: Config, stats: Option<&'static Stats>) -> TrustCache {
-        TrustCache::with_system(config, stats, Arc::new(Real))
+    pub fn new(config: Config, observer: Option<&'static dyn Observer>) -> TrustCache {
+        TrustCache::with_system(config, observer, Arc::new(Real))
     }
 
     /// An empty cache for a process that may have shut itself into a system call filter: a load makes no system call
     /// but those that every load of a file has (open, fstat, read, close). So what file systems there are is asked
     /// before.
-    pub fn in_guest(config: Config, stats: Option<&'static Stats>, file_systems: &'static FileSystems) -> TrustCache {
-        TrustCache::with_system(config, stats, Arc::new(Guest(file_systems)))
+    pub fn in_guest(
+        config: Config,
+        observer: Option<&'static dyn Observer>,
+        file_systems: &'static FileSystems,
+    ) -> TrustCache {
+        TrustCache::with_system(config, observer, Arc::new(Guest(file_systems)))
     }
 
-    fn with_system(config: Config, stats: Option<&'static Stats>, system: Arc<dyn System>) -> TrustCache {
-        TrustCache { config, stats, system, slots: RwLock::default(), loads: AtomicU64::new(0) }
+    fn with_system(config: Config, observer: Option<&'static dyn Observer>, system: Arc<dyn System>) -> TrustCache {
+        TrustCache { config, observer, system, slots: RwLock::default(), loads: AtomicU64::new(0) }
     }
 
     /// The store of a source as it is now.
@@ -149,17 +174,17 @@ impl TrustCache {
         slots.of(SourceRef::Cafile(path)).slots.get(path.as_os_str()).is_some_and(|slot| slot.may_serve(|_| true))
     }
 
-    /// A cache for a process that was forked, with what is finished in the parent's: it must not go on with that. Never
-    /// waits: what another thread of the parent was just working on is left out. The old cache must not be used any
-    /// more, nor dropped.
-    pub fn adopt(old: &TrustCache) -> TrustCache {
-        let new = TrustCache::with_system(old.config.clone(), old.stats, Arc::clone(&old.system));
-        let guard = match old.slots.try_read() {
+    /// Another cache, with what is finished in this one, that shares no lock with it. Never waits: what another thread
+    /// is just working on is left out. So a forked child goes on from its parent's cache, whose locks may be held for
+    /// ever by threads that it does not have.
+    pub fn fork(&self) -> TrustCache {
+        let new = TrustCache::with_system(self.config.clone(), self.observer, Arc::clone(&self.system));
+        let guard = match self.slots.try_read() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return new,
         };
-        let slots = guard.adopt();
+        let slots = guard.fork();
         TrustCache { slots: RwLock::new(slots), ..new }
     }
 
@@ -184,7 +209,7 @@ impl TrustCache {
                 }
                 Turn::Wait(flight) => {
                     if !waited {
-                        self.count(WAIT, 1);
+                        self.count(CacheEvent::Wait, 1);
                         waited = true;
                     }
                     match flight.wait() {
@@ -224,7 +249,7 @@ impl TrustCache {
             let entry = twin.and_then(|twin| twin.try_entry()).filter(|entry| self.serves(entry, &state));
             let entry = entry.filter(|_| cafile::opens(source.path(), identity));
             if let Some(entry) = entry {
-                self.count(HIT, 1);
+                self.count(CacheEvent::Hit, 1);
                 return Ok(entry);
             }
         }
@@ -245,11 +270,11 @@ impl TrustCache {
         }
         let refuse = |error: &ReadError| {
             let malformed = matches!(error, ReadError::Malformed { .. });
-            self.count(if malformed { COMPILED_MALFORMED } else { COMPILED_DISTRUSTED }, 1);
+            self.count(if malformed { CacheEvent::CompiledMalformed } else { CacheEvent::CompiledDistrusted }, 1);
         };
         match compiled::find(&self.config.stores, source, &state, refuse) {
             Found::Fresh(store, voucher) => {
-                self.count(COMPILED, 1);
+                self.count(CacheEvent::Compiled, 1);
                 self.loads.fetch_add(1, Ordering::Relaxed);
                 let store = same_or_new(previous, store, voucher);
                 Ok(Entry { store, state, believed: true, voucher, since: self.system.monotonic(), files: None })
@@ -268,13 +293,13 @@ impl TrustCache {
     ) -> Result<Entry, LoadError> {
         let since: Instant = self.system.monotonic();
         let reading = source.read(&*self.system)?;
-        self.count(BYTES_READ, reading.bytes());
+        self.count(CacheEvent::BytesRead, reading.bytes());
         let unchanged = previous.as_ref().filter(|entry| {
             !self.is_too_old(entry) && entry.files.as_deref().is_some_and(|files| *files == reading.files)
         });
         let (store, voucher, since) = match unchanged {
             Some(entry) => {
-                self.count(REVALIDATION, 1);
+                self.count(CacheEvent::Revalidation, 1);
                 (Arc::clone(&entry.store), entry.voucher, entry.since)
             }
             None => {
@@ -296,19 +321,19 @@ impl TrustCache {
     ) -> Result<(RootStore, Voucher), LoadError> {
         if let Some(candidate) = compiled {
             if let Some(found) = candidate.into_store_of(reading) {
-                self.count(COMPILED_BY_CONTENT, 1);
+                self.count(CacheEvent::CompiledByContent, 1);
                 return Ok(found);
             }
-            self.count(COMPILED_STALE, 1);
+            self.count(CacheEvent::CompiledStale, 1);
         }
         let store = reading.index(source)?;
-        self.count(LOAD, 1);
+        self.count(CacheEvent::Load, 1);
         Ok((store, None))
     }
 
     fn hit(&self, slot: &Slot, store: Arc<RootStore>) -> Arc<RootStore> {
         slot.touch(self.loads.load(Ordering::Relaxed));
-        self.count(HIT, 1);
+        self.count(CacheEvent::Hit, 1);
         store
     }
 
@@ -330,9 +355,9 @@ impl TrustCache {
         slot.map_err(|what| LoadError::Unsupported { path: memory::path(source.path()), what })
     }
 
-    fn count(&self, slot: usize, n: u64) {
-        if let Some(stats) = self.stats {
-            stats.add(slot, n);
+    fn count(&self, event: CacheEvent, n: u64) {
+        if let Some(observer) = self.observer {
+            observer.note(event, n);
         }
     }
 }

@@ -17,6 +17,10 @@
 //! ```
 #![deny(unsafe_code)]
 
+// What the unit tests share with those in `tests/`.
+#[cfg(test)]
+extern crate self as windlass;
+
 mod anchor;
 mod cache;
 mod certificate;
@@ -30,8 +34,6 @@ mod gnutls_profile;
 mod identity;
 mod index;
 mod key;
-#[allow(unsafe_code)]
-mod mapped;
 mod memory;
 mod name;
 mod pem;
@@ -39,12 +41,11 @@ mod policy;
 mod root_store;
 mod sorted;
 mod source;
-pub mod stats;
 mod time;
 
 pub use anchor::{AnchorIndex, TrustAnchor};
 pub use cache::seeded::{Seeded, SeededHasher};
-pub use cache::{CACHE_LABELS, Config, MaxAge, TrustCache};
+pub use cache::{CacheEvent, Config, MaxAge, Observer, TrustCache};
 pub use error::{DerFault, LoadError, NameFault, PemFault, Unsupported};
 pub use gnutls_profile::GnutlsProfile;
 pub use identity::Identity;
@@ -53,5 +54,4 @@ pub use name::{CanonicalName, RawName, SubjectHash, subject_hash_old};
 pub use root_store::RootStore;
 pub use source::Source;
 pub use source::system::FileSystems;
-pub use stats::{Stats, StatsOwner};
 pub use time::Timestamp;

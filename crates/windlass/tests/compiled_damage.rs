@@ -14,7 +14,7 @@ use support::answers::{ask_everything, assert_same};
 use support::child::in_child;
 use support::stores::{Bench, COMPILED, MALFORMED, certificate, pem_of, template};
 use windlass::compiled::{self, Malformed, ReadError, VERSION};
-use windlass::{Config, MaxAge, RootStore, Source, TrustCache};
+use windlass::{CacheEvent, Config, MaxAge, RootStore, Source, TrustCache};
 use xxhash_rust::xxh3::xxh3_128;
 
 const TABLE: usize = 64;
@@ -314,14 +314,14 @@ fn a_damaged_one_before_a_good_one() {
     fs::create_dir(&other).unwrap();
     fs::write(other.join(small.path.file_name().unwrap()), &small.bytes[1..]).unwrap();
     for (directories, found) in [
-        ([&other, &small.bench.stores], &["cache/compiled", "cache/compiled-malformed"][..]),
+        ([&other, &small.bench.stores], &[CacheEvent::Compiled, CacheEvent::CompiledMalformed][..]),
         ([&small.bench.stores, &other], COMPILED),
         ([&other, &small.bench.path("none")], MALFORMED),
         ([&small.bench.path("none"), &small.bench.stores], COMPILED),
     ] {
         let stores = directories.into_iter().cloned().collect();
         let before = small.bench.counts();
-        let cache = TrustCache::new(Config { max_age: MaxAge::Forever, stores }, Some(small.bench.stats));
+        let cache = TrustCache::new(Config { max_age: MaxAge::Forever, stores }, Some(small.bench.counts));
         assert_same(&cache.load(&small.source).unwrap(), &RootStore::from_pem(&small.pem).unwrap());
         assert_eq!(small.bench.changed_since(&before), found);
     }

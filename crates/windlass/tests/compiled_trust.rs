@@ -14,7 +14,7 @@ use support::answers::{ask_everything, assert_same};
 use support::child::{bind, in_child, is_root, own_mounts};
 use support::stores::{Bench, COMPILED, DISTRUSTED, MALFORMED, NOTHING, certificate, pem_of, template, twins};
 use windlass::compiled::{self, Distrust, ReadError};
-use windlass::{CACHE_LABELS, LoadError, RootStore, Source};
+use windlass::{CacheEvent, LoadError, RootStore, Source};
 
 unsafe extern "C" {
     fn seteuid(user: u32) -> i32;
@@ -197,7 +197,7 @@ fn who_may_not_read_the_source_is_not_served() {
         }
         assert_eq!(cache.load(&source).unwrap_err(), denied);
         assert_eq!(bench.load(&source).unwrap_err(), denied);
-        assert_eq!(bench.changed_since(&before), [""; 0]);
+        assert_eq!(bench.changed_since(&before), []);
     });
     // Nor does the compiled store of a private source say anything to those who can't read that.
     if is_root() {
@@ -222,20 +222,20 @@ fn a_change_of_user() {
     chown(&path, Some(SOMEBODY), None).unwrap();
     in_child(|| {
         let cache = bench.cache();
-        let expect = |counters: &[&str]| {
+        let expect = |counters: &[CacheEvent]| {
             let before = bench.counts();
             assert_same(&cache.load(&source).unwrap(), &RootStore::from_pem(&pem).unwrap());
             assert_eq!(bench.changed_since(&before), counters);
         };
         become_user(SOMEBODY);
         expect(COMPILED);
-        expect(&["cache/hit"]);
+        expect(&[CacheEvent::Hit]);
         become_user(0);
         expect(DISTRUSTED);
-        expect(&["cache/hit"]);
+        expect(&[CacheEvent::Hit]);
         become_user(SOMEBODY);
         // Root read the source itself, which is good enough for everybody.
-        expect(&["cache/hit"]);
+        expect(&[CacheEvent::Hit]);
     });
 }
 
@@ -279,10 +279,7 @@ fn everything_at_once() {
     let path = bench.compile(&source);
     let good = fs::read(&path).unwrap();
     let expected = RootStore::from_pem(&pem).unwrap();
-    let seen = || {
-        ["cache/compiled", "cache/compiled-malformed"]
-            .map(|label| bench.stats.value(CACHE_LABELS.iter().position(|other| *other == label).unwrap()))
-    };
+    let seen = || [CacheEvent::Compiled, CacheEvent::CompiledMalformed].map(|event| bench.counts.value(event));
     let loaders = AtomicUsize::new(2);
     thread::scope(|scope| {
         for _ in 0..2 {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use support::child::{in_child, is_root};
 use support::stores::{Bench, COMPILED, NOTHING, twins};
-use windlass::{LoadError, Source, TrustCache};
+use windlass::{CacheEvent, LoadError, Source, TrustCache};
 
 unsafe extern "C" {
     fn seteuid(user: u32) -> i32;
@@ -34,7 +34,7 @@ fn load_until_believed(bench: &Bench, cache: &TrustCache, path: &Path) {
     loop {
         let before = bench.counts();
         cache.load_cafile(path).unwrap();
-        if bench.changed_since(&before) == ["cache/hit"] {
+        if bench.changed_since(&before) == [CacheEvent::Hit] {
             break;
         }
         thread::sleep(Duration::from_millis(20));
@@ -91,7 +91,7 @@ fn a_change_of_user() {
     let [a, b] = links.map(Source::Cafile);
     in_child(|| {
         let cache = bench.cache();
-        let expect = |source: &Source, counters: &[&str]| {
+        let expect = |source: &Source, counters: &[CacheEvent]| {
             let before = bench.counts();
             cache.load(source).unwrap();
             assert_eq!(bench.changed_since(&before), counters);
@@ -102,6 +102,6 @@ fn a_change_of_user() {
         expect(&a, NOTHING);
         become_user(SOMEBODY);
         // Root read the source itself, which is good enough for everybody.
-        expect(&b, &["cache/hit"]);
+        expect(&b, &[CacheEvent::Hit]);
     });
 }

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use support::child::{OTHER_USER, in_child};
-use windlass::{CACHE_LABELS, Config, LoadError, MaxAge, RootStore, Stats, TrustCache};
+use support::counts::Counts;
+use windlass::{CacheEvent, Config, LoadError, MaxAge, RootStore, TrustCache};
 
 unsafe extern "C" {
     fn geteuid() -> c_uint;
@@ -30,9 +31,9 @@ fn certificates() -> [Vec<u8>; 2] {
     [blocks.next().unwrap(), blocks.next().unwrap()]
 }
 
-fn cache() -> (TrustCache, &'static Stats) {
-    let stats = Stats::private(&CACHE_LABELS);
-    (TrustCache::new(Config { max_age: MaxAge::Forever, ..Config::default() }, Some(stats)), stats)
+fn cache() -> (TrustCache, &'static Counts) {
+    let counts = Counts::new();
+    (TrustCache::new(Config { max_age: MaxAge::Forever, ..Config::default() }, Some(counts)), counts)
 }
 
 fn assert_holds(store: &RootStore, pem: &[u8]) {
@@ -94,7 +95,7 @@ fn who_may_not_read_the_file_any_more_is_not_served() {
     fs::write(&path, &first).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     in_child(|| {
-        let (cache, stats) = cache();
+        let (cache, counts) = cache();
         let store = cache.load_cafile(&path).unwrap();
         // SAFETY: no memory is involved.
         let root = unsafe { geteuid() } == 0;
@@ -117,7 +118,7 @@ fn who_may_not_read_the_file_any_more_is_not_served() {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         }
         assert!(Arc::ptr_eq(&cache.load_cafile(&path).unwrap(), &store));
-        assert!(stats.value(0) >= 1);
+        assert!(counts.value(CacheEvent::Load) >= 1);
     });
 }
 
@@ -130,7 +131,7 @@ fn a_child_goes_on_with_what_was_loaded() {
     let (cache, _) = cache();
     let store = cache.load_cafile(&path).unwrap();
     in_child(|| {
-        let adopted = TrustCache::adopt(&cache);
+        let adopted = cache.fork();
         assert!(Arc::ptr_eq(&adopted.load_cafile(&path).unwrap(), &store));
         fs::write(&path, &second).unwrap();
         assert_holds(&adopted.load_cafile(&path).unwrap(), &second);
@@ -168,7 +169,7 @@ fn children_are_forked_while_others_load() {
         }
         for _ in 0..100 {
             in_child(|| {
-                let adopted = TrustCache::adopt(&cache);
+                let adopted = cache.fork();
                 match adopted.load_cafile(&path) {
                     Ok(store) => {
                         // Also what is made when it is first asked for.

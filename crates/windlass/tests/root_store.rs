@@ -243,6 +243,5 @@ fn what_is_shared_between_threads_can_be() {
     fn assert_shareable<T: Send + Sync + 'static>() {}
     assert_shareable::<RootStore>();
     assert_shareable::<windlass::TrustCache>();
-    assert_shareable::<windlass::Stats>();
     assert_shareable::<windlass::LoadError>();
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use windlass::StatsOwner;
+use windlass_counters::StatsOwner;
 use windlass_machine::loader::library::Library;
 use windlass_machine::loader::reach::{Reach, interpreter_of};
 use windlass_machine::processes::Images;

@@ -53,8 +53,8 @@ impl Slots {
     }
 
     /// What is finished, in slots of their own.
-    pub fn adopt(&self) -> Slots {
-        Slots { cafiles: self.cafiles.adopt(), capaths: self.capaths.adopt(), files: HashMap::default() }
+    pub fn fork(&self) -> Slots {
+        Slots { cafiles: self.cafiles.fork(), capaths: self.capaths.fork(), files: HashMap::default() }
     }
 
     /// A slot that has loaded the file of this identity, maybe under another name, and maybe long ago.
@@ -90,8 +90,8 @@ impl Slots {
 }
 
 impl Table {
-    /// As [`Slots::adopt`].
-    fn adopt(&self) -> Table {
+    /// As [`Slots::fork`].
+    fn fork(&self) -> Table {
         let mut slots = HashMap::with_hasher(self.slots.hasher().clone());
         // What there is no memory for is loaded again.
         if slots.try_reserve(self.slots.len()).is_ok() {

@@ -4,6 +4,7 @@
 pub mod answers;
 pub mod change;
 pub mod child;
+pub mod counts;
 pub mod der;
 pub mod judge;
 pub mod libcrypto;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use windlass::compiled::{self, Directories, Image, Overwrite};
-use windlass::{CACHE_LABELS, Config, LoadError, MaxAge, RootStore, Source, Stats, TrustCache};
+use windlass::{CacheEvent, Config, LoadError, MaxAge, RootStore, Source, TrustCache};
 
 use super::answers::assert_same;
+use super::counts::Counts;
 use super::der::{self, Node};
 use super::pem;
 
@@ -52,7 +53,7 @@ pub fn twins() -> [Vec<u8>; 2] {
 pub struct Bench {
     pub dir: TempDir,
     pub stores: PathBuf,
-    pub stats: &'static Stats,
+    pub counts: &'static Counts,
     pub max_age: MaxAge,
 }
 
@@ -61,7 +62,7 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         let stores = dir.path().join("stores");
         fs::create_dir(&stores).unwrap();
-        Bench { dir, stores, stats: Stats::private(&CACHE_LABELS), max_age: MaxAge::Forever }
+        Bench { dir, stores, counts: Counts::new(), max_age: MaxAge::Forever }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -84,7 +85,7 @@ impl Bench {
     /// A cache that knows nothing yet.
     pub fn cache(&self) -> TrustCache {
         let stores = Directories::only(self.stores.clone());
-        TrustCache::new(Config { max_age: self.max_age, stores }, Some(self.stats))
+        TrustCache::new(Config { max_age: self.max_age, stores }, Some(self.counts))
     }
 
     pub fn load(&self, source: &Source) -> Result<Arc<RootStore>, LoadError> {
@@ -93,7 +94,7 @@ impl Bench {
 
     /// Loads as a new process does, wants what the PEM text gives, and tells which counters that changed.
     #[track_caller]
-    pub fn expect(&self, source: &Source, pem: &[u8]) -> Vec<&'static str> {
+    pub fn expect(&self, source: &Source, pem: &[u8]) -> Vec<CacheEvent> {
         let before = self.counts();
         let store = self.load(source).unwrap();
         assert_same(&store, &RootStore::from_pem(pem).unwrap());
@@ -101,39 +102,40 @@ impl Bench {
     }
 
     pub fn counts(&self) -> Vec<u64> {
-        (0..CACHE_LABELS.len()).map(|slot| self.stats.value(slot)).collect()
+        CacheEvent::ALL.iter().map(|event| self.counts.value(*event)).collect()
     }
 
-    /// The labels of what was counted since then, by one; bytes are not looked at.
+    /// What was counted since then, by one; bytes are not looked at.
     #[track_caller]
-    pub fn changed_since(&self, before: &[u64]) -> Vec<&'static str> {
+    pub fn changed_since(&self, before: &[u64]) -> Vec<CacheEvent> {
         let now = self.counts();
-        let changed = CACHE_LABELS.iter().zip(before.iter().zip(now)).filter(|(_, (before, now))| **before != *now);
+        let changed =
+            CacheEvent::ALL.into_iter().zip(before.iter().zip(now)).filter(|(_, (before, now))| **before != *now);
         changed
-            .filter(|(label, _)| **label != "cache/bytes-read")
-            .map(|(label, (before, now))| {
-                assert_eq!(before + 1, now, "{label}");
-                *label
+            .filter(|(event, _)| *event != CacheEvent::BytesRead)
+            .map(|(event, (before, now))| {
+                assert_eq!(before + 1, now, "{event:?}");
+                event
             })
             .collect()
     }
 }
 
-pub const COMPILED: &[&str] = &["cache/compiled"];
-pub const STALE: &[&str] = &["cache/load", "cache/compiled-stale"];
-pub const DISTRUSTED: &[&str] = &["cache/load", "cache/compiled-distrusted"];
-pub const MALFORMED: &[&str] = &["cache/load", "cache/compiled-malformed"];
-pub const NOTHING: &[&str] = &["cache/load"];
+pub const COMPILED: &[CacheEvent] = &[CacheEvent::Compiled];
+pub const STALE: &[CacheEvent] = &[CacheEvent::Load, CacheEvent::CompiledStale];
+pub const DISTRUSTED: &[CacheEvent] = &[CacheEvent::Load, CacheEvent::CompiledDistrusted];
+pub const MALFORMED: &[CacheEvent] = &[CacheEvent::Load, CacheEvent::CompiledMalformed];
+pub const NOTHING: &[CacheEvent] = &[CacheEvent::Load];
 
 /// What is counted for a compiled store of the same content: with digests in hardware it is taken.
-pub fn by_content() -> &'static [&'static str] {
+pub fn by_content() -> &'static [CacheEvent] {
     #[cfg(target_arch = "x86_64")]
     let quick = std::arch::is_x86_feature_detected!("sha");
     #[cfg(target_arch = "aarch64")]
     let quick = std::arch::is_aarch64_feature_detected!("sha2");
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let quick = false;
-    if quick { &["cache/compiled-by-content"] } else { STALE }
+    if quick { &[CacheEvent::CompiledByContent] } else { STALE }
 }
 
 pub fn image(source: &Source) -> Image {

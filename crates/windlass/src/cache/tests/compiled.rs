@@ -62,8 +62,8 @@ const NOTHING: Counts = [0; 6];
 
 impl Bench {
     fn compiled_counts(&self) -> Counts {
-        [COMPILED, COMPILED_BY_CONTENT, COMPILED_STALE, COMPILED_DISTRUSTED, COMPILED_MALFORMED, LOAD]
-            .map(|slot| self.stats.value(slot))
+        [Compiled, CompiledByContent, CompiledStale, CompiledDistrusted, CompiledMalformed, Load]
+            .map(|event| self.counts.value(event))
     }
 
     /// Loads, wants these certificates, and that this is counted.
@@ -81,7 +81,7 @@ impl Bench {
     #[track_caller]
     fn expect_anew(&self, source: &Source, certificates: &[usize], counted: Counts) {
         let system = Arc::clone(&self.world) as Arc<dyn System>;
-        let cache = TrustCache::with_system(self.cache.config.clone(), Some(self.stats), system);
+        let cache = TrustCache::with_system(self.cache.config.clone(), Some(self.counts), system);
         let before = self.compiled_counts();
         assert_holds(&cache.load(source).unwrap(), certificates);
         let now = self.compiled_counts();
@@ -102,6 +102,6 @@ fn a_fresh_one_is_used_and_the_source_is_not_opened() {
     let second = bench.expect_counted(&cafile(&path), &[0, 1, 0], NOTHING);
     assert!(Arc::ptr_eq(&first, &second));
     assert_eq!(bench.counts(), [0, 1, 0, 0]);
-    assert_eq!(bench.stats.value(BYTES_READ), 0);
+    assert_eq!(bench.counts.value(BytesRead), 0);
     assert_eq!(first.source_bytes(), pem(&[0, 1, 0]).len() as u64);
 }

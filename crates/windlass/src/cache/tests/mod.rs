@@ -3,6 +3,8 @@
 mod capaths;
 mod changes;
 mod compiled;
+#[path = "../../../tests/support/counts.rs"]
+mod counts;
 mod guest;
 mod held;
 mod names;
@@ -17,6 +19,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 use tempfile::TempDir;
 
+use counts::Counts;
+
+use super::CacheEvent::*;
 use super::table::FEW_SOURCES;
 use super::*;
 use crate::identity::Identity;
@@ -89,7 +94,7 @@ impl System for World {
 /// A cache with counters, a directory of its own, and a world in which every file is an hour old.
 struct Bench {
     cache: TrustCache,
-    stats: &'static Stats,
+    counts: &'static Counts,
     world: Arc<World>,
     dir: TempDir,
 }
@@ -104,13 +109,13 @@ impl Bench {
             guest: AtomicBool::new(false),
             opened: Mutex::default(),
         });
-        let stats = Stats::private(&CACHE_LABELS);
+        let counts = Counts::new();
         let cache = TrustCache::with_system(
             Config { max_age, ..Config::default() },
-            Some(stats),
+            Some(counts),
             Arc::clone(&world) as Arc<dyn System>,
         );
-        Bench { cache, stats, world, dir: tempfile::tempdir().unwrap() }
+        Bench { cache, counts, world, dir: tempfile::tempdir().unwrap() }
     }
 
     fn as_guest() -> Bench {
@@ -148,7 +153,7 @@ impl Bench {
 
     /// Loads, hits, revalidations, waits.
     fn counts(&self) -> [u64; 4] {
-        [LOAD, HIT, REVALIDATION, WAIT].map(|slot| self.stats.value(slot))
+        [Load, Hit, Revalidation, Wait].map(|event| self.counts.value(event))
     }
 }
 
@@ -204,7 +209,7 @@ fn what_has_not_changed_is_not_read_again() {
     let second = bench.expect(&path, &[0]);
     assert!(Arc::ptr_eq(&first, &second));
     assert_eq!(bench.counts(), [1, 1, 0, 0]);
-    assert_eq!(bench.stats.value(BYTES_READ), certificate(0).len() as u64);
+    assert_eq!(bench.counts.value(BytesRead), certificate(0).len() as u64);
     let by_source = bench.cache.load(&Source::Cafile(path)).unwrap();
     assert!(Arc::ptr_eq(&first, &by_source));
 }

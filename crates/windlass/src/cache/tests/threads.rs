@@ -9,9 +9,9 @@ const THREADS: u64 = 64;
 
 /// Lets the loading thread go on when all others wait for it.
 fn until_others_wait(bench: &Bench) -> impl Fn() + use<> {
-    let stats = bench.stats;
+    let counts = bench.counts;
     move || {
-        while stats.value(WAIT) < THREADS - 1 {
+        while counts.value(Wait) < THREADS - 1 {
             thread::yield_now();
         }
     }
@@ -78,7 +78,7 @@ fn those_who_waited_look_themselves() {
     let entry = bench.cache.read_now(SourceRef::Cafile(&path), None, None).unwrap();
     thread::scope(|scope| {
         let waiting = scope.spawn(|| bench.load(&path));
-        while bench.stats.value(WAIT) == 0 {
+        while bench.counts.value(Wait) == 0 {
             thread::yield_now();
         }
         write_in_place(&path, &certificate(1));
@@ -116,7 +116,7 @@ fn a_child_takes_over_what_is_finished() {
     let slot = bench.cache.slot(SourceRef::Cafile(&busy)).unwrap();
     let Turn::Load(loader) = slot.turn(|_| false) else { panic!("nobody else loads") };
     let lock = slot.hold();
-    let child = TrustCache::adopt(&bench.cache);
+    let child = bench.cache.fork();
     drop(lock);
     assert!(Arc::ptr_eq(&child.load_cafile(&path).unwrap(), &store));
     // The parent's load will never end for the child, which loads for itself.
@@ -132,7 +132,7 @@ fn a_child_takes_over_the_last_load_of_a_source_that_is_being_loaded() {
     let store = bench.expect(&path, &[0]);
     let slot = bench.cache.slot(SourceRef::Cafile(&path)).unwrap();
     let Turn::Load(loader) = slot.turn(|_| false) else { panic!("nobody else loads") };
-    let child = TrustCache::adopt(&bench.cache);
+    let child = bench.cache.fork();
     assert!(Arc::ptr_eq(&child.load_cafile(&path).unwrap(), &store));
     drop(loader);
 }
@@ -143,7 +143,7 @@ fn a_child_starts_empty_rather_than_wait() {
     let path = bench.write("ca.pem", &certificate(0));
     bench.expect(&path, &[0]);
     let lock = bench.cache.slots.write().unwrap();
-    let child = TrustCache::adopt(&bench.cache);
+    let child = bench.cache.fork();
     drop(lock);
     assert_holds(&child.load_cafile(&path).unwrap(), &[0]);
     assert_eq!(bench.counts(), [2, 0, 0, 0]);

@@ -19,7 +19,7 @@ fn compiled_while_the_source_was_young() {
     for _ in 0..2 {
         bench.expect_anew(&cafile(&path), &[0], by_content());
     }
-    assert_eq!(bench.stats.value(BYTES_READ), 2 * pem(&[0]).len() as u64);
+    assert_eq!(bench.counts.value(BytesRead), 2 * pem(&[0]).len() as u64);
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn never_caching_means_reading() {
     for _ in 0..2 {
         bench.expect_counted(&cafile(&path), &[0], INDEXED);
     }
-    assert_eq!(bench.stats.value(BYTES_READ), 2 * pem(&[0]).len() as u64);
+    assert_eq!(bench.counts.value(BytesRead), 2 * pem(&[0]).len() as u64);
 }
 
 /// Whoever limits the age wants the source to be read, whatever its timestamps say.
@@ -55,12 +55,12 @@ fn an_age_is_over_for_the_compiled_store_too() {
     let first = bench.expect_counted(&source, &[0], FRESH);
     bench.world.age_s.store(99, Ordering::SeqCst);
     bench.expect_counted(&source, &[0], NOTHING);
-    assert_eq!(bench.stats.value(BYTES_READ), 0);
+    assert_eq!(bench.counts.value(BytesRead), 0);
     for age_s in [100, 200] {
         bench.world.age_s.store(age_s, Ordering::SeqCst);
         let again = bench.expect_counted(&source, &[0], INDEXED);
         assert!(Arc::ptr_eq(&first, &again));
         bench.expect_counted(&source, &[0], NOTHING);
     }
-    assert_eq!(bench.stats.value(BYTES_READ), 2 * pem(&[0]).len() as u64);
+    assert_eq!(bench.counts.value(BytesRead), 2 * pem(&[0]).len() as u64);
 }

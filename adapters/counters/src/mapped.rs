@@ -1,4 +1,4 @@
-//! The one module with `unsafe`: maps a sealed memory file as counters.
+//! The one module of this crate with `unsafe`: maps a sealed memory file as counters.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicU64;

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use windlass::stats::{MAX_NAME, PAGE_BYTES};
-use windlass::{Stats, StatsOwner};
+use windlass_counters::{MAX_NAME, PAGE_BYTES, Stats, StatsOwner};
 
 const FIRST: &[&str] = &["cache/load", "cache/hit"];
 const SECOND: &[&str] = &["cache/hit", "served/something", "cache/load"];
@@ -202,4 +201,10 @@ fn a_slot_that_was_never_named_is_passed_over() {
     file.write_all_at(&100u64.to_ne_bytes(), 64 + 8).unwrap();
     file.write_all_at(&2u64.to_ne_bytes(), 64).unwrap();
     assert_eq!(named(&owner.snapshot()), [("cache/load", 111), ("cache/hit", 0)]);
+}
+
+#[test]
+fn what_is_shared_between_threads_can_be() {
+    fn assert_shareable<T: Send + Sync + 'static>() {}
+    assert_shareable::<Stats>();
 }

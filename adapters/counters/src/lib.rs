@@ -4,16 +4,15 @@
 //! Layout, in native 64-bit words: magic, version, number of slots, five words unused; then slots of eight words:
 //! state, value, and the name in 48 bytes, padded with NUL. A slot is free (0), being named (1) or in use (2).
 
+mod mapped;
+
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
-
-use crate::identity;
-use crate::mapped;
 
 /// Bytes of the page.
 pub const PAGE_BYTES: u64 = 64 * 1024;
@@ -51,22 +50,14 @@ impl Stats {
     /// Counters in the page that [`StatsOwner::path`] names, or None if that is no such page of this user.
     /// They live as long as the process: make them once.
     pub fn attach(path: &Path, labels: &'static [&'static str]) -> Option<&'static Stats> {
-        Stats::try_attach(path, labels)?
+        Stats::in_page(open(path).ok()?, labels)
     }
 
     /// Whether what a file's state tells of is a page of this user.
     pub fn is_page(stat: &rustix::fs::Stat, user: u32) -> bool {
-        identity::is_regular(stat) && stat.st_uid == user && u64::try_from(stat.st_size) == Ok(PAGE_BYTES)
-    }
-
-    /// As [`Stats::attach`]; None if only memory is short, and it can be tried again.
-    pub fn try_attach(path: &Path, labels: &'static [&'static str]) -> Option<Option<&'static Stats>> {
-        let page = match open(path) {
-            Ok(page) => page,
-            Err(Errno::NOMEM) => return None,
-            Err(_) => return Some(None),
-        };
-        Some(Stats::in_page(page, labels))
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+            && stat.st_uid == user
+            && u64::try_from(stat.st_size) == Ok(PAGE_BYTES)
     }
 
     /// Counters in a page that is mapped already, [`Stats::WORDS`] long.
