@@ -18,7 +18,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench performance site lint setup build build-sabotage openssl test-unit test-differential \
+.PHONY: help demo test bench bench-peers performance site lint setup build build-sabotage openssl test-unit test-differential \
 	test-docs test-broken test-compiled test-process allocations test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
 
 help: ## this list
@@ -32,6 +32,9 @@ test: setup build build-sabotage test-docs test-unit test-differential test-brok
 
 bench: build ## measures against the stock libraries, keeps the raw samples
 	bench/run.sh
+
+bench-peers: build ## measures beside Go, Node, Java, rustls, Python and newer OpenSSLs, keeps the raw samples
+	bench/run.sh --keep peers
 
 performance: ## docs/performance.md and its pictures, from the newest run in bench/results/
 	$(PYTHON) bench/harness/pages.py

@@ -9,6 +9,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import peers
 import report
 from gnutls import ROWS as GNUTLS_ROWS
 from libcurl import ROWS as LIBCURL_ROWS
@@ -32,17 +33,20 @@ BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, 
 def main(arguments):
     names = [word for word in arguments if not word.startswith("--")] or list(ROWS)
     unknown = [name for name in names if name not in ROWS]
-    if unknown:
-        raise SystemExit(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    if unknown and names != ["peers"]:
+        raise SystemExit(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}, and peers by itself")
     quick = "--quick" in arguments
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
     release = target / "release"
     with tempfile.TemporaryDirectory(prefix="windlass-bench-") as folder:
+        # The peers have programs of their own.
         world = World(release / "libwindlass_preload.so", release / "windlass", release / "examples" / "cold_index",
-                      HERE / "programs", build(target / "bench"), pathlib.Path(folder), 0.1 if quick else 1.0)
+                      HERE / "programs", {} if names == ["peers"] else build(target / "bench"), pathlib.Path(folder), 0.1 if quick else 1.0)
         for needed in (world.library, world.windlass, world.cold_index):
             if not needed.exists():
                 raise SystemExit(f"{needed} is missing: run `make build`")
+        if names == ["peers"]:
+            return peers.main(world, quick, "--keep" in arguments)
         rows = []
         for name in names:
             print(f"measuring {name} …", file=sys.stderr, flush=True)

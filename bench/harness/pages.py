@@ -5,6 +5,7 @@ import pathlib
 import re
 import sys
 
+import peers_page
 import plot
 import recorded
 import report
@@ -39,6 +40,10 @@ def made():
     for case in cases:
         of = [row for row in rows.values() if row.name == case.row or row.name.startswith(f"{case.letter} ")]
         page = between(page, f"row {case.letter}", report.markdown_table(of))
+    peers = recorded.newest_peers()
+    if peers:
+        files[DOCS / "plots" / "peers.svg"] = peers_page.svg(peers)
+        page = between(page, "peers", peers_page.markdown(peers))
     return files | {PAGE: page}
 
 

@@ -6,6 +6,7 @@ import pathlib
 from measure import Row
 
 RESULTS = pathlib.Path(__file__).resolve().parent.parent / "results"
+PEERS = "cores-peers.json"
 
 
 def newest():
@@ -13,7 +14,8 @@ def newest():
 
     A row that was kept singly counts if the full run lacks it or is of an earlier day.
     """
-    files = [(path.name.split("cores")[1] != ".json", path) for path in sorted(RESULTS.glob("*cores*.json"))]
+    files = [(path.name.split("cores")[1] != ".json", path) for path in sorted(RESULTS.glob("*cores*.json"))
+             if not path.name.endswith(PEERS)]
     about, rows = read([path for single, path in files if not single][-1])
     singly = {}
     for path in (path for single, path in files if single):
@@ -22,6 +24,12 @@ def newest():
             if name not in rows or name in singly or machine["date"] > about["date"]:
                 rows[name], singly[name] = row, machine
     return about, rows, singly
+
+
+def newest_peers():
+    """The newest record of `bench/run.sh --keep peers`, or None."""
+    files = sorted(RESULTS.glob(f"*{PEERS}"))
+    return json.loads(files[-1].read_text(encoding="utf-8")) if files else None
 
 
 def read(path):

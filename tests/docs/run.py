@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import peers
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+(?:\([^()\s]*\))?)\)|(?:href|src)=\"([^\"]+)\"")
@@ -44,6 +46,7 @@ def main():
     check = [sys.executable, "-B", ROOT / "bench" / "harness" / "pages.py", "--check"]
     made = subprocess.run(check, capture_output=True, encoding="utf-8")
     results.append(("what is made of the recorded benchmarks", made.stderr.strip() or made.returncode))
+    results += peers.results()
     failed = [(name, why) for name, why in results if why]
     for name, why in failed:
         print(f"FAILED {name}: {why}")

@@ -1,0 +1,3 @@
+module windlass.invalid/bench/peers/go
+
+go 1.21
