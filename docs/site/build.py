@@ -45,7 +45,10 @@ def main(mdbook, out):
 def copy_page(source, target):
     target.parent.mkdir(parents=True, exist_ok=True)
     old, new = RENAMED
-    target.write_text(source.read_text(encoding="utf-8").replace(f"{old})", f"{new})"), encoding="utf-8")
+    text = source.read_text(encoding="utf-8").replace(f"{old})", f"{new})")
+    if source.name != "SUMMARY.md":
+        text = re.sub(r"\]\((\.\./)?README\.md", r"](\1index.md", text)
+    target.write_text(text, encoding="utf-8")
 
 
 def copy(source, target):
