@@ -18,8 +18,11 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test bench bench-peers performance site lint setup build build-sabotage openssl test-unit test-differential \
-	test-docs test-broken test-compiled test-process allocations test-e2e test-guest guest test-field field test-add-ca test-memory test-gnutls gnutls pkcs11 test-pkcs11 test-certdata test-trace test-trace-library test-doctor test-top test-packaging test-packaging-broken deb test-matrix soak fuzz fuzz-store asan valgrind
+.PHONY: help demo test bench bench-peers performance site lint msrv deny setup build build-sabotage openssl gnutls \
+	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory test-gnutls \
+	test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace test-trace-library \
+	test-top test-doctor test-packaging test-packaging-broken deb test-matrix test-alone soak fuzz fuzz-store asan \
+	valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -27,8 +30,15 @@ help: ## this list
 demo: build ## builds, then shows the gain on this machine's programs and trust store
 	bench/demo.sh
 
-# The order is from quick to slow.
-test: setup build build-sabotage test-docs test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 test-certdata test-packaging ## installs what the tests need and runs them all
+# From quick to slow. A suite that fails stops the others, unless make was told to keep going (-k).
+SUITES = test-docs test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls \
+	test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 \
+	test-certdata test-packaging
+KEEP_GOING = $(if $(findstring =,$(firstword $(MAKEFLAGS))),,$(findstring k,$(filter-out --%,$(firstword $(MAKEFLAGS)))))
+
+test: ## installs what the tests need and runs them all
+	@CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(PYTHON) tests/suites.py $(if $(KEEP_GOING),--keep-going) \
+	    $(MAKE) setup build build-sabotage -- $(SUITES)
 
 bench: build ## measures against the stock libraries, keeps the raw samples
 	bench/run.sh
@@ -52,6 +62,22 @@ lint: ## formatting, clippy and documentation, warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items
+
+msrv: ## the oldest Rust that Cargo.toml states: what the dependencies ask for, and a check with it if it is installed
+	CARGO='$(CARGO)' CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(PYTHON) tests/msrv.py $(MSRV_OPTIONS)
+
+# Not in `make lint`: it builds cargo-deny from crates.io, once.
+DENY = $(CARGO_TARGET_DIR)/cargo-deny/bin/cargo-deny
+DENY_CHECKS = bans licenses sources
+$(DENY):
+	$(CARGO) install cargo-deny --version 0.18.9 --locked \
+	    --root $(CARGO_TARGET_DIR)/cargo-deny --target-dir $(CARGO_TARGET_DIR)/cargo-deny-build
+
+deny: $(DENY) ## licences, bans and sources of the dependencies, as deny.toml says (DENY_CHECKS=advisories: downloads RustSec's)
+	$(DENY) --workspace check $(DENY_CHECKS)
+
+test-alone: ## each crate checked by itself, with its own features only
+	CARGO='$(CARGO)' tests/alone.sh
 
 setup: ## installs the Debian packages the tests need
 	tests/setup.sh

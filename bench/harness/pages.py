@@ -1,9 +1,13 @@
-"""Makes docs/performance.md's tables and docs/plots/ of the recorded benchmarks. --check only compares: status 1 if they differ."""
+"""Makes the tables of docs/performance.md and docs/pkcs11.md, and docs/plots/, of the recorded benchmarks.
+
+--check only compares: status 1 if they differ.
+"""
 
 import dataclasses
 import pathlib
 import re
 import sys
+import textwrap
 
 import peers_page
 import plot
@@ -12,6 +16,7 @@ import report
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "performance.md"
+TOKEN = DOCS / "pkcs11.md"
 
 
 @dataclasses.dataclass
@@ -36,7 +41,8 @@ def made():
     files = {DOCS / "plots" / f"{case.letter.lower()}.svg": plot.svg([case], rows) for case in cases}
     files[DOCS / "plots" / "cases.svg"] = plot.svg(cases, rows)
     page = PAGE.read_text(encoding="utf-8")
-    page = between(page, "all rows", report.markdown(rows.values(), about, singly))
+    text = report.markdown(rows.values(), about, singly)
+    page = between(page, "all rows", "\n".join(map(wrapped, text.split("\n"))))
     for case in cases:
         of = [row for row in rows.values() if row.name == case.row or row.name.startswith(f"{case.letter} ")]
         page = between(page, f"row {case.letter}", report.markdown_table(of))
@@ -44,7 +50,13 @@ def made():
     if peers:
         files[DOCS / "plots" / "peers.svg"] = peers_page.svg(peers)
         page = between(page, "peers", peers_page.markdown(peers))
-    return files | {PAGE: page}
+    token = [row for row in rows.values() if row.name.startswith("token")]
+    return files | {PAGE: page, TOKEN: between(TOKEN.read_text(encoding="utf-8"), "token", report.markdown_table(token))}
+
+
+def wrapped(line):
+    """At most 120 columns, unless it is a row of a table."""
+    return line if line.startswith("|") else textwrap.fill(line, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def between(page, name, text):
@@ -52,7 +64,7 @@ def between(page, name, text):
     begin, end = f"<!-- made: {name} -->", "<!-- end -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not pattern.search(page):
-        raise SystemExit(f"{PAGE}: the comment {begin} is missing")
+        raise SystemExit(f"a page lacks the comment {begin}")
     return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
 
 

@@ -1,4 +1,7 @@
-"""build.py MDBOOK OUT: all pages as an mdBook in OUT. Status 1 if a page is missing in SUMMARY.md or a link leads nowhere."""
+"""build.py MDBOOK OUT: all pages as an mdBook in OUT.
+
+Status 1 if a page is missing in SUMMARY.md or a link leads nowhere.
+"""
 
 import html.parser
 import pathlib
@@ -22,14 +25,16 @@ def main(mdbook, out):
     listed = set(re.findall(r"\]\(([^)]+)\)", (HERE / "SUMMARY.md").read_text(encoding="utf-8")))
     pages = {str(page.relative_to(ROOT)) for pattern in PAGES for page in ROOT.glob(pattern)}
     if listed != pages:
-        raise SystemExit(f"docs/site/SUMMARY.md: these are pages, or in it, and not both: {', '.join(sorted(listed ^ pages))}")
+        apart = ", ".join(sorted(listed ^ pages))
+        raise SystemExit(f"docs/site/SUMMARY.md: these are pages, or in it, and not both: {apart}")
     # The folders stay as they are, so that the links between pages do.
     for page in sorted(pages):
         copy_page(ROOT / page, work / "pages" / page.replace(*RENAMED))
     for picture in (ROOT / "docs" / "plots").glob("*.svg"):
         copy(picture, work / "pages" / "docs" / "plots" / picture.name)
     copy_page(HERE / "SUMMARY.md", work / "pages" / "SUMMARY.md")
-    copy(HERE / "book.toml", work / "book.toml")
+    for name in ("book.toml", "windlass.css"):
+        copy(HERE / name, work / name)
     subprocess.run([mdbook, "build", work, "--dest-dir", out], check=True)
     broken = sorted(set(dead(out)))
     for page, target in broken:
@@ -40,7 +45,10 @@ def main(mdbook, out):
 def copy_page(source, target):
     target.parent.mkdir(parents=True, exist_ok=True)
     old, new = RENAMED
-    target.write_text(source.read_text(encoding="utf-8").replace(f"{old})", f"{new})"), encoding="utf-8")
+    text = source.read_text(encoding="utf-8").replace(f"{old})", f"{new})")
+    if source.name != "SUMMARY.md":
+        text = re.sub(r"\]\((\.\./)?README\.md", r"](\1index.md", text)
+    target.write_text(text, encoding="utf-8")
 
 
 def copy(source, target):
