@@ -2,13 +2,12 @@
 //! asked for.
 
 use super::bytes::Bytes;
-use crate::gnutls_profile::GnutlsProfile;
 
 /// See the module. What turns out not to be an index is made anew from the certificates.
 pub(crate) struct Written {
     pub raw_subjects: Bytes,
     pub issuers_and_serials: Bytes,
     pub key_ids: Bytes,
-    /// None if it has to be found anew.
-    pub gnutls_profile: Option<GnutlsProfile>,
+    /// The number of the rules, and what they gave.
+    pub finding: Option<(u16, u8)>,
 }
