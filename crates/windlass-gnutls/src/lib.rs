@@ -8,8 +8,8 @@
 //!
 //! The text around certificates needs no rule. `gnutls_x509_crt_list_import` begins a certificate at each `-----BEGIN
 //! CERTIFICATE`, ends it before the next `-----END ` and leaves blanks and line ends out of what is between
-//! (lib/x509_b64.c), wherever these stand. In a file that the core's reader takes they stand nowhere but on the first and
-//! the last line of a block.
+//! (lib/x509_b64.c), wherever these stand. In a file that the core's reader takes they stand nowhere but on the first
+//! and the last line of a block.
 //!
 //! A GnuTLS that was built with `--enable-strict-x509` (off unless asked for) refuses more, for example the serial
 //! number zero, which some of Mozilla's roots have. This profile is not for it.

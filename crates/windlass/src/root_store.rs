@@ -3,7 +3,6 @@
 mod builder;
 mod bytes;
 mod twins;
-mod written;
 
 use std::fmt;
 
@@ -16,7 +15,6 @@ use crate::name::{CanonicalName, RawName};
 use builder::Builder;
 pub(crate) use bytes::Bytes;
 use twins::Twins;
-pub(crate) use written::Written;
 
 /// An immutable, indexed set of trust anchors in source order.
 ///
@@ -39,6 +37,16 @@ pub struct RootStore {
     twins: Twins,
     /// The number of the rules, and what they gave.
     finding: OnceBox<(u16, u8)>,
+}
+
+/// What a compiled store brings along, still as it was written; each index is read when it is first asked for. What
+/// turns out not to be an index is made anew from the certificates.
+pub(crate) struct Written {
+    pub raw_subjects: Bytes,
+    pub issuers_and_serials: Bytes,
+    pub key_ids: Bytes,
+    /// The number of the rules, and what they gave.
+    pub finding: Option<(u16, u8)>,
 }
 
 /// How an adapter finds something out about all certificates of a store, such as what its library does with them. What
