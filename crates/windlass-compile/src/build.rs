@@ -39,7 +39,7 @@ pub type Outcome = (Row, Option<Failure>);
 impl Build<'_> {
     /// Compiles one source. An error means that it would be the same with all others.
     pub fn source(&self, candidate: &Candidate, progress: impl Progress) -> Result<Outcome, Failure> {
-        let image = match compiled::compile(&candidate.source, self.root.0) {
+        let image = match compiled::compile(&candidate.source, self.root.0, Some(&windlass_gnutls::FINDING)) {
             Ok(image) => image,
             Err(error) => return Ok(self.not_compiled(candidate, &error)),
         };

@@ -51,7 +51,7 @@ fn not_there(candidate: &Candidate, directory: &Path, root: Root<'_>, error: &Re
                 "there is one of {}, but programs find it by the path that they name themselves, to the byte",
                 other.path().display()
             )),
-            None => match compiled::compile(&candidate.source, root.0) {
+            None => match compiled::compile(&candidate.source, root.0, None) {
                 Ok(_) => row.because(error),
                 Err(error) => {
                     Row::new(candidate, state_of(root, candidate, &error)).because(why(root, candidate, &error))
@@ -60,7 +60,7 @@ fn not_there(candidate: &Candidate, directory: &Path, root: Root<'_>, error: &Re
         };
     }
     // A default source that can't be compiled has no compiled store, and that is as it should be.
-    match compiled::compile(&candidate.source, root.0) {
+    match compiled::compile(&candidate.source, root.0, None) {
         Ok(_) => Row::new(candidate, State::Missing).because(error),
         Err(error) => Row::new(candidate, state_of(root, candidate, &error)).because(why(root, candidate, &error)),
     }

@@ -258,7 +258,8 @@ mod tests {
         };
         assert!(is_whole(good));
         let trust = "CKA_CLASS CK_OBJECT_CLASS CKO_NSS_TRUST\nCKA_ISSUER MULTILINE_OCTAL\n\\060\\000\nEND\n\
-            CKA_SERIAL_NUMBER MULTILINE_OCTAL\n\\002\\001\\007\nEND\nCKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_NOT_TRUSTED\n";
+            CKA_SERIAL_NUMBER MULTILINE_OCTAL\n\\002\\001\\007\nEND\n\
+            CKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_NOT_TRUSTED\n";
         let mut all = Sayings::default();
         read(format!("{good}{trust}").as_bytes(), &mut all);
         assert!(is_whole(&format!("{good}{trust}")));

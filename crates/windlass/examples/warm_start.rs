@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = PathBuf::from(arguments.next().ok_or("usage: warm_start FILE [REPETITIONS]")?);
     let repetitions = arguments.next().and_then(|n| n.to_str()?.parse().ok()).unwrap_or(1);
     let directory = std::env::temp_dir().join(format!("windlass-warm-start-{}", std::process::id()));
-    let image = compiled::compile(&Source::Cafile(path.clone()), None)?;
+    let image = compiled::compile(&Source::Cafile(path.clone()), None, None)?;
     compiled::write(&directory, &image, Overwrite::Forced)?;
     for _ in 0..repetitions {
         for stores in [Directories::only(directory.clone()), Directories::none()] {

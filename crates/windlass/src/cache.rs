@@ -67,8 +67,8 @@ impl CacheEvent {
     ];
 }
 
-/// Who is told what a cache does, to count it. It is called in the middle of a load, from any thread: it should wait for
-/// nothing and not use the cache.
+/// Who is told what a cache does, to count it. It is called in the middle of a load, from any thread: it should wait
+/// for nothing and not use the cache.
 pub trait Observer: Send + Sync {
     /// Something happened: `n` times, or with so many bytes.
     fn note(&self, event: CacheEvent, n: u64);

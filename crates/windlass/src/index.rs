@@ -28,8 +28,8 @@ impl Key for (&[u8], &[u8]) {
     }
 }
 
-/// From byte strings, or pairs of them, to the numbers of records that have them. It is small, the same records give the
-/// same index everywhere, and no input makes a lookup slow.
+/// From byte strings, or pairs of them, to the numbers of records that have them. It is small, the same records give
+/// the same index everywhere, and no input makes a lookup slow.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Index {
     hashes: Box<[u64]>,

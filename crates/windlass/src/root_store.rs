@@ -3,7 +3,6 @@
 mod builder;
 mod bytes;
 mod twins;
-mod written;
 
 use std::fmt;
 
@@ -11,13 +10,11 @@ use once_cell::race::OnceBox;
 
 use crate::anchor::{AnchorIndex, Record, TrustAnchor};
 use crate::error::Unsupported;
-use crate::gnutls_profile::{self, GnutlsProfile};
 use crate::index::{Index, Key};
 use crate::name::{CanonicalName, RawName};
 use builder::Builder;
 pub(crate) use bytes::Bytes;
 use twins::Twins;
-pub(crate) use written::Written;
 
 /// An immutable, indexed set of trust anchors in source order.
 ///
@@ -38,7 +35,28 @@ pub struct RootStore {
     issuers_and_serials: OnceBox<Option<Index>>,
     key_ids: OnceBox<Option<Index>>,
     twins: Twins,
-    gnutls_profile: OnceBox<GnutlsProfile>,
+    /// The number of the rules, and what they gave.
+    finding: OnceBox<(u16, u8)>,
+}
+
+/// What a compiled store brings along, still as it was written; each index is read when it is first asked for. What
+/// turns out not to be an index is made anew from the certificates.
+pub(crate) struct Written {
+    pub raw_subjects: Bytes,
+    pub issuers_and_serials: Bytes,
+    pub key_ids: Bytes,
+    /// The number of the rules, and what they gave.
+    pub finding: Option<(u16, u8)>,
+}
+
+/// How an adapter finds something out about all certificates of a store, such as what its library does with them. What
+/// was found is kept with the store, and written into its compiled store, so that not every process looks again.
+#[derive(Clone, Copy, Debug)]
+pub struct Finding {
+    /// The number of the rules, from 1. Other rules need another number: what was written is taken if it has the same.
+    pub rules: u16,
+    /// Finds it. The same certificates must give the same.
+    pub find: fn(&RootStore) -> u8,
 }
 
 impl RootStore {
@@ -90,7 +108,7 @@ impl RootStore {
             raw_subjects: OnceBox::new(),
             issuers_and_serials: OnceBox::new(),
             key_ids: OnceBox::new(),
-            gnutls_profile: OnceBox::new(),
+            finding: OnceBox::new(),
         })
     }
 
@@ -164,15 +182,14 @@ impl RootStore {
         &self.twins.shared
     }
 
-    /// What GnuTLS is known to do with these certificates. The PEM files that they were read from are read by GnuTLS as
-    /// the same certificates in the same order.
-    pub fn gnutls_profile(&self) -> GnutlsProfile {
-        let of = |anchor: TrustAnchor<'_>| {
-            gnutls_profile::of_certificate(anchor.der(), [anchor.not_before(), anchor.not_after()])
-        };
-        let find = || self.anchors().map(of).min().unwrap_or(GnutlsProfile::Outside);
-        let written = self.written.as_ref().and_then(|written| written.gnutls_profile);
-        written.unwrap_or_else(|| *self.gnutls_profile.get_or_init(|| Box::new(find())))
+    /// What an adapter has found out about the certificates: now, earlier, or when the store was compiled. One finding
+    /// is kept; one of other rules is made at each call.
+    pub fn finding(&self, wanted: &Finding) -> u8 {
+        let written = self.written.as_ref().and_then(|written| written.finding);
+        let here = |(rules, found): (u16, u8)| (rules == wanted.rules).then_some(found);
+        let find = || Box::new((wanted.rules, (wanted.find)(self)));
+        let found = written.and_then(here).or_else(|| here(*self.finding.get_or_init(find)));
+        found.unwrap_or_else(|| (wanted.find)(self))
     }
 
     pub(crate) fn is_duplicate(&self, index: AnchorIndex) -> bool {

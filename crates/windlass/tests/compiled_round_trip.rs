@@ -108,7 +108,7 @@ fn the_machines_own_directory() {
     let bench = Bench::new();
     let source = Source::Capath("/etc/ssl/certs".into());
     // Files that came with the machine's image have times that its builder wrote: then only the content tells.
-    let image = compiled::compile(&source, None).unwrap();
+    let image = compiled::compile(&source, None, None).unwrap();
     compiled::write(&bench.stores, &image, Overwrite::Forced).unwrap();
     let before = bench.counts();
     let ours = bench.load(&source).unwrap();
@@ -200,7 +200,7 @@ fn collections_at_random() {
         for (source, text) in &sources {
             let Ok(built) = RootStore::from_pem(text) else {
                 // A name of a form that is not supported.
-                prop_assert!(compiled::compile(source, None).is_err());
+                prop_assert!(compiled::compile(source, None, None).is_err());
                 continue;
             };
             let image = image(source);

@@ -119,7 +119,7 @@ fn a_source_that_lost_more_than_half() {
     }
     // One that lost all is not supported, so it can't be compiled.
     let source = bench.source(b"");
-    assert!(compiled::compile(&source, None).is_err());
+    assert!(compiled::compile(&source, None, None).is_err());
 }
 
 #[test]

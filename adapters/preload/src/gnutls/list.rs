@@ -4,7 +4,8 @@ use std::ffi::c_uint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use windlass::{AnchorIndex, GnutlsProfile, RootStore};
+use windlass::{AnchorIndex, RootStore};
+use windlass_gnutls::GnutlsProfile;
 
 use crate::append_list::AppendList;
 use crate::fork_lock::{ForkGuard, ForkLock};
@@ -56,7 +57,7 @@ impl Source {
 
     /// Whether adding its certificates is worth a line in GnuTLS' audit log.
     pub fn is_audited(&self) -> bool {
-        self.roots.gnutls_profile() != GnutlsProfile::Plain
+        windlass_gnutls::profile(&self.roots) != GnutlsProfile::Plain
     }
 }
 

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass::{GnutlsProfile, RootStore, Unsupported};
+use windlass::{RootStore, Unsupported};
+use windlass_gnutls::GnutlsProfile;
 
 use crate::gnutls::added;
 use crate::gnutls::api::{Datum, FORMAT_PEM, INTERNAL_ERROR, List};
@@ -140,7 +141,7 @@ fn serve(
 }
 
 fn note(state: &ListState, roots: Arc<RootStore>, flags: c_uint) -> Result<c_int, Bypass> {
-    let profile = roots.gnutls_profile();
+    let profile = windlass_gnutls::profile(&roots);
     if profile == GnutlsProfile::Outside {
         return Err(Bypass::Profile);
     }

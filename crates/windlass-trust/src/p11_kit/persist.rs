@@ -305,7 +305,8 @@ mod tests {
     #[test]
     fn sections_with_fields_comments_and_blocks() {
         let text = b"# c\n[p11-kit-object-v1]\nlabel: \"a b\"\n trusted : true \n\n[p11-kit-object-v1]\nclass: data\n\
-            -----BEGIN PUBLIC KEY-----\nYWJj\n-----END PUBLIC KEY-----\n[other]\nwhat: ever\n-----BEGIN X-----\n\n-----END X-----\n";
+            -----BEGIN PUBLIC KEY-----\nYWJj\n-----END PUBLIC KEY-----\n\
+            [other]\nwhat: ever\n-----BEGIN X-----\n\n-----END X-----\n";
         let (objects, is_understood) = read(text);
         let objects = objects.unwrap();
         assert!(is_understood);

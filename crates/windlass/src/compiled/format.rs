@@ -8,11 +8,10 @@ use std::path::PathBuf;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::gnutls_profile::{self, GnutlsProfile};
 use crate::identity::Identity;
 use crate::index::read;
 use crate::memory;
-use crate::root_store::RootStore;
+use crate::root_store::{Finding, RootStore};
 use crate::source::{HashName, Source, SourceRef, State};
 
 /// The version of the layout, and of the rules by which certificates are accepted and names made canonical: a file of
@@ -28,6 +27,8 @@ pub(super) const SECTIONS: usize = 9;
 /// Device, inode, size; seconds and nanoseconds of mtime and ctime.
 const IDENTITY: usize = 48;
 const DIGEST: usize = 32;
+/// In place of the number of an adapter's rules, if there are none.
+const NO_RULES: u16 = 0;
 const FILE_OF_DIRECTORY: usize = 8 + IDENTITY + DIGEST;
 
 /// The sections, in the order in which they lie in the file, without gaps.
@@ -108,7 +109,7 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub fn new(origin: &Origin, store: &RootStore) -> Encoder {
+    pub fn new(origin: &Origin, store: &RootStore, finding: Option<&Finding>) -> Encoder {
         let mut out = Vec::new();
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
@@ -116,8 +117,9 @@ impl Encoder {
         // Length and checksum, when they are known.
         out.extend_from_slice(&[0; 24]);
         out.extend_from_slice(&(kind(origin.source.borrow()) as u32).to_le_bytes());
-        out.extend_from_slice(&[u8::from(origin.believed), store.gnutls_profile() as u8]);
-        out.extend_from_slice(&gnutls_profile::NUMBER.to_le_bytes());
+        let (rules, found) = finding.map_or((NO_RULES, 0), |finding| (finding.rules, store.finding(finding)));
+        out.extend_from_slice(&[u8::from(origin.believed), found]);
+        out.extend_from_slice(&rules.to_le_bytes());
         for number in [store.len(), origin.digests.len()] {
             out.extend_from_slice(&(number as u32).to_le_bytes());
         }
@@ -154,8 +156,8 @@ impl Encoder {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub anchors: u32,
-    /// None if it was found by other rules than ours.
-    pub gnutls_profile: Option<GnutlsProfile>,
+    /// The number of the rules, and what they gave.
+    pub finding: Option<(u16, u8)>,
     kind: u32,
     believed: bool,
     files: u32,
@@ -197,20 +199,19 @@ impl Layout {
                 *section = end..next;
                 end = next;
             }
-            let [believed, profile, number @ ..] = array_at::<4>(bytes, 44)?;
+            let [believed, found, rules @ ..] = array_at::<4>(bytes, 44)?;
             let believed = match believed {
                 0..=1 => believed == 1,
                 _ => return Err(OutOfBounds),
             };
-            let profile = GnutlsProfile::from_number(profile).ok_or(OutOfBounds)?;
-            let is_ours = u16::from_le_bytes(number) == gnutls_profile::NUMBER;
+            let rules = u16::from_le_bytes(rules);
             if end != bytes.len() {
                 return Err(OutOfBounds);
             }
             Ok(Layout {
                 kind: u32_at(bytes, 40)?,
                 believed,
-                gnutls_profile: is_ours.then_some(profile),
+                finding: (rules != NO_RULES).then_some((rules, found)),
                 anchors: u32_at(bytes, 48)?,
                 files: u32_at(bytes, 52)?,
                 source_bytes: u64_at(bytes, 56)?,

@@ -32,5 +32,5 @@ pub fn compile(files: &[&[u8]]) -> Result<Vec<u8>, Unsupported> {
     };
     let digests = files.iter().map(|file| Sha256::digest(file).into()).collect();
     let origin = Origin { source, state, digests, believed: true, source_bytes: store.source_bytes() };
-    encode(&origin, &store).ok_or(Unsupported::OutOfMemory)
+    encode(&origin, &store, None).ok_or(Unsupported::OutOfMemory)
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::format::{Encoder, Origin, Section};
 use super::root::Root;
 use crate::error::{LoadError, Unsupported};
-use crate::root_store::RootStore;
+use crate::root_store::{Finding, RootStore};
 use crate::source::system::{Real, System};
 use crate::source::{Reading, Source, State};
 
@@ -42,11 +42,12 @@ pub struct Image {
     is_believed: bool,
 }
 
-/// Reads a source and compiles it. With a `root`, paths are those that a process has whose root directory that is.
+/// Reads a source and compiles it. With a `root`, paths are those that a process has whose root directory that is. With
+/// a `finding`, what it finds is written as well.
 ///
 /// Waits, for up to two and a half seconds, until a file that was changed just now has an age at which its identity can
 /// be believed.
-pub fn compile(source: &Source, root: Option<&Path>) -> Result<Image, CompileError> {
+pub fn compile(source: &Source, root: Option<&Path>, finding: Option<&Finding>) -> Result<Image, CompileError> {
     if !source.path().is_absolute() {
         return Err(CompileError::Relative { path: source.path().to_owned() });
     }
@@ -61,7 +62,7 @@ pub fn compile(source: &Source, root: Option<&Path>) -> Result<Image, CompileErr
         believed: reading.believed && reading.state.outlives_mounts(),
         state: reading.state,
     };
-    let bytes = encode(&origin, &store)
+    let bytes = encode(&origin, &store, finding)
         .ok_or_else(|| LoadError::Unsupported { path: source.path().to_owned(), what: Unsupported::OutOfMemory })?;
     Ok(Image { source: origin.source, store, bytes, is_public, is_believed: origin.believed })
 }
@@ -138,10 +139,10 @@ fn is_public(source: &Source, state: &State, root: Root<'_>) -> Result<bool, Loa
 }
 
 /// None if memory for an index can't be had.
-pub(super) fn encode(origin: &Origin, store: &RootStore) -> Option<Vec<u8>> {
+pub(super) fn encode(origin: &Origin, store: &RootStore, finding: Option<&Finding>) -> Option<Vec<u8>> {
     let (raw_subjects, issuers_and_serials) = (store.raw_subject_index()?, store.issuer_and_serial_index()?);
     let key_ids = store.key_id_index()?;
-    let mut encoder = Encoder::new(origin, store);
+    let mut encoder = Encoder::new(origin, store, finding);
     encoder.section(Section::Records, |out| store.records().iter().for_each(|record| record.write(out)));
     encoder.section(Section::Subjects, |out| store.subject_index().write(out));
     encoder.section(Section::RawSubjects, |out| raw_subjects.write(out));

@@ -149,7 +149,7 @@ impl Compiled {
             raw_subjects: part(Section::RawSubjects)?,
             issuers_and_serials: part(Section::IssuersAndSerials)?,
             key_ids: part(Section::KeyIds)?,
-            gnutls_profile: layout.gnutls_profile,
+            finding: layout.finding,
         };
         RootStore::new(der, canonical, records, Some(subjects), Some(Box::new(written)), origin.source_bytes)
             .map(|store| (store, origin))

@@ -8,7 +8,6 @@ pub mod counts;
 pub mod der;
 pub mod judge;
 pub mod libcrypto;
-pub mod libgnutls;
 pub mod quiet;
 pub mod stores;
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use windlass::compiled::{self, Directories, Image, Overwrite};
 use windlass::{CacheEvent, Config, LoadError, MaxAge, RootStore, Source, TrustCache};
 
-use super::answers::assert_same;
+use super::answers::{self, assert_same};
 use super::counts::Counts;
 use super::der::{self, Node};
 use super::pem;
@@ -139,7 +139,7 @@ pub fn by_content() -> &'static [CacheEvent] {
 }
 
 pub fn image(source: &Source) -> Image {
-    compiled::compile(source, None).unwrap()
+    compiled::compile(source, None, Some(&answers::FINDING)).unwrap()
 }
 
 /// The names in a directory.

@@ -25,7 +25,7 @@ fn bench_with(max_age: MaxAge, stores: &[&str]) -> Bench {
 
 /// Compiles, and returns the path of what was written.
 fn compile_into(bench: &Bench, stores: &str, source: &Source) -> PathBuf {
-    let image = compile(source, None).unwrap();
+    let image = compile(source, None, None).unwrap();
     assert!(image.is_believed());
     write(&bench.path(stores), &image, Overwrite::Forced).unwrap().path
 }

@@ -8,12 +8,12 @@ use super::*;
 fn compiled_while_the_source_was_young() {
     let bench = bench(MaxAge::Forever);
     let path = bench.write("ca.pem", &pem(&[0]));
-    let image = compile(&cafile(&path), None).unwrap();
+    let image = compile(&cafile(&path), None, None).unwrap();
     assert!(image.is_believed());
     assert!(!identity(&path).is_racy(Real.real_ns()));
     // From the future.
     set_mtime(&path, 4_000_000_000_000_000_000);
-    let image = compile(&cafile(&path), None).unwrap();
+    let image = compile(&cafile(&path), None, None).unwrap();
     assert!(!image.is_believed());
     write(&bench.path(STORES), &image, Overwrite::Forced).unwrap();
     for _ in 0..2 {

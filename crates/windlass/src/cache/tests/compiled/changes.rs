@@ -141,7 +141,7 @@ fn kubernetes_swaps_a_directory_in_the_middle_of_the_path() {
     symlink("..data/ca.crt", bench.path("ca.crt")).unwrap();
     let source = cafile(&bench.path("ca.crt"));
     // Between the reading and the writing.
-    let image = compile(&source, None).unwrap();
+    let image = compile(&source, None, None).unwrap();
     swap("..2026_2");
     write(&bench.path(STORES), &image, Overwrite::Forced).unwrap();
     bench.expect_anew(&source, &[1], STALE);

@@ -4,13 +4,16 @@
 //!
 //! `WINDLASS_TEST_FACTOR=100` tries a hundred times more, `WINDLASS_TEST_SEED=n` something else.
 
+mod libgnutls;
+#[path = "../../windlass/tests/support/mod.rs"]
 mod support;
 
 use fastrand::Rng;
 use support::change::{CONTENTS, TAGS, change_node, edit};
 use support::der::{self, Content, Node};
-use support::{libgnutls, pem};
-use windlass::{GnutlsProfile, RootStore};
+use support::pem;
+use windlass::RootStore;
+use windlass_gnutls::GnutlsProfile;
 
 const BOOLEAN: u8 = 0x01;
 const UTC_TIME: u8 = 0x17;
@@ -26,7 +29,7 @@ const LAST: usize = 7;
 /// Asks both about a PEM file. None if it is not read here, or outside the profile.
 fn check(text: &[u8]) -> Option<GnutlsProfile> {
     let store = RootStore::from_pem(text).ok()?;
-    let profile = store.gnutls_profile();
+    let profile = windlass_gnutls::profile(&store);
     if profile == GnutlsProfile::Outside {
         return None;
     }
@@ -140,7 +143,7 @@ fn what_is_outside() {
     let template = template();
     let outside = |der: &[u8]| {
         let store = RootStore::from_pem(&pem(der)).unwrap_or_else(|error| panic!("{error}: {der:x?}"));
-        assert_eq!(store.gnutls_profile(), GnutlsProfile::Outside, "{der:x?}");
+        assert_eq!(windlass_gnutls::profile(&store), GnutlsProfile::Outside, "{der:x?}");
     };
     let with_issuer_names = |names: &[u8]| {
         outside(&with_extensions(&template, &[(BASIC_CONSTRAINTS, OF_A_CA), (18, names)]));

@@ -1,11 +1,14 @@
 //! What a compiled store says about GnuTLS: taken from the file if it was found by the same rules, else found anew.
 
+#[path = "../../windlass/tests/support/mod.rs"]
 mod support;
 
 use std::fs;
 
-use support::stores::{Bench, COMPILED, MALFORMED, certificate, pem_of, template};
-use windlass::GnutlsProfile::{self, Audited, Outside, Plain};
+use support::stores::{Bench, COMPILED, certificate, pem_of, template};
+use windlass::compiled::{self, Overwrite};
+use windlass_gnutls::GnutlsProfile::{self, Audited, Outside, Plain};
+use windlass_gnutls::{FINDING, profile};
 use xxhash_rust::xxh3::xxh3_128;
 
 const CHECKED_FROM: usize = 40;
@@ -32,12 +35,13 @@ fn the_answer_is_believed_if_the_rules_are_the_same() {
     for (certificates, expected) in files {
         let pem = pem_of(certificates.iter().copied());
         let source = bench.source(&pem);
-        let path = bench.compile(&source);
-        assert_eq!(bench.expect(&source, &pem), COMPILED);
+        let image = compiled::compile(&source, None, Some(&FINDING)).unwrap();
+        let path = compiled::write(&bench.stores, &image, Overwrite::Forced).unwrap().path;
         let written = fs::read(&path).unwrap();
         assert_eq!(written[ANSWER], expected as u8);
 
         let ours = u16::from_le_bytes([written[RULES], written[RULES + 1]]);
+        assert_eq!(ours, FINDING.rules);
         for rules in [0, ours, ours + 1, ours << 8, u16::MAX] {
             for answer in [Outside, Audited, Plain] {
                 let mut bytes = written.clone();
@@ -49,15 +53,21 @@ fn the_answer_is_believed_if_the_rules_are_the_same() {
                 let store = bench.load(&source).unwrap();
                 assert_eq!(bench.changed_since(&before), COMPILED);
                 let wanted = if rules == ours { answer } else { expected };
-                assert_eq!(store.gnutls_profile(), wanted, "{answer:?} by rules {rules}");
+                assert_eq!(profile(&store), wanted, "{answer:?} by rules {rules}");
             }
         }
+        // No answer of these rules: looked for anew.
         for answer in [3, 4, 0x80, 0xFF] {
             let mut bytes = written.clone();
             bytes[ANSWER] = answer;
             seal(&mut bytes);
             fs::write(&path, bytes).unwrap();
-            assert_eq!(bench.expect(&source, &pem), MALFORMED);
+            assert_eq!(profile(&bench.load(&source).unwrap()), expected);
         }
+        // None was asked for when it was compiled.
+        let image = compiled::compile(&source, None, None).unwrap();
+        assert_eq!(image.bytes()[ANSWER..RULES + 2], [0; 3]);
+        compiled::write(&bench.stores, &image, Overwrite::Forced).unwrap();
+        assert_eq!(profile(&bench.load(&source).unwrap()), expected);
     }
 }

@@ -1,6 +1,6 @@
 //! Certificates that every GnuTLS from 3.7 to 3.8 is known to load.
 //!
-//! The readers of this crate take what every OpenSSL takes, and GnuTLS has other rules. `gnutls_x509_crt_import`
+//! The readers of the core take what every OpenSSL takes, and GnuTLS has other rules. `gnutls_x509_crt_import`
 //! (lib/x509/x509.c, 3.7.9 to 3.8.13) decodes with libtasn1, compares the two signature algorithms, parses alternative
 //! names, and looks through the extensions; `gnutls_x509_trust_list_add_cas` (lib/x509/verify-high.c) writes to the
 //! audit log if a certificate of version 3 is no CA. Here it is said of which certificates it is known how all this
@@ -8,19 +8,32 @@
 //!
 //! The text around certificates needs no rule. `gnutls_x509_crt_list_import` begins a certificate at each `-----BEGIN
 //! CERTIFICATE`, ends it before the next `-----END ` and leaves blanks and line ends out of what is between
-//! (lib/x509_b64.c), wherever these stand. In a file that [`crate::pem`] reads they stand nowhere but on the first and
-//! the last line of a block.
+//! (lib/x509_b64.c), wherever these stand. In a file that the core's reader takes they stand nowhere but on the first
+//! and the last line of a block.
 //!
 //! A GnuTLS that was built with `--enable-strict-x509` (off unless asked for) refuses more, for example the serial
 //! number zero, which some of Mozilla's roots have. This profile is not for it.
 
-use crate::der::{self, BOOLEAN, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, SET};
-use crate::error::DerFault;
-use crate::time::Timestamp;
+#![deny(unsafe_code)]
 
-/// The number of these rules. Each change of what they let through needs a new one: a compiled store has the answer of
-/// the rules that it names.
-pub(crate) const NUMBER: u16 = 1;
+use windlass::der::{self, BOOLEAN, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, SET};
+use windlass::{DerFault, Finding, RootStore, Timestamp, TrustAnchor};
+
+/// The profile of all certificates of a store, as compiled stores have it. Each change of what these rules let through
+/// needs a new number: a compiled store has the answer of the rules that it names.
+pub const FINDING: Finding = Finding { rules: 1, find: |store| of_certificates(store) as u8 };
+
+/// What GnuTLS is known to do with the certificates of a store. The PEM files that they were read from are read by
+/// GnuTLS as the same certificates in the same order.
+pub fn profile(store: &RootStore) -> GnutlsProfile {
+    // A number that these rules don't give was not found by them.
+    GnutlsProfile::from_number(store.finding(&FINDING)).unwrap_or_else(|| of_certificates(store))
+}
+
+fn of_certificates(store: &RootStore) -> GnutlsProfile {
+    let of = |anchor: TrustAnchor<'_>| of_certificate(anchor.der(), [anchor.not_before(), anchor.not_after()]);
+    store.anchors().map(of).min().unwrap_or(GnutlsProfile::Outside)
+}
 
 /// What GnuTLS 3.7 to 3.8 is known to do with certificates, from the least to the best. Of several it is the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,8 +49,7 @@ pub enum GnutlsProfile {
 }
 
 impl GnutlsProfile {
-    /// The profile of this number in a compiled store.
-    pub(crate) fn from_number(number: u8) -> Option<GnutlsProfile> {
+    fn from_number(number: u8) -> Option<GnutlsProfile> {
         [GnutlsProfile::Outside, GnutlsProfile::Audited, GnutlsProfile::Plain].get(usize::from(number)).copied()
     }
 }
@@ -76,8 +88,8 @@ impl From<DerFault> for Outside {
     }
 }
 
-/// The profile of one certificate, which the walk of this crate has accepted. `times` are its notBefore and notAfter.
-pub(crate) fn of_certificate(der: &[u8], times: [Timestamp; 2]) -> GnutlsProfile {
+/// The profile of one certificate, which the core's walk has accepted. `times` are its notBefore and notAfter.
+fn of_certificate(der: &[u8], times: [Timestamp; 2]) -> GnutlsProfile {
     // `_gnutls_check_cert_sanity` refuses what `mktime_utc` (lib/x509/time.c) can't express; it begins with 1970.
     let are_expressible = times.into_iter().all(|time| time.seconds() >= 0);
     match certificate(der) {
