@@ -10,7 +10,7 @@ import sys
 import peers_build
 import peers_page
 import report
-from measure import instructions, run, run_json
+from measure import run, run_json
 from recorded import RESULTS
 from server import Server
 
@@ -55,7 +55,7 @@ def listed(built, world, server):
     if "openssl-system" in built:
         stores = world.folder / "peers-stores"
         run([world.windlass, "compile", "--store", stores, server.bundle])
-        yield dataclasses.replace(system[0], name="OpenSSL 3.0, Windlass, compiled store", windlass="with",
+        yield dataclasses.replace(system[0], name="OpenSSL 3.0, compiled store", windlass="with",
                                   env=preload | {"WINDLASS_STORE": stores})
     for version in peers_build.OPENSSL:
         name = f"openssl-{version}"
@@ -155,11 +155,18 @@ def measured(world, built, quick):
         for peer in peers:
             if peer.counted and not quick and shutil.which("valgrind"):
                 print(f"peers: instructions of {peer.name} …", file=sys.stderr, flush=True)
-                few, many = (instructions(peer.argv("count", count, server), trust | peer.env, world.folder,
-                                          children=bool(peer.prefix)) for count in (FEW, MANY))
+                few, many = (instructions(peer, count, server, trust) for count in (FEW, MANY))
                 kept[peer.name]["instr"].append((many - few) / (MANY - FEW))
     return [{"name": peer.name, "kind": peer.kind, "windlass": peer.windlass or probed(kept[peer.name]["probe"]),
              "memory": peer.memory, "samples": kept[peer.name]} for peer in peers]
+
+
+def instructions(peer, count, server, trust):
+    """Of the whole process; callgrind is started within the mount namespace of a peer that has one."""
+    at, argv = len(peer.prefix), peer.argv("count", count, server)
+    callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1"]
+    said = run([*argv[:at], *callgrind, *argv[at:]], trust | peer.env)
+    return int(re.search(rb"Collected : (\d+)", said).group(1))
 
 
 def probed(probes):

@@ -79,7 +79,7 @@ def svg(record):
     bottom = top + STEP * len(shown)
     parts = [f'<text class="title" x="{MARGIN}" y="{MARGIN + 12}">A further client and one verification</text>',
              f'<text class="small" x="{MARGIN}" y="{MARGIN + 27}">'
-             'ms of processor time, the same roots for all; the scale is logarithmic</text>']
+             'ms of processor time on a logarithmic scale; blue is with Windlass</text>']
     for decade in range(decades + 1):
         value = LEAST * 10 ** decade
         parts += [f'<line class="grid" x1="{at(value)}" y1="{top - 4}" x2="{at(value)}" y2="{bottom}"/>',

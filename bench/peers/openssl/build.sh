@@ -3,8 +3,8 @@
 #
 #     bench/peers/openssl/build.sh FOLDER    FOLDER/<version>/{lib,include}, and FOLDER/<version>.log
 #
-# With upstream's own optimisation, unlike those of `make openssl`, which are built to be built soon. The sources are the
-# openssl-src crates. A finished build leaves a stamp that names its inputs; a second call does nothing.
+# With upstream's own optimisation; `make openssl` takes less, since it builds for tests. The sources are the crates
+# openssl-src. A finished build leaves a stamp that names its inputs; a second call does nothing.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +23,8 @@ fingerprint() {
     cc --version | head -n 1
 }
 
-# no-shared: upstream's own shared link needs generator files that the crate leaves out. This runs where `set -e` does nothing.
+# no-shared: upstream's own shared link needs generator files that the crate leaves out. This runs where `set -e` does
+# nothing.
 compile() { # version, folder of the sources, folder to build in
     cp -R "$2/openssl/." "$3" && chmod -R u+w "$3" && cd "$3" || return
     perl ./Configure "linux-$(uname -m)" no-shared no-tests no-comp no-zlib no-module no-legacy no-docs no-apps -fPIC \
