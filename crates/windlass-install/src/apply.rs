@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use windlass_journal::Attributes;
+use windlass_journal::bytes::Bytes;
 use windlass_machine::Failure;
 
-use super::disk::{Attributes, Disk};
+use super::disk;
 use super::place::{Last, Place};
 use super::plan::{Action, Plan, Step};
 use super::probe;
 use super::record::{Change, Kind, Record, Target};
 use super::systemd;
-use super::text::{Bytes, sha256};
+use super::text::sha256;
 use super::upkeep::STORES;
 
 /// Takes steps, one after the other.
@@ -19,8 +21,6 @@ use super::upkeep::STORES;
 pub struct Executor<'a> {
     /// Where.
     pub place: &'a Place,
-    /// With what.
-    pub disk: &'a Disk,
     /// What was done so far; on disk it is always as complete as this or more so.
     pub record: Record,
     /// The running command.
@@ -44,7 +44,7 @@ impl Executor<'_> {
     pub fn begin(&mut self) -> Result<(), Failure> {
         for change in &self.record.changes {
             let last = if matches!(change.kind, Kind::Edit { .. }) { Last::Followed } else { Last::Itself };
-            self.disk.remove_temporary(&self.place.real(&change.path, last)?)?;
+            disk::remove_temporary(&self.place.real(&change.path, last)?)?;
         }
         self.record.unfinished = true;
         self.write()
@@ -52,7 +52,7 @@ impl Executor<'_> {
 
     /// Writes the record.
     pub fn write(&self) -> Result<(), Failure> {
-        self.record.write(self.place, self.disk)
+        self.record.write(self.place)
     }
 
     fn take(&mut self, step: &Step, remarks: &mut Vec<String>) -> Result<(), Failure> {
@@ -63,12 +63,12 @@ impl Executor<'_> {
                 self.parents(&step.target, &step.path)?;
                 self.note(step, Kind::File { sha256: vec![sha256(&bytes)], lines: lines.clone() })?;
                 let real = self.place.real(&step.path, Last::Itself)?;
-                self.disk.replace(&real, &bytes, &Attributes::Own(*mode))?;
+                disk::write(&real, &bytes, Attributes::Own(*mode))?;
             }
             Action::Link { to } => {
                 self.parents(&step.target, &step.path)?;
                 self.note(step, Kind::Link { to: to.clone() })?;
-                self.disk.link(to, &self.place.real(&step.path, Last::Itself)?)?;
+                disk::link(to, &self.place.real(&step.path, Last::Itself)?)?;
             }
             Action::Edit { now, before, after, mark } => {
                 self.parents(&step.target, &step.path)?;
@@ -77,10 +77,10 @@ impl Executor<'_> {
                 if super::edit::read(self.place, &step.path)? != *now {
                     return Err(super::changed_meanwhile());
                 }
-                let attributes = if before.is_some() { Attributes::As(real.clone()) } else { Attributes::Own(0o644) };
+                let attributes = if before.is_some() { Attributes::Kept } else { Attributes::Own(0o644) };
                 let before = self.before(&step.path, &real, before.as_deref())?;
                 self.note(step, Kind::Edit { before, sha256: vec![sha256(after)], mark: mark.clone() })?;
-                self.disk.replace(&real, after, &attributes)?;
+                disk::write(&real, after, attributes)?;
             }
             Action::Try { library, replaces } => {
                 let tried = probe::try_library(self.place, library, *replaces)?;
@@ -111,7 +111,7 @@ impl Executor<'_> {
         if !self.place.exists(stores) {
             self.parents(&Target::Upkeep, stores)?;
             self.add(Target::Upkeep, stores.to_owned(), Kind::Stores)?;
-            self.disk.make_directory(&self.place.real(stores, Last::Followed)?)?;
+            disk::make_directory(&self.place.real(stores, Last::Followed)?)?;
         }
         let output = compile_command(self.executable, self.place).stdout(Stdio::null()).output();
         let why = match output {
@@ -126,13 +126,13 @@ impl Executor<'_> {
     /// What a file of others was before we ever changed it: as recorded, if nobody has changed it since.
     fn before(&self, path: &Path, real: &Path, now: Option<&[u8]>) -> Result<Option<Bytes>, Failure> {
         let Some(now) = now else { return Ok(None) };
-        let text = std::fs::read(real).map_err(|error| super::disk::failure("read", real, &error))?;
+        let text = std::fs::read(real).map_err(|error| disk::failure("read", real, &error))?;
         if let Some(Kind::Edit { before, sha256: then, .. }) = self.record.file(path).map(|change| &change.kind)
             && then.contains(&sha256(&text))
         {
             return Ok(before.clone());
         }
-        Ok(Some(Bytes::of(now)))
+        Ok(Some(Bytes(now.to_owned())))
     }
 
     /// Makes the directories that a path needs, where links on the way lead to.
@@ -141,7 +141,7 @@ impl Executor<'_> {
         let missing: Vec<_> = parent.ancestors().take_while(|directory| !directory.exists()).collect();
         for directory in missing.into_iter().rev() {
             self.add(target.clone(), self.place.inside(directory), Kind::Directory)?;
-            self.disk.make_directory(directory)?;
+            disk::make_directory(directory)?;
         }
         Ok(())
     }

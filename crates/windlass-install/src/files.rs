@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use windlass_journal::trust::changeable_by_others;
 use windlass_machine::loader::library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
 use windlass_machine::{Failure, FailureKind};
 
-use super::owned;
 use super::place::{Last, Place};
 use super::plan::{Action, Content, Context, Foreign, NewFile, Step};
 use super::record::{Kind, Record, Target};
@@ -105,7 +105,7 @@ fn installed(place: &Place, record: &Record, own: &Path, candidates: &[PathBuf])
         // The path without links, as each of them could be changed as well.
         let real = own.canonicalize().ok()?;
         let lasting = real.starts_with("/usr") || real.starts_with("/opt");
-        return (lasting && owned::changeable_by_others(&real, &owners(place)).is_none()).then_some(real);
+        return (lasting && changeable_by_others(&real, &owners(place)).is_none()).then_some(real);
     }
     // An image has its own, unless that is our copy, which is renewed.
     candidates.iter().find(|path| place.exists(path) && record.file(path).is_none()).cloned()
@@ -123,7 +123,7 @@ fn only_root_can_change(place: &Place, path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let real = place.real(path, Last::Itself)?;
-    match owned::changeable_by_others(&real, &owners(place)) {
+    match changeable_by_others(&real, &owners(place)) {
         None => Ok(()),
         Some(part) => Err(Failure::new(
             FailureKind::Other,

@@ -1,7 +1,7 @@
 //! `windlass install` and `windlass uninstall`.
 //!
 //! A plan is made first, and shown (`plan.rs`; one file for each part of it). Its steps are taken by `apply.rs`,
-//! through the few atomic changes of `disk.rs`. Each change is in the record (`record.rs`) before it is made, with what
+//! through the few atomic changes of windlass-journal (`disk.rs`). Each change is in the record (`record.rs`) before it is made, with what
 //! it takes to undo it; `undo.rs` does that. So a command that was killed anywhere is completed by `install` and undone
 //! by `uninstall`.
 
@@ -16,7 +16,6 @@ mod files;
 mod known;
 mod libc;
 mod machine;
-mod owned;
 mod place;
 mod plan;
 mod probe;
@@ -42,7 +41,6 @@ pub use record::Target;
 pub use undo::Undo;
 
 use apply::{Executor, compile_command};
-use disk::Disk;
 use plan::Context;
 use record::Record;
 use systemd::Systemd;
@@ -82,15 +80,14 @@ impl Installation {
     /// Does what was planned, or less where some of it was done meanwhile; nothing if it would be something else by
     /// now. Says what is worth knowing afterwards.
     pub fn apply(&self, shown: &Plan) -> Result<Vec<String>, Failure> {
-        let disk = Disk::default();
-        let _lock = state::open_or_make(&self.place, &disk)?;
+        let _lock = state::open_or_make(&self.place)?;
         let plan = self.plan()?;
         if !plan.is_within(shown) {
             return Err(changed_meanwhile());
         }
         let record = Record::read(&self.place)?.unwrap_or_else(Record::empty);
         let executable = executable()?;
-        Executor { place: &self.place, disk: &disk, record, executable: &executable }.install(&plan)
+        Executor { place: &self.place, record, executable: &executable }.install(&plan)
     }
 }
 
@@ -101,14 +98,13 @@ pub fn plan_removal(place: &Place, targets: &[Target]) -> Result<Option<Vec<Undo
 
 /// Does what was planned, unless it would be something else by now.
 pub fn apply_removal(place: &Place, targets: &[Target], shown: &[Undo]) -> Result<(), Failure> {
-    let disk = Disk::default();
-    let _lock = state::open(place, &disk)?;
+    let _lock = state::open(place)?;
     let Some(record) = Record::read(place)? else { return Err(changed_meanwhile()) };
     if undo::plan(&record, targets, place)? != shown {
         return Err(changed_meanwhile());
     }
     let executable = executable()?;
-    Executor { place, disk: &disk, record, executable: &executable }.uninstall(shown, Systemd::of(place))
+    Executor { place, record, executable: &executable }.uninstall(shown, Systemd::of(place))
 }
 
 /// What a removal that was killed at its very end left, if it did.
@@ -118,7 +114,7 @@ pub fn leftovers(place: &Place) -> Result<Vec<std::path::PathBuf>, Failure> {
 
 /// Removes that.
 pub fn tidy(place: &Place) -> Result<(), Failure> {
-    state::remove_leftovers(place, &Disk::default())
+    state::remove_leftovers(place)
 }
 
 fn changed_meanwhile() -> Failure {

@@ -13,7 +13,6 @@ mod plans;
 mod stopped;
 
 use super::apply::Executor;
-use super::disk::Disk;
 use super::place::{Home, Place};
 use super::plan::{Action, Context, Plan, Wanted};
 use super::record::{Record, Target};
@@ -108,23 +107,23 @@ impl World {
         Plan::install(&self.wanted, &context, &record)
     }
 
-    fn install(&self, disk: &Disk) -> Result<(), Failure> {
-        self.carry_out(&self.plan()?, disk)
+    fn install(&self) -> Result<(), Failure> {
+        self.carry_out(&self.plan()?)
     }
 
-    fn carry_out(&self, plan: &Plan, disk: &Disk) -> Result<(), Failure> {
+    fn carry_out(&self, plan: &Plan) -> Result<(), Failure> {
         let (place, executable) = (self.place(), self.path("windlass"));
-        let _lock = state::open_or_make(&place, disk)?;
+        let _lock = state::open_or_make(&place)?;
         let record = Record::read(&place)?.unwrap_or_else(Record::empty);
-        Executor { place: &place, disk, record, executable: &executable }.install(plan).map(drop)
+        Executor { place: &place, record, executable: &executable }.install(plan).map(drop)
     }
 
-    fn uninstall(&self, targets: &[Target], disk: &Disk) -> Result<(), Failure> {
+    fn uninstall(&self, targets: &[Target]) -> Result<(), Failure> {
         let (place, executable) = (self.place(), self.path("windlass"));
-        let Some(record) = Record::read(&place)? else { return state::remove_leftovers(&place, disk) };
-        let _lock = state::open(&place, disk)?;
+        let Some(record) = Record::read(&place)? else { return state::remove_leftovers(&place) };
+        let _lock = state::open(&place)?;
         let plan = undo::plan(&record, targets, &place)?;
-        Executor { place: &place, disk, record, executable: &executable }.uninstall(&plan, Systemd::Missing)
+        Executor { place: &place, record, executable: &executable }.uninstall(&plan, Systemd::Missing)
     }
 
     /// Everything in the root: kind, mode, owner, content.
@@ -170,21 +169,21 @@ fn shell_world() -> World {
 
 fn installed(make: impl Fn() -> World) -> World {
     let world = make();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     world
 }
 
 #[test]
 fn parts_are_undone_by_themselves() {
     let world = installed(World::new);
-    world.uninstall(&[Target::Machine], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Machine]).unwrap();
     assert_eq!(world.read("/etc/preload.list"), "/opt/other.so");
     assert!(world.read(DROP_IN).contains(LIBRARY) && world.root().join(&LIBRARY[1..]).exists());
-    world.uninstall(&[Target::Service("web.service".into())], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Service("web.service".into())]).unwrap();
     assert!(!world.root().join(&LIBRARY[1..]).exists(), "nothing needs it any more");
     assert!(world.read(HOOK).contains("compile"));
     let before = World::new().snapshot();
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert_eq!(world.snapshot(), before);
 }
 
@@ -194,15 +193,15 @@ fn the_tracing_library_comes_and_goes_with_the_library() {
     let world = installed(World::new);
     assert_eq!(world.read(&trace), "the tracing library");
     fs::write(world.path("libwindlass_trace.so"), "a newer one").unwrap();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     assert_eq!(world.read(&trace), "a newer one");
-    world.uninstall(&[Target::Machine], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Machine]).unwrap();
     assert!(world.root().join(&trace[1..]).exists(), "a service has the library");
-    world.uninstall(&[Target::Service("web.service".into())], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Service("web.service".into())]).unwrap();
     assert!(!world.root().join("usr/local/lib").exists());
     // A build may have the other one only.
     fs::remove_file(world.path("libwindlass_trace.so")).unwrap();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     assert!(world.root().join(&LIBRARY[1..]).exists() && !world.root().join(&trace[1..]).exists());
 }
 
@@ -210,7 +209,7 @@ fn the_tracing_library_comes_and_goes_with_the_library() {
 fn a_second_command_is_kept_out() {
     let world = World::new();
     let place = world.place();
-    let _lock = state::open_or_make(&place, &Disk::default()).unwrap();
-    let failure = world.install(&Disk::default()).unwrap_err().to_string();
+    let _lock = state::open_or_make(&place).unwrap();
+    let failure = world.install().unwrap_err().to_string();
     assert!(failure.contains("locked by another windlass"), "{failure}");
 }

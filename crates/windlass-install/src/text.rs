@@ -1,11 +1,11 @@
-//! Bytes of files: how they are kept in the record, and how our part is put into them and taken out.
+//! Bytes of files: how our part is put into them and taken out.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use windlass_machine::anchors::name::hex;
 
 use super::record::Mark;
 
@@ -14,47 +14,9 @@ pub const BEGIN: &str = "# >>> windlass >>> put here by `windlass install --shel
 /// Last line of it.
 pub const END: &str = "# <<< windlass <<<";
 
-/// The bytes of a file in JSON: as text where they are text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bytes {
-    /// UTF-8.
-    Text(String),
-    /// Anything, in hexadecimal.
-    Hex(String),
-}
-
-impl Bytes {
-    /// Of these bytes.
-    pub fn of(bytes: &[u8]) -> Bytes {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Bytes::Text(text.to_owned()),
-            Err(_) => Bytes::Hex(hex(bytes)),
-        }
-    }
-
-    /// The bytes; none if this is not hexadecimal.
-    pub fn bytes(&self) -> Option<Vec<u8>> {
-        let hex = match self {
-            Bytes::Text(text) => return Some(text.clone().into_bytes()),
-            Bytes::Hex(hex) => hex.as_bytes(),
-        };
-        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        let pairs = hex.chunks(2).map(|pair| match pair {
-            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-            _ => None,
-        });
-        pairs.collect()
-    }
-}
-
 /// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Mark {
@@ -219,15 +181,5 @@ mod tests {
         assert_eq!(Mark::Block.taken_out_of(&more).unwrap(), b"umask 022\nalias x=y\n");
         assert_eq!(Mark::Block.taken_out_of(b"umask 022\n"), None);
         assert_eq!(Mark::Block.taken_out_of(format!("{BEGIN}\nexport X=1\n").as_bytes()), None, "no end marker");
-    }
-
-    #[test]
-    fn bytes_survive_the_record() {
-        for bytes in [&b""[..], b"text\n", b"\xff\x00\xfe\n"] {
-            let json = serde_json::to_string(&Bytes::of(bytes)).unwrap();
-            assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap().bytes().unwrap(), bytes);
-        }
-        assert_eq!(Bytes::Hex("0".into()).bytes(), None);
-        assert_eq!(Bytes::Hex("zz".into()).bytes(), None);
     }
 }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FileType;
 use serde::Serialize;
+use windlass_journal::{Attributes, Directory};
 use windlass_machine::{Failure, FailureKind};
 
 use super::apply::Executor;
-use super::disk::Attributes;
+use super::disk;
 use super::machine::LIST;
 use super::place::{Last, Place};
 use super::record::{Change, Kind, Record, Target};
@@ -98,10 +101,7 @@ fn undo(change: &Change, place: &Place) -> Result<Undo, Failure> {
             match (read(&place.real(&change.path, Last::Followed)?)?, before) {
                 (None, _) => ("is gone already", Action::Forget),
                 (Some(now), Some(before)) if then.contains(&sha256(&now)) => {
-                    let bytes = before.bytes().ok_or_else(|| {
-                        Failure::new(FailureKind::Other, "the record", format!("damaged at {}", change.path.display()))
-                    })?;
-                    ("put back as it was", Action::Write { now, bytes })
+                    ("put back as it was", Action::Write { now, bytes: before.0.clone() })
                 }
                 (Some(now), None) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
                 (Some(now), _) => match mark.taken_out_of(&now) {
@@ -156,7 +156,7 @@ impl Executor<'_> {
             systemd::call(["daemon-reload"])?;
         }
         if self.record.changes.is_empty() {
-            return state::remove(self.place, self.record.made_directories, self.disk);
+            return state::remove(self.place, self.record.made_directories);
         }
         self.record.unfinished = false;
         self.write()
@@ -172,13 +172,13 @@ impl Executor<'_> {
                 if undo.target == Target::Library {
                     self.is_not_named(&undo.path)?;
                 }
-                self.disk.remove(&real)?;
+                disk::remove(&real)?;
             }
-            Action::RemoveDirectory => return self.disk.remove_directory(&real),
-            Action::RemoveStores => return self.disk.remove_stores(&real),
+            Action::RemoveDirectory => return disk::remove_directory(&real),
+            Action::RemoveStores => return remove_stores(&real),
             // Mode and owner are as before, unless somebody wanted them otherwise since.
             Action::Write { now, .. } if read(&real)?.as_ref() != Some(now) => return Err(super::changed_meanwhile()),
-            Action::Write { bytes, .. } => self.disk.replace(&real, bytes, &Attributes::As(real.clone()))?,
+            Action::Write { bytes, .. } => disk::write(&real, bytes, Attributes::Kept)?,
             Action::Stop => systemd::stop([WATCH, COMPILE])?,
         }
         Ok(true)
@@ -201,4 +201,16 @@ impl Executor<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Removes compiled stores, and the directory if nothing else is in it; says whether it is gone.
+fn remove_stores(path: &Path) -> Result<bool, Failure> {
+    let Some(directory) = Directory::open_trusted(path)? else { return Ok(true) };
+    for name in directory.names().map_err(|error| disk::failure("read the directory", path, &error))? {
+        let is_store = name.as_bytes().ends_with(b".store") || name.as_bytes().starts_with(b".");
+        if is_store && directory.kind(&name) == Some(FileType::RegularFile) {
+            directory.remove_if_there(&name).map_err(|error| disk::failure("remove a file in", path, &error))?;
+        }
+    }
+    disk::remove_directory(path)
 }

@@ -3,14 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
+use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer, without_number};
 use windlass_machine::Failure;
 
 use super::backups::{Backups, failure};
-use super::directory::Directory;
 use super::hash_name::HashName;
-use super::plan::{Item, Plan, Store, without_number};
+use super::plan::{Item, Plan, Store};
 use super::record::{Entry, Record};
-use super::transfer::{MAX_FILE, is_about_one, transfer};
 use windlass::Timestamp;
 
 /// What was done.
@@ -48,7 +47,8 @@ pub fn apply(plan: &Plan, backups: &Backups, now: Timestamp) -> Result<Done, Fai
     for (number, (_, entry)) in entries.iter_mut().enumerate() {
         entry.saved = format!("{number:06}");
     }
-    let mut record = Record::new(date, entries.iter().map(|(_, entry)| entry.clone()).collect());
+    let entries_of = entries.iter().map(|(_, entry)| entry.clone()).collect();
+    let mut record = Record { made: date, finished: false, entries: entries_of };
     // From here on whatever happens can be undone.
     let written = record.write(&backup).and_then(|()| backups.directory.synchronise());
     if let Err(error) = written {

@@ -12,9 +12,9 @@ use windlass_machine::places::certificate::Certificate;
 use windlass_machine::places::read::{self, Work};
 use windlass_machine::places::superfluous::{judge, kept};
 
-use super::directory::Directory;
 use super::plan::{Context, Found, Item, Note};
-use super::seen::Seen;
+use windlass_journal::Directory;
+use windlass_journal::Seen;
 
 /// A file holds one certificate, and maybe its key.
 const MAX_PFX: u64 = 1 << 20;

@@ -15,10 +15,10 @@ use windlass_machine::places::known_paths::GENERATED;
 use windlass_machine::places::read::{self, Work};
 use windlass_machine::places::superfluous::{Superfluous, judge};
 
-use super::directory::{Directory, shown};
 use super::hash_name::HashName;
 use super::plan::{Context, Found, Item, Note};
-use super::seen::Seen;
+use windlass_journal::Directory;
+use windlass_journal::Seen;
 
 /// A file of one certificate is smaller; a bundle is larger, and is never touched.
 const MAX_FILE: u64 = 256 << 10;
@@ -97,7 +97,13 @@ impl Look<'_> {
             .filter(|name| !self.context.leads_somewhere(self.directory, name))
             .collect();
         for name in dangling {
-            let target = self.all.get(&name).and_then(|seen| seen.target.as_deref()).map(shown).unwrap_or_default();
+            let target = self
+                .all
+                .get(&name)
+                .and_then(|seen| seen.target.as_deref())
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             self.leave(&name, format!("leads nowhere: {target} is not there"), None);
             self.nowhere.insert(name);
         }

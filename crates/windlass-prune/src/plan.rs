@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use windlass::Timestamp;
+use windlass_journal::{Directory, Seen, without_number};
 
-use super::directory::Directory;
 use super::image::Image;
 use super::packages::Packages;
-use super::seen::Seen;
 use super::{dotnet, hashed};
 
 /// What kind of directory it is.
@@ -35,7 +34,7 @@ pub struct Plan {
 #[derive(Debug, Serialize)]
 pub struct Store {
     /// Its path, without links.
-    #[serde(serialize_with = "super::bytes::serialize")]
+    #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub path: PathBuf,
     /// What it is.
     pub kind: Kind,
@@ -54,7 +53,7 @@ pub struct Store {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
     /// Its name in the directory.
-    #[serde(serialize_with = "super::bytes::serialize")]
+    #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub name: OsString,
     /// Why.
     pub reason: String,
@@ -69,7 +68,7 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// About what.
-    #[serde(serialize_with = "super::bytes::serialize")]
+    #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub path: PathBuf,
     /// What is so.
     pub what: String,
@@ -169,10 +168,4 @@ impl Note {
     pub fn new(path: &Path, what: impl Into<String>, remedy: impl Into<String>) -> Note {
         Note { path: path.to_owned(), what: what.into(), remedy: remedy.into() }
     }
-}
-
-/// An error without the number that says nothing more.
-pub fn without_number(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error ").next().unwrap_or(&text).to_owned()
 }

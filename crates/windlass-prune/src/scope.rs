@@ -9,11 +9,11 @@ use windlass_machine::places::known_paths::DEBIAN_SOURCES;
 use windlass_machine::places::{self, Place, PlaceKind};
 use windlass_machine::{Failure, FailureKind};
 
-use super::directory::Directory;
 use super::dotnet::Spent;
 use super::image::Image;
 use super::packages::Packages;
 use super::plan::{Context, Kind, Note, Plan};
+use windlass_journal::Directory;
 
 /// What is asked for.
 #[derive(Debug, Default)]

@@ -10,9 +10,9 @@ use windlass::Timestamp;
 use windlass_machine::anchors::name::hex;
 
 use super::apply::Done;
-use super::directory::{APART, LEFT};
 use super::plan::Plan;
 use super::*;
+use windlass_journal::{APART, LEFT};
 
 mod images;
 mod killed;
@@ -102,11 +102,11 @@ impl Scene {
     }
 
     fn apply(&self, plan: &Plan) -> Result<Done, windlass_machine::Failure> {
-        super::apply(plan, &unlocked(|| Backups::open_or_make(&self.backups())), NOW)
+        super::apply(plan, &Backups::open_or_make(&self.backups())?, NOW)
     }
 
     fn opened(&self) -> Backups {
-        unlocked(|| Backups::open(&self.backups())).unwrap()
+        Backups::open(&self.backups()).unwrap().unwrap()
     }
 
     /// Undoes the last prune; says what stays in the backup.
@@ -147,19 +147,6 @@ impl Scene {
     fn assert_no_backups(&self) {
         assert_eq!(fs::read_dir(self.backups()).unwrap().count(), 0);
     }
-}
-
-/// Opens the backups. Another test that starts a program has their lock in its child for a moment, from fork to exec.
-fn unlocked<T>(open: impl Fn() -> Result<T, windlass_machine::Failure>) -> T {
-    for _ in 0..3000 {
-        match open() {
-            Err(failure) if failure.to_string().contains("locked by another windlass") => {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-            opened => return opened.unwrap(),
-        }
-    }
-    panic!("the backups stay locked");
 }
 
 fn names(plan: &Plan) -> Vec<&str> {
@@ -263,8 +250,10 @@ fn what_others_keep_is_theirs_to_remove() {
     assert!(notes[1].1.contains("dpkg-reconfigure ca-certificates"), "{notes:?}");
     assert!(notes[2].0.ends_with("it belongs to the package corp-ca"), "{notes:?}");
     let made = Path::new("/var/lib/ca-certificates/pem");
-    let found =
-        hashed::look(&directory::Directory { path: made.into(), fd: fs::File::open(&store).unwrap().into() }, &context)
-            .unwrap();
+    let found = hashed::look(
+        &windlass_journal::Directory { path: made.into(), fd: fs::File::open(&store).unwrap().into() },
+        &context,
+    )
+    .unwrap();
     assert!(found.items.is_empty() && found.notes[0].what.contains("is made by update-ca-certificates"));
 }

@@ -6,20 +6,18 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer, without_number};
 use windlass_machine::Failure;
 
 use super::backups::{Backup, Backups, failure};
-use super::directory::Directory;
 use super::hash_name::HashName;
-use super::plan::without_number;
 use super::record::Entry;
-use super::transfer::{MAX_FILE, is_about_one, remove_part, transfer};
 
 /// How one entry is undone.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Undo {
     /// Its place.
-    #[serde(serialize_with = "super::bytes::serialize")]
+    #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub path: PathBuf,
     /// What happens there.
     pub what: String,
@@ -134,8 +132,8 @@ fn put_back(entry: &Entry, backup: &Backup) -> io::Result<Option<String>> {
         Err(error) => return Ok(Some(format!("its directory {}", gone(&error)))),
     };
     let saved = OsStr::new(&entry.saved);
-    remove_part(&directory, &entry.name)?;
-    remove_part(&backup.directory, saved)?;
+    directory.remove_temporary(&entry.name)?;
+    backup.directory.remove_temporary(saved)?;
     match state(entry, &directory, backup) {
         State::Saved => {
             let name = free_place(entry, &directory);
