@@ -181,7 +181,7 @@ impl Item {
     /// Whether its name is the subject hash of this certificate, as far as that is known.
     pub fn is_hash_of(&self, placed: &Placed) -> bool {
         let Some(says) = &placed.certificate.says else { return true };
-        self.name.is_some_and(|name| says.subject_hash.is_none_or(|hash| hash == name.hash))
+        self.name.is_some_and(|name| says.subject_hash().is_none_or(|hash| hash == name.hash))
     }
 }
 

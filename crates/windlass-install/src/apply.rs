@@ -7,8 +7,8 @@ use windlass_journal::Attributes;
 use windlass_journal::bytes::Bytes;
 use windlass_machine::Failure;
 
+use super::destination::{Destination, Last};
 use super::disk;
-use super::place::{Last, Place};
 use super::plan::{Action, Plan, Step};
 use super::probe;
 use super::record::{Change, Kind, Record, Target};
@@ -20,7 +20,7 @@ use super::upkeep::STORES;
 #[derive(Debug)]
 pub struct Executor<'a> {
     /// Where.
-    pub place: &'a Place,
+    pub destination: &'a Destination,
     /// What was done so far; on disk it is always as complete as this or more so.
     pub record: Record,
     /// The running command.
@@ -44,7 +44,7 @@ impl Executor<'_> {
     pub fn begin(&mut self) -> Result<(), Failure> {
         for change in &self.record.changes {
             let last = if matches!(change.kind, Kind::Edit { .. }) { Last::Followed } else { Last::Itself };
-            disk::remove_temporary(&self.place.real(&change.path, last)?)?;
+            disk::remove_temporary(&self.destination.real(&change.path, last)?)?;
         }
         self.record.unfinished = true;
         self.write()
@@ -52,7 +52,7 @@ impl Executor<'_> {
 
     /// Writes the record.
     pub fn write(&self) -> Result<(), Failure> {
-        self.record.write(self.place)
+        self.record.write(self.destination)
     }
 
     fn take(&mut self, step: &Step, remarks: &mut Vec<String>) -> Result<(), Failure> {
@@ -62,20 +62,20 @@ impl Executor<'_> {
                 let bytes = content.read()?;
                 self.parents(&step.target, &step.path)?;
                 self.note(step, Kind::File { sha256: vec![sha256(&bytes)], lines: lines.clone() })?;
-                let real = self.place.real(&step.path, Last::Itself)?;
+                let real = self.destination.real(&step.path, Last::Itself)?;
                 disk::write(&real, &bytes, Attributes::Own(*mode))?;
             }
             Action::Link { to } => {
                 self.parents(&step.target, &step.path)?;
                 self.note(step, Kind::Link { to: to.clone() })?;
-                disk::link(to, &self.place.real(&step.path, Last::Itself)?)?;
+                disk::link(to, &self.destination.real(&step.path, Last::Itself)?)?;
             }
             Action::Edit { now, before, after, mark } => {
                 self.parents(&step.target, &step.path)?;
-                let real = self.place.real(&step.path, Last::Followed)?;
+                let real = self.destination.real(&step.path, Last::Followed)?;
                 // Trying the library takes seconds, and whatever else was written meanwhile is not ours to undo.
-                if super::edit::read(self.place, &step.path)? != *now {
-                    return Err(super::changed_meanwhile());
+                if disk::read_to_edit(self.destination, &step.path)? != *now {
+                    return Err(disk::changed_meanwhile());
                 }
                 let attributes = if before.is_some() { Attributes::Kept } else { Attributes::Own(0o644) };
                 let before = self.before(&step.path, &real, before.as_deref())?;
@@ -83,7 +83,7 @@ impl Executor<'_> {
                 disk::write(&real, after, attributes)?;
             }
             Action::Try { library, replaces } => {
-                let tried = probe::try_library(self.place, library, *replaces)?;
+                let tried = probe::try_library(self.destination, library, *replaces)?;
                 remarks.push(match (tried.is_empty(), replaces) {
                     (true, true) => format!(
                         "{} was not tried: no program could be run that prints nothing without it",
@@ -108,12 +108,12 @@ impl Executor<'_> {
     /// Makes the first compiled store. Without one everything works, so its failure is none of ours.
     fn compile(&mut self, remarks: &mut Vec<String>) -> Result<(), Failure> {
         let stores = Path::new(STORES);
-        if !self.place.exists(stores) {
+        if !self.destination.exists(stores) {
             self.parents(&Target::Upkeep, stores)?;
             self.add(Target::Upkeep, stores.to_owned(), Kind::Stores)?;
-            disk::make_directory(&self.place.real(stores, Last::Followed)?)?;
+            disk::make_directory(&self.destination.real(stores, Last::Followed)?)?;
         }
-        let output = compile_command(self.executable, self.place).stdout(Stdio::null()).output();
+        let output = compile_command(self.executable, self.destination).stdout(Stdio::null()).output();
         let why = match output {
             Ok(output) if output.status.success() => return Ok(()),
             Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
@@ -137,10 +137,10 @@ impl Executor<'_> {
 
     /// Makes the directories that a path needs, where links on the way lead to.
     fn parents(&mut self, target: &Target, path: &Path) -> Result<(), Failure> {
-        let parent = self.place.real(path.parent().unwrap_or(path), Last::Followed)?;
+        let parent = self.destination.real(path.parent().unwrap_or(path), Last::Followed)?;
         let missing: Vec<_> = parent.ancestors().take_while(|directory| !directory.exists()).collect();
         for directory in missing.into_iter().rev() {
-            self.add(target.clone(), self.place.inside(directory), Kind::Directory)?;
+            self.add(target.clone(), self.destination.inside(directory), Kind::Directory)?;
             disk::make_directory(directory)?;
         }
         Ok(())
@@ -170,13 +170,13 @@ pub fn end_with_parent() -> bool {
 }
 
 /// `windlass compile` for a place.
-pub fn compile_command(executable: &Path, place: &Place) -> Command {
+pub fn compile_command(executable: &Path, destination: &Destination) -> Command {
     let mut command = Command::new(executable);
     // What the plan names is the place's own directory, whatever the one who installs uses.
     command.arg("compile").stdin(Stdio::null()).env_remove("WINDLASS_STORE");
     command.env(PARENT, std::process::id().to_string());
-    if !place.is_machine() {
-        command.arg("--root").arg(place.root());
+    if !destination.is_machine() {
+        command.arg("--root").arg(destination.root());
     }
     command
 }

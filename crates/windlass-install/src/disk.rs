@@ -1,14 +1,17 @@
 //! The changes of windlass-journal by path, with what an installation says where one fails. A path holds no link
-//! ([`Place::real`] has followed them).
+//! ([`Destination::real`] has followed them).
 //!
-//! [`Place::real`]: super::place::Place::real
+//! [`Destination::real`]: super::destination::Destination::real
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use windlass_journal::{Attributes, Directory, parent};
-use windlass_machine::Failure;
+use windlass_machine::{Failure, FailureKind};
+
+use super::destination::{Destination, Last};
 
 /// Makes a directory that everybody can read.
 pub fn make_directory(path: &Path) -> Result<(), Failure> {
@@ -65,6 +68,27 @@ fn in_parent(path: &Path, change: impl FnOnce(&Directory, &OsStr) -> io::Result<
     change(&directory, name)
 }
 
+/// The bytes of a file of others in which something of ours is to be put; none if it is not there. A link is followed: the file it leads to is the one that is changed.
+pub fn read_to_edit(destination: &Destination, path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let real = destination.real(path, Last::Followed)?;
+    let is_link = destination.real(path, Last::Itself)?.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    match fs::metadata(&real) {
+        Ok(metadata) if metadata.is_file() => match fs::read(&real) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
+        },
+        Ok(_) => Err(Failure::new(FailureKind::Other, real.display().to_string(), "not a regular file")
+            .advise("windlass adds a line to a file there: move away what is there, and run this again")),
+        Err(error) if error.kind() == ErrorKind::NotFound && is_link => {
+            let why = format!("a symbolic link to {}, which does not exist", real.display());
+            Err(Failure::new(FailureKind::Other, path.display().to_string(), why)
+                .advise("make the file it leads to, or remove the link"))
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
+    }
+}
+
 /// The error of a change, with what to do about the usual ones.
 pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
     let failure = windlass_journal::failure(action, path, error);
@@ -73,4 +97,10 @@ pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
         _ => failure,
     };
     failure.advise("nothing is half done: run the same command again, or `windlass uninstall` to undo what was done")
+}
+
+/// What is there is no longer what was planned for.
+pub fn changed_meanwhile() -> Failure {
+    Failure::new(FailureKind::Other, "the plan", "something changed between showing it and taking its steps")
+        .advise("run the command again, and look at the plan it shows then")
 }

@@ -7,9 +7,9 @@ use windlass_journal::bytes::Bytes;
 use windlass_journal::{Directory, record};
 use windlass_machine::Failure;
 
+use super::destination::{Destination, Last};
 use super::disk;
-use super::known;
-use super::place::{Last, Place};
+use super::text::{without_block, without_name};
 
 /// The file, in the state directory.
 pub const FILE_NAME: &str = "install.json";
@@ -121,25 +121,31 @@ pub enum Mark {
     Block,
 }
 
+impl Mark {
+    /// `text` without what this mark stands for; none if it is not in there.
+    pub fn taken_out_of(&self, text: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Mark::Names(libraries) => {
+                let mut rest = None;
+                for library in libraries {
+                    rest = without_name(rest.as_deref().unwrap_or(text), library).or(rest);
+                }
+                rest
+            }
+            Mark::Block => without_block(text),
+        }
+    }
+}
+
 impl Record {
     /// A record of nothing.
     pub fn empty() -> Record {
         Record { unfinished: false, made_directories: 0, changes: Vec::new() }
     }
 
-    /// Reads the record of a place; none if there is none.
-    pub fn read(place: &Place) -> Result<Option<Record>, Failure> {
-        let directory = place.real(&place.state, Last::Followed)?;
-        let Some(directory) = Directory::open_trusted(&directory)? else { return Ok(None) };
-        record::read(&directory, FILE_NAME, |record: &Record| {
-            let change = record.changes.iter().find(|change| !known::is_known(change, place))?;
-            Some(format!("`windlass install` does no such thing: {} at {}", change.target, change.path.display()))
-        })
-    }
-
     /// Writes it into the state directory, which exists.
-    pub fn write(&self, place: &Place) -> Result<(), Failure> {
-        self.write_in(&place.real(&place.state, Last::Followed)?)
+    pub fn write(&self, destination: &Destination) -> Result<(), Failure> {
+        self.write_in(&destination.real(&destination.state, Last::Followed)?)
     }
 
     /// The same, where that directory has another name yet.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use windlass_journal::{Directory, Lock, parent, temporary};
 use windlass_machine::Failure;
 
+use super::destination::{Destination, Last};
 use super::disk;
-use super::place::{Last, Place};
 use super::record::{FILE_NAME, Record};
 
 /// Only its owner can open it, so that nobody else can hold the lock.
@@ -18,18 +18,18 @@ const LOCK: &str = "lock";
 const NEW: &str = ".windlass-new-";
 
 /// Opens and locks the state directory; makes it with an empty record if it is not there.
-pub fn open_or_make(place: &Place) -> Result<Lock, Failure> {
+pub fn open_or_make(destination: &Destination) -> Result<Lock, Failure> {
     loop {
-        if let Some(locked) = open(place)? {
+        if let Some(locked) = open(destination)? {
             return Ok(locked);
         }
-        make(place)?;
+        make(destination)?;
     }
 }
 
 /// Opens and locks it; none if there is none.
-pub fn open(place: &Place) -> Result<Option<Lock>, Failure> {
-    let path = place.real(&place.state, Last::Followed)?;
+pub fn open(destination: &Destination) -> Result<Option<Lock>, Failure> {
+    let path = destination.real(&destination.state, Last::Followed)?;
     loop {
         let Some(directory) = Directory::open_trusted(&path)? else { return Ok(None) };
         let file = directory.open_own(OsStr::new(LOCK))?;
@@ -46,9 +46,9 @@ pub fn open(place: &Place) -> Result<Option<Lock>, Failure> {
 
 /// Makes the directory with all of its missing parents under another name, and gives it its own at the end: there is
 /// never a directory of ours without a record that says so.
-fn make(place: &Place) -> Result<(), Failure> {
-    remove_leftovers(place)?;
-    let (existing, missing) = split(place)?;
+fn make(destination: &Destination) -> Result<(), Failure> {
+    remove_leftovers(destination)?;
+    let (existing, missing) = split(destination)?;
     let Some(first) = missing.first() else { return Ok(()) };
     let top = existing.join(format!("{NEW}{first}"));
     let mut directory = top.clone();
@@ -63,15 +63,15 @@ fn make(place: &Place) -> Result<(), Failure> {
     let final_name = existing.join(first);
     match rename_new(&top, &final_name) {
         // Another one was quicker, and its directory will do.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_leftovers(place),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_leftovers(destination),
         other => other.map_err(|error| disk::failure("make the directory", &final_name, &error)),
     }
 }
 
 /// Removes the directory, with those of its parents that were made for it and hold nothing else. The caller has the
 /// lock.
-pub fn remove(place: &Place, made_directories: usize) -> Result<(), Failure> {
-    let directory = place.real(&place.state, Last::Followed)?;
+pub fn remove(destination: &Destination, made_directories: usize) -> Result<(), Failure> {
+    let directory = destination.real(&destination.state, Last::Followed)?;
     // Of the directories that we made, the outermost that leads to nothing but ours.
     let mut top = directory.clone();
     for _ in 1..made_directories {
@@ -87,7 +87,7 @@ pub fn remove(place: &Place, made_directories: usize) -> Result<(), Failure> {
     };
     let gone = top.with_file_name(format!("{NEW}{}", name.to_string_lossy()));
     rename_new(&top, &gone).map_err(|error| disk::failure("remove the directory", &top, &error))?;
-    remove_leftovers(place)
+    remove_leftovers(destination)
 }
 
 /// A directory that a killed [`make`] or [`remove`] left behind.
@@ -102,12 +102,12 @@ pub struct Leftover {
 
 /// Finds them: beside the state directory and beside those of its parents that may have been made for it, never above
 /// the place.
-pub fn leftovers(place: &Place) -> Result<Vec<Leftover>, Failure> {
+pub fn leftovers(destination: &Destination) -> Result<Vec<Leftover>, Failure> {
     let mut found = Vec::new();
     let mut below = Vec::new();
-    for path in place.state.ancestors().take_while(|path| Some(*path) != place.home()) {
+    for path in destination.state.ancestors().take_while(|path| Some(*path) != destination.home()) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { break };
-        let parent = place.real(parent, Last::Followed)?;
+        let parent = destination.real(parent, Last::Followed)?;
         let own = OsString::from(format!("{NEW}{}", name.to_string_lossy()));
         let path = parent.join(&own);
         if path.symlink_metadata().is_ok()
@@ -121,8 +121,8 @@ pub fn leftovers(place: &Place) -> Result<Vec<Leftover>, Failure> {
 }
 
 /// Removes them. What is neither ours nor expected stays, and its directory with it.
-pub fn remove_leftovers(place: &Place) -> Result<(), Failure> {
-    leftovers(place)?.iter().try_for_each(|left| remove_one(&left.parent, &left.names))
+pub fn remove_leftovers(destination: &Destination) -> Result<(), Failure> {
+    leftovers(destination)?.iter().try_for_each(|left| remove_one(&left.parent, &left.names))
 }
 
 fn remove_one(parent: &Directory, names: &[OsString]) -> Result<(), Failure> {
@@ -149,8 +149,8 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// The part of the path that exists, and the names of the directories that don't.
-fn split(place: &Place) -> Result<(PathBuf, Vec<String>), Failure> {
-    let directory = place.real(&place.state, Last::Followed)?;
+fn split(destination: &Destination) -> Result<(PathBuf, Vec<String>), Failure> {
+    let directory = destination.real(&destination.state, Last::Followed)?;
     let mut missing = Vec::new();
     let mut existing = directory.as_path();
     while let (false, Some(parent), Some(name)) = (existing.is_dir(), existing.parent(), existing.file_name()) {

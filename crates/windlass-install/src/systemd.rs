@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use windlass_machine::{Failure, FailureKind};
 
-use super::place::Place;
+use super::destination::Destination;
 
 /// Where units are looked for, most important first (systemd.unit(5)).
 pub const UNIT_DIRECTORIES: [&str; 6] = [
@@ -31,11 +31,11 @@ pub enum Systemd {
 
 impl Systemd {
     /// Looks at a place. sd_booted(3) is the existence of one directory.
-    pub fn of(place: &Place) -> Systemd {
-        if place.is_machine() && Path::new("/run/systemd/system").is_dir() {
+    pub fn of(destination: &Destination) -> Systemd {
+        if destination.is_machine() && Path::new("/run/systemd/system").is_dir() {
             return Systemd::Running;
         }
-        let there = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"].iter().any(|path| place.exists(path));
+        let there = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"].iter().any(|path| destination.exists(path));
         if there { Systemd::Installed } else { Systemd::Missing }
     }
 }

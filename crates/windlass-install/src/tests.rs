@@ -13,12 +13,12 @@ mod plans;
 mod stopped;
 
 use super::apply::Executor;
-use super::place::{Home, Place};
+use super::destination::{Destination, Home};
 use super::plan::{Action, Context, Plan, Wanted};
 use super::record::{Record, Target};
 use super::systemd::Systemd;
 use super::text::has_name;
-use super::{state, undo};
+use super::{known, state, undo};
 
 const LIBRARY: &str = "/usr/local/lib/windlass/libwindlass_preload.so";
 const HOOK: &str = "/etc/ca-certificates/update.d/windlass";
@@ -81,8 +81,12 @@ impl World {
         Home { config: path.join(".config"), state: path.join(".local/state"), path }
     }
 
-    fn place(&self) -> Place {
-        if self.wanted.shell.is_some() { Place::user(&self.home()) } else { Place::system(Some(&self.root())).unwrap() }
+    fn destination(&self) -> Destination {
+        if self.wanted.shell.is_some() {
+            Destination::user(&self.home())
+        } else {
+            Destination::system(Some(&self.root())).unwrap()
+        }
     }
 
     fn plan(&self) -> Result<Plan, Failure> {
@@ -93,16 +97,16 @@ impl World {
     }
 
     fn plan_with_trials(&self) -> Result<Plan, Failure> {
-        let (place, home, executable) = (self.place(), self.home(), self.path("windlass"));
-        let record = Record::read(&place)?.unwrap_or_else(Record::empty);
+        let (destination, home, executable) = (self.destination(), self.home(), self.path("windlass"));
+        let record = known::read(&destination)?.unwrap_or_else(Record::empty);
         let context = Context {
-            place: &place,
+            destination: &destination,
             home: self.wanted.shell.is_some().then_some(&home),
-            systemd: if self.wanted.shell.is_some() { Systemd::Missing } else { Systemd::of(&place) },
+            systemd: if self.wanted.shell.is_some() { Systemd::Missing } else { Systemd::of(&destination) },
             executable: &executable,
             library: &|| Ok(self.path("library")),
             fits: &|_, _| Ok(Vec::new()),
-            is_compiled: &|| place.exists("/var/cache/windlass"),
+            is_compiled: &|| destination.exists("/var/cache/windlass"),
         };
         Plan::install(&self.wanted, &context, &record)
     }
@@ -112,18 +116,18 @@ impl World {
     }
 
     fn carry_out(&self, plan: &Plan) -> Result<(), Failure> {
-        let (place, executable) = (self.place(), self.path("windlass"));
-        let _lock = state::open_or_make(&place)?;
-        let record = Record::read(&place)?.unwrap_or_else(Record::empty);
-        Executor { place: &place, record, executable: &executable }.install(plan).map(drop)
+        let (destination, executable) = (self.destination(), self.path("windlass"));
+        let _lock = state::open_or_make(&destination)?;
+        let record = known::read(&destination)?.unwrap_or_else(Record::empty);
+        Executor { destination: &destination, record, executable: &executable }.install(plan).map(drop)
     }
 
     fn uninstall(&self, targets: &[Target]) -> Result<(), Failure> {
-        let (place, executable) = (self.place(), self.path("windlass"));
-        let Some(record) = Record::read(&place)? else { return state::remove_leftovers(&place) };
-        let _lock = state::open(&place)?;
-        let plan = undo::plan(&record, targets, &place)?;
-        Executor { place: &place, record, executable: &executable }.uninstall(&plan, Systemd::Missing)
+        let (destination, executable) = (self.destination(), self.path("windlass"));
+        let Some(record) = known::read(&destination)? else { return state::remove_leftovers(&destination) };
+        let _lock = state::open(&destination)?;
+        let plan = undo::plan(&record, targets, &destination)?;
+        Executor { destination: &destination, record, executable: &executable }.uninstall(&plan, Systemd::Missing)
     }
 
     /// Everything in the root: kind, mode, owner, content.
@@ -208,8 +212,8 @@ fn the_tracing_library_comes_and_goes_with_the_library() {
 #[test]
 fn a_second_command_is_kept_out() {
     let world = World::new();
-    let place = world.place();
-    let _lock = state::open_or_make(&place).unwrap();
+    let destination = world.destination();
+    let _lock = state::open_or_make(&destination).unwrap();
     let failure = world.install().unwrap_err().to_string();
     assert!(failure.contains("locked by another windlass"), "{failure}");
 }

@@ -7,8 +7,6 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 use windlass_machine::anchors::name::hex;
 
-use super::record::Mark;
-
 /// First line of a block in a profile.
 pub const BEGIN: &str = "# >>> windlass >>> put here by `windlass install --shell`, removed by `windlass uninstall`";
 /// Last line of it.
@@ -17,22 +15,6 @@ pub const END: &str = "# <<< windlass <<<";
 /// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-impl Mark {
-    /// `text` without what this mark stands for; none if it is not in there.
-    pub fn taken_out_of(&self, text: &[u8]) -> Option<Vec<u8>> {
-        match self {
-            Mark::Names(libraries) => {
-                let mut rest = None;
-                for library in libraries {
-                    rest = without_name(rest.as_deref().unwrap_or(text), library).or(rest);
-                }
-                rest
-            }
-            Mark::Block => without_block(text),
-        }
-    }
 }
 
 /// Whether a list as that in /etc/ld.so.preload holds a name.
@@ -54,7 +36,8 @@ pub fn with_name(text: &[u8], library: &Path) -> Vec<u8> {
     text
 }
 
-fn without_name(text: &[u8], library: &Path) -> Option<Vec<u8>> {
+/// The list without a name; none if it does not hold it.
+pub fn without_name(text: &[u8], library: &Path) -> Option<Vec<u8>> {
     if !has_name(text, library) {
         return None;
     }
@@ -105,7 +88,8 @@ pub fn with_block(text: &[u8], block: &str) -> Vec<u8> {
     text
 }
 
-fn without_block(text: &[u8]) -> Option<Vec<u8>> {
+/// A profile without our block; none if it is not in there.
+pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
     let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
     let is = |line: &[u8], marker: &str| line.trim_ascii_end() == marker.as_bytes();
     let begin = lines.iter().position(|line| is(line, BEGIN))?;
@@ -124,6 +108,7 @@ fn ended(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::Mark;
     use super::*;
 
     const OURS: &str = "/usr/lib/windlass/ours.so";

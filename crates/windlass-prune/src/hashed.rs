@@ -15,8 +15,9 @@ use windlass_machine::places::known_paths::GENERATED;
 use windlass_machine::places::read::{self, Work};
 use windlass_machine::places::superfluous::{Superfluous, judge};
 
+use super::context::Context;
 use super::hash_name::HashName;
-use super::plan::{Context, Found, Item, Note};
+use super::plan::{Found, Item, Note};
 use windlass_journal::Directory;
 use windlass_journal::Seen;
 

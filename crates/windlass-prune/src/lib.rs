@@ -8,6 +8,7 @@
 
 mod apply;
 mod backups;
+mod context;
 mod dotnet;
 mod hash_name;
 mod hashed;

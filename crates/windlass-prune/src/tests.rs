@@ -87,14 +87,14 @@ impl Scene {
     fn plan_with(&self, force: bool) -> Plan {
         // Reading the databases of this machine's packages takes most of the time.
         let packages = packages::Packages::default();
-        let context = plan::Context {
+        let context = context::Context {
             now: NOW,
             tests: false,
             force,
             image: None,
             packages: &packages,
             sources: [Path::new("/nowhere"); 2],
-            spent: dotnet::Spent::default(),
+            spent: context::Spent::default(),
         };
         let mut plan = Plan::default();
         plan.add(&self.store(), Kind::HashedDirectory, &context);
@@ -228,14 +228,14 @@ fn what_others_keep_is_theirs_to_remove() {
     fs::copy(fixture("expired.pem"), store.join("00000002.0")).unwrap();
     fs::write(lists.join("corp-ca.list"), format!("{}\n", store.join("00000002.0").display())).unwrap();
     let packages = packages::Packages::read(&root, std::slice::from_ref(&store), None);
-    let context = plan::Context {
+    let context = context::Context {
         now: NOW,
         tests: false,
         force: false,
         image: None,
         packages: &packages,
         sources: [&theirs, &own],
-        spent: dotnet::Spent::default(),
+        spent: context::Spent::default(),
     };
     let mut plan = Plan::default();
     plan.add(&store, Kind::HashedDirectory, &context);

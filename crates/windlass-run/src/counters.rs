@@ -11,6 +11,8 @@ use super::parent::Ending;
 pub const ADAPTERS: [&str; 2] = ["openssl", "gnutls"];
 /// In the first of them: processes that the library did something in, whichever part.
 pub const PROCESSES: &str = "processes";
+/// In each of them: loads that certificates were added to.
+const LOADS_WITH_ADDED_CA: &str = "loads-with-added-ca";
 /// The section that counts, by function, what was served.
 pub const SERVED: &str = "served";
 /// The section that counts, by reason, what was left to the original function.
@@ -74,11 +76,22 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Adds what `--add-ca` did.
+    pub fn add_ca(&mut self, mut added: AddCa) {
+        added.loads = of_adapters(&self.counters, LOADS_WITH_ADDED_CA);
+        self.add_ca = Some(added);
+    }
+}
+
+fn of_adapters(counters: &Counters, name: &str) -> u64 {
+    ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(name)).sum()
+}
+
 impl Summary {
     fn of(counters: &Counters) -> Summary {
         let sum = |section: &str| counters.get(section).map_or(0, |names| names.values().sum());
-        let adapters =
-            |name: &str| ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(name)).sum::<u64>();
+        let adapters = |name: &str| of_adapters(counters, name);
         let (certificates, parsed) = (adapters("certificates-registered"), adapters("certificates-parsed"));
         Summary {
             processes: adapters(PROCESSES),

@@ -154,8 +154,8 @@ fn units_are_stopped_on_this_machine_only_and_only_ours() {
     };
     let world = installed(World::new);
     world.edit_record("\"changes\": [", &change("windlass-compile.path"));
-    let record = Record::read(&world.place()).unwrap().unwrap();
-    let plan = undo::plan(&record, &[], &world.place()).unwrap();
+    let record = known::read(&world.destination()).unwrap().unwrap();
+    let plan = undo::plan(&record, &[], &world.destination()).unwrap();
     let stop = plan.iter().find(|undo| undo.path == Path::new("windlass-compile.path")).unwrap();
     assert!(stop.what.starts_with("keep"), "{}", stop.what);
     for unit in ["ssh.service", "--force"] {
@@ -181,10 +181,10 @@ fn bytes_that_were_made_of_another_file_are_not_put_back() {
 #[test]
 fn programs_of_an_image_are_run_only_as_the_plan_says() {
     let world = World::new();
-    let place = world.place();
+    let destination = world.destination();
     let plan = |untried| {
         let context = Context {
-            place: &place,
+            destination: &destination,
             home: None,
             systemd: Systemd::Missing,
             executable: &world.path("windlass"),

@@ -54,17 +54,17 @@ fn a_library_that_is_named_by_a_link_stays() {
 #[test]
 fn what_others_write_meanwhile_is_kept() {
     let world = World::new();
-    let (plan, place, executable) = (world.plan().unwrap(), world.place(), world.path("windlass"));
-    let _lock = state::open_or_make(&place).unwrap();
-    let executor = |record| Executor { place: &place, record, executable: &executable };
+    let (plan, destination, executable) = (world.plan().unwrap(), world.destination(), world.path("windlass"));
+    let _lock = state::open_or_make(&destination).unwrap();
+    let executor = |record| Executor { destination: &destination, record, executable: &executable };
     let list = "/opt/other.so\n/opt/new.so\n";
     world.write("/etc/preload.list", list);
     let failure = executor(Record::empty()).install(&plan).unwrap_err().to_string();
     assert!(failure.contains("something changed") && world.read("/etc/preload.list") == list, "{failure}");
 
-    let record = || Record::read(&place).unwrap().unwrap();
+    let record = || known::read(&destination).unwrap().unwrap();
     executor(record()).install(&world.plan().unwrap()).unwrap();
-    let plan = undo::plan(&record(), &[], &place).unwrap();
+    let plan = undo::plan(&record(), &[], &destination).unwrap();
     let list = format!("{}/opt/newer.so\n", world.read("/etc/preload.list"));
     world.write("/etc/preload.list", &list);
     let failure = executor(record()).uninstall(&plan, Systemd::Missing).unwrap_err().to_string();

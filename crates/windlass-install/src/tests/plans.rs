@@ -98,8 +98,8 @@ fn trials(world: &World) -> Vec<(PathBuf, bool)> {
         step.to_do && matches!(step.action, Action::File { .. }) && step.path.ends_with("libwindlass_preload.so")
     };
     let copied = steps.iter().position(is_file);
-    let trial = |(place, step): (usize, &super::super::plan::Step)| match &step.action {
-        Action::Try { library, .. } => Some((library.clone(), copied.is_some_and(|copied| copied < place))),
+    let trial = |(index, step): (usize, &super::super::plan::Step)| match &step.action {
+        Action::Try { library, .. } => Some((library.clone(), copied.is_some_and(|copied| copied < index))),
         _ => None,
     };
     steps.iter().enumerate().filter_map(trial).collect()

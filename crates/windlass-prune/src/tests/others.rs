@@ -111,8 +111,8 @@ fn only_files_of_a_disk_are_looked_at() {
 fn one_user_has_so_many_stores() {
     let place = tempfile::tempdir().unwrap();
     let packages = packages::Packages::default();
-    let spent = dotnet::Spent::default();
-    let context = plan::Context {
+    let spent = context::Spent::default();
+    let context = context::Context {
         now: NOW,
         tests: false,
         force: false,
