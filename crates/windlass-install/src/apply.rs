@@ -86,7 +86,7 @@ impl Executor<'_> {
                 let tried = probe::try_library(self.destination, library, *replaces)?;
                 remarks.push(match (tried.is_empty(), replaces) {
                     (true, true) => format!(
-                        "{} was not tried: no program could be run that prints nothing without it",
+                        "{} was not tried: every program that could be run prints something even without it",
                         library.display()
                     ),
                     (true, false) => {
@@ -119,7 +119,7 @@ impl Executor<'_> {
             Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
             Err(error) => error.to_string(),
         };
-        remarks.push(format!("there is no compiled store yet, and programs read the certificates themselves: {why}"));
+        remarks.push(format!("no compiled store was made, so programs read the certificates themselves: {why}"));
         Ok(())
     }
 

@@ -78,11 +78,11 @@ pub fn read_to_edit(destination: &Destination, path: &Path) -> Result<Option<Vec
             Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
         },
         Ok(_) => Err(Failure::new(FailureKind::Other, real.display().to_string(), "not a regular file")
-            .advise("windlass adds a line to a file there: move away what is there, and run this again")),
+            .advise("windlass adds a line to a file of that name: move away what is there, and run this again")),
         Err(error) if error.kind() == ErrorKind::NotFound && is_link => {
             let why = format!("a symbolic link to {}, which does not exist", real.display());
             Err(Failure::new(FailureKind::Other, path.display().to_string(), why)
-                .advise("make the file it leads to, or remove the link"))
+                .advise("create the file that it points to, or remove the link"))
         }
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
@@ -96,11 +96,12 @@ pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
         ErrorKind::ReadOnlyFilesystem => failure.advise("or install into the image: windlass install --root DIR"),
         _ => failure,
     };
-    failure.advise("nothing is half done: run the same command again, or `windlass uninstall` to undo what was done")
+    failure
+        .advise("no change is half done: run the same command again, or undo what was done with `windlass uninstall`")
 }
 
 /// What is there is no longer what was planned for.
 pub fn changed_meanwhile() -> Failure {
-    Failure::new(FailureKind::Other, "the plan", "something changed between showing it and taking its steps")
-        .advise("run the command again, and look at the plan it shows then")
+    Failure::new(FailureKind::Other, "the plan is out of date", "something changed after it was shown")
+        .advise("run the command again, and check the new plan")
 }

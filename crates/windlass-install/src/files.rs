@@ -211,9 +211,16 @@ fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Resul
                 _ if *now == *wanted => return Ok(Step::there(target, path, "is there already", why)),
                 _ if is_ours() => "replace our earlier version".to_owned(),
                 Foreign::Keep if recorded.is_some() => {
-                    return Ok(Step::there(target, path, "was changed since we put it there, and is kept", why));
+                    return Ok(Step::there(
+                        target,
+                        path,
+                        "was changed after windlass put it there, so it is kept",
+                        why,
+                    ));
                 }
-                Foreign::Keep => return Ok(Step::there(target, path, "is there with other content, and is kept", why)),
+                Foreign::Keep => {
+                    return Ok(Step::there(target, path, "is there with other content, so it is kept", why));
+                }
                 Foreign::Refuse(advice) => {
                     let by_whom = if recorded.is_some() {
                         "changed since windlass put it there"
@@ -226,7 +233,7 @@ fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Resul
         }
         Ok(_) => {
             return Err(Failure::new(FailureKind::Other, real.display().to_string(), "not a regular file")
-                .advise("a file of that name is needed here: move away what is there, and run this again"));
+                .advise("windlass needs a file of that name: move away what is there, and run this again"));
         }
     };
     Ok(Step::to_do(target, path, what, why, Action::File { content, mode, lines }))

@@ -113,6 +113,18 @@ pub fn leftovers(destination: &Destination) -> Result<Vec<std::path::PathBuf>, F
     Ok(state::leftovers(destination)?.into_iter().map(|left| left.path).collect())
 }
 
+/// The directory of compiled stores, where undoing `plan` leaves such: those that were there before the installation.
+pub fn stores_that_stay(destination: &Destination, plan: &[Undo]) -> Option<&'static Path> {
+    let stores = Path::new(upkeep::STORES);
+    let is_upkeep = |undo: &Undo| undo.target == Target::Upkeep;
+    if !plan.iter().any(is_upkeep) || plan.iter().any(|undo| undo.path == stores) {
+        return None;
+    }
+    let real = destination.real(stores, destination::Last::Followed).ok()?;
+    let is_store = |entry: std::fs::DirEntry| entry.path().extension().is_some_and(|end| end == "store");
+    std::fs::read_dir(real).ok()?.flatten().any(is_store).then_some(stores)
+}
+
 /// Removes that.
 pub fn tidy(destination: &Destination) -> Result<(), Failure> {
     state::remove_leftovers(destination)

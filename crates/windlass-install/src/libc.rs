@@ -24,7 +24,7 @@ pub fn check(destination: &Destination, library: &Path) -> Result<(), Failure> {
         |error: std::io::Error| Failure::new(FailureKind::Other, format!("can't read {}", library.display()), error);
     let (elf, linkage) = (Elf::read(library).map_err(unreadable)?, Linkage::read(library).map_err(unreadable)?);
     let (Some(elf), Some(linkage)) = (elf, linkage) else {
-        return Err(refuse("not an ELF library that can be understood".into()));
+        return Err(refuse("not a valid ELF library".into()));
     };
     let directories = directories(destination);
     // No program starts without it, so it is the one that is always asked.
@@ -73,13 +73,13 @@ pub fn notes(destination: &Destination, is_machine: bool) -> Vec<String> {
     // musl's loader reads no list; with another architecture beside this one there is no activation for the machine.
     if let (false, Some(loader)) = (is_machine, musl(destination)) {
         notes.push(format!(
-            "{} is there: a program of musl that inherits LD_PRELOAD does not start; start it with `env -u LD_PRELOAD`",
+            "{} exists: a musl program that inherits LD_PRELOAD does not start; start it with `env -u LD_PRELOAD`",
             loader.display()
         ));
     }
     let other = OTHER_LOADERS.iter().find(|path| !is_machine && destination.exists(path));
     notes.extend(other.map(|loader| {
-        format!("{loader} is there: a program of that architecture that inherits LD_PRELOAD prints an error of the loader, and runs without the library")
+        format!("{loader} exists: a program of that architecture that inherits LD_PRELOAD prints a loader error and runs without the library")
     }));
     let is_asan =
         |entry: std::fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with("libasan.so."));
@@ -89,7 +89,7 @@ pub fn notes(destination: &Destination, is_machine: bool) -> Vec<String> {
     });
     notes.extend(sanitizer.map(|directory| {
         format!(
-            "libasan is there ({}): a program built with AddressSanitizer (gcc -fsanitize=address) wants to be the first library, and ends \
+            "libasan is installed ({}): a program built with AddressSanitizer (gcc -fsanitize=address) needs libasan to be the first library, and exits \
              at once; start it with ASAN_OPTIONS=verify_asan_link_order=0",
             directory.display()
         )

@@ -14,6 +14,9 @@ use super::destination::Destination;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Starts programs of an image with the library, and without anything of this process's environment.
+const ENV: &str = "/usr/bin/env";
+
 /// Programs that most machines have: one of them is enough, and those that make TLS contexts say most.
 const PROGRAMS: [&[&str]; 5] = [
     &["/bin/true"],
@@ -31,6 +34,11 @@ pub fn try_library(destination: &Destination, library: &Path, replaces: bool) ->
     if !destination.is_machine() && !rustix::process::geteuid().is_root() {
         return Ok(tried);
     }
+    if !destination.is_machine() && !destination.exists(ENV) {
+        let what = format!("can't try the library {}", library.display());
+        let why = format!("the image has no {ENV}, with which its programs are started");
+        return Err(failure(destination, what, why).advise("--no-try installs without a trial"));
+    }
     for program in PROGRAMS {
         // What is not there, or has something to say without the library, tells nothing.
         if !destination.exists(program[0]) || !run(destination, None, program).is_ok_and(|outcome| outcome.is_quiet()) {
@@ -41,7 +49,9 @@ pub fn try_library(destination: &Destination, library: &Path, replaces: bool) ->
         let outcome = outcome.map_err(|error| failure(destination, what(), error))?;
         if !outcome.is_quiet() {
             let why = format!("{} with it {}", program[0], outcome.words());
-            return Err(failure(destination, what(), why).advise("is it for this architecture and C library?"));
+            return Err(
+                failure(destination, what(), why).advise("check that it was built for this architecture and C library")
+            );
         }
         tried.push(program[0].to_owned());
     }
@@ -51,7 +61,7 @@ pub fn try_library(destination: &Destination, library: &Path, replaces: bool) ->
             format!("can't try the library {}", library.display()),
             "no program could be run",
         )
-        .advise("at least /bin/true must run, there and without the library"));
+        .advise("at least /bin/true must run there without the library"));
     }
     Ok(tried)
 }
@@ -65,7 +75,7 @@ fn failure(destination: &Destination, what: String, why: impl std::fmt::Display)
         None => format!("windlass uninstall --root {}", destination.root().display()),
     };
     Failure::new(FailureKind::Other, what, why)
-        .advise("no activation was added, and those that were there before stay as they were")
+        .advise("no program was told to load it, and earlier activations stay as they were")
         .advise(format!(
             "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass install` \
              goes on"
@@ -100,11 +110,7 @@ fn run(destination: &Destination, library: Option<&Path>, program: &[&str]) -> s
     } else {
         // chroot(1) and env(1): the library must not be preloaded before the root is changed.
         command = Command::new("chroot");
-        command
-            .env_clear()
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .arg(destination.root())
-            .args(["/usr/bin/env", "-i"]);
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").arg(destination.root()).args([ENV, "-i"]);
         command.args(library.map(|library| format!("LD_PRELOAD={}", library.display()))).arg(program[0]);
     }
     command.args(&program[1..]);
@@ -147,10 +153,14 @@ mod tests {
             (Destination::user(&home), "`windlass uninstall --shell` takes them back"),
         ] {
             let said = try_library(&destination, &library, false).unwrap_err().to_string();
-            assert!(said.contains("/bin/true with it ") && said.contains("no activation was added"), "{said}");
+            assert!(said.contains("/bin/true with it ") && said.contains("no program was told to load it"), "{said}");
             assert!(said.contains("put in place stay") && said.contains(undo), "{said}");
         }
         let image = Destination::system(Some(directory.path())).unwrap();
+        if rustix::process::geteuid().is_root() {
+            let said = try_library(&image, &library, false).unwrap_err().to_string();
+            assert!(said.contains("the image has no /usr/bin/env") && said.contains("--no-try"), "{said}");
+        }
         let undo = format!("`windlass uninstall --root {}`", image.root().display());
         assert!(failure(&image, String::new(), "").to_string().contains(&undo));
     }

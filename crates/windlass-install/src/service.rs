@@ -46,8 +46,9 @@ pub fn plan(
             .map_err(|error| Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error))?;
         let found = unit::read(&String::from_utf8_lossy(&text));
         if let Some(setting) = found.other_root {
-            let why =
-                format!("sets {setting}: the library is not there under another root, and the loader would complain");
+            let why = format!(
+                "sets {setting}: under another root directory the library is missing, and the loader would print an error"
+            );
             return Err(refuse(&unit, &file.path, &why)
                 .advise("such a service needs Windlass inside its own root: windlass install --root DIR"));
         }
@@ -91,7 +92,7 @@ pub fn plan(
         let why =
             format!("has UnsetEnvironment={word}, which systemd applies last: the service would never see the library");
         return Err(refuse(&unit, path, &why).advise(format!(
-            "if that is not wanted any more: a drop-in with [Service] and an empty UnsetEnvironment= (systemctl edit {unit}), and this again"
+            "if you no longer want that, add a drop-in with [Service] and an empty UnsetEnvironment= (systemctl edit {unit}), then run this again"
         )));
     }
     let line =
@@ -116,7 +117,7 @@ pub fn plan(
         plan.notes.push(format!("{unit} sets LD_PRELOAD to {kept} itself, which is kept behind the library"));
     }
     if plan.steps.last().is_some_and(|step| step.to_do) && context.systemd == Systemd::Running {
-        plan.notes.push(format!("{unit} goes on as it is until you restart it: systemctl restart {unit}"));
+        plan.notes.push(format!("{unit} is unchanged until you restart it: systemctl restart {unit}"));
     }
     Ok(())
 }

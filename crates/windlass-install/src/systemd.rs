@@ -76,7 +76,7 @@ pub fn call<const N: usize>(arguments: [&str; N]) -> Result<(), Failure> {
     let said = String::from_utf8_lossy(&output.stderr);
     let why = if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() };
     Err(Failure::new(FailureKind::Other, what(), why)
-        .advise("the files are in place; run this command by hand when systemd is well, or run windlass again"))
+        .advise("the files are in place; run this command by hand once systemd works, or run windlass again"))
 }
 
 fn systemctl<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {

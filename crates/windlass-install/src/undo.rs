@@ -77,14 +77,14 @@ fn undo(change: &Change, destination: &Destination) -> Result<Undo, Failure> {
         Kind::Directory => ("remove the directory, if it is empty", Action::RemoveDirectory),
         Kind::Stores => match destination.real(&change.path, Last::Itself)?.symlink_metadata() {
             Ok(metadata) if metadata.is_dir() => ("remove the compiled stores", Action::RemoveStores),
-            Ok(_) => ("keep: it is no directory any more", Action::Forget),
+            Ok(_) => ("keep: it is no longer a directory", Action::Forget),
             Err(_) => ("is gone already", Action::Forget),
         },
         Kind::Started { .. } if destination.is_machine() => ("stop", Action::Stop),
         Kind::Started { .. } => ("keep: units of an image don't run here", Action::Forget),
         Kind::Link { to } => match std::fs::read_link(destination.real(&change.path, Last::Itself)?) {
             Ok(now) if now == *to => ("remove", Action::Remove),
-            Ok(_) => ("keep: it was changed since, and leads elsewhere", Action::Forget),
+            Ok(_) => ("keep: the link was changed since, and leads elsewhere", Action::Forget),
             Err(_) => ("is gone already", Action::Forget),
         },
         Kind::File { sha256: then, lines } => match read(&destination.real(&change.path, Last::Itself)?)? {
@@ -92,23 +92,23 @@ fn undo(change: &Change, destination: &Destination) -> Result<Undo, Failure> {
             Some(now) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
             Some(now) => match without_lines(&now, lines) {
                 Some(bytes) => {
-                    ("take out our line; it was changed since, and the rest is kept", Action::Write { now, bytes })
+                    ("remove our line; the file was changed since, so the rest is kept", Action::Write { now, bytes })
                 }
-                None => ("keep: it was changed since; remove it yourself if it is not needed", Action::Forget),
+                None => ("keep: the file was changed since; remove it yourself if nothing needs it", Action::Forget),
             },
         },
         Kind::Edit { before, sha256: then, mark } => {
             match (read(&destination.real(&change.path, Last::Followed)?)?, before) {
                 (None, _) => ("is gone already", Action::Forget),
                 (Some(now), Some(before)) if then.contains(&sha256(&now)) => {
-                    ("put back as it was", Action::Write { now, bytes: before.0.clone() })
+                    ("restore the earlier content", Action::Write { now, bytes: before.0.clone() })
                 }
                 (Some(now), None) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
                 (Some(now), _) => match mark.taken_out_of(&now) {
-                    None => ("nothing of ours is in there", Action::Forget),
+                    None => ("it no longer holds anything of ours", Action::Forget),
                     Some(rest) if rest.trim_ascii().is_empty() && before.is_none() => ("remove", Action::Remove),
                     Some(bytes) => {
-                        let what = "take out our part; it was changed since, and the rest is kept";
+                        let what = "remove our part; the file was changed since, so the rest is kept";
                         (what, Action::Write { now, bytes })
                     }
                 },
@@ -196,9 +196,9 @@ impl Executor<'_> {
             Some(text) if listed(&text).any(is_it) => Err(Failure::new(
                 FailureKind::Other,
                 format!("can't remove {}", library.display()),
-                format!("{LIST} names it, though not by `windlass install`"),
+                format!("{LIST} names it, but `windlass install` did not add it"),
             )
-            .advise("take the name out of that file first: without the library every program would print an error")),
+            .advise("remove the name from that file first: without the library, every program would print an error")),
             _ => Ok(()),
         }
     }

@@ -56,7 +56,7 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &P
         super::files::add(plan, context, record, new(HOOK_DIRECTORY, "windlass", HOOK, 0o755, why))?;
     } else {
         plan.notes.push(format!(
-            "no hook: {HOOK_DIRECTORY} is not there, as on Debian with ca-certificates; after a change of the trust store \
+            "no hook: {HOOK_DIRECTORY} does not exist (Debian's ca-certificates has it); after a change of the trust store \
              run `windlass compile`, or leave it to the units"
         ));
     }

@@ -14,7 +14,7 @@ pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
         }
         ErrorKind::PermissionDenied => failure.advise("run it as root, or as the owner of that path"),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure.advise("make room on that file system"),
-        ErrorKind::NotADirectory => failure.advise("a part of that path is a file, where a directory was expected"),
+        ErrorKind::NotADirectory => failure.advise("a part of that path is a file, not a directory"),
         _ => failure,
     }
 }

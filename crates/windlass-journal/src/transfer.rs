@@ -50,7 +50,7 @@ pub fn is_about_one(error: &io::Error) -> bool {
 }
 
 fn changed() -> io::Error {
-    io::Error::other("it was changed meanwhile")
+    io::Error::other("it changed in the meantime")
 }
 
 fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen) -> io::Result<()> {

@@ -10,7 +10,6 @@ mod apply;
 mod backups;
 mod context;
 mod dotnet;
-mod hash_name;
 mod hashed;
 mod image;
 mod packages;

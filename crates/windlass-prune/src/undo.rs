@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer, without_number};
 use windlass_machine::Failure;
+use windlass_machine::places::hash_name::HashName;
 
 use super::backups::{Backup, Backups, failure};
-use super::hash_name::HashName;
 use super::record::Entry;
 
 /// How one entry is undone.
@@ -44,10 +44,10 @@ pub fn plan(backup: &Backup) -> Vec<Undo> {
             Err(error) => format!("stays in the backup: the directory {}", gone(&error)),
             Ok(directory) => match state(entry, &directory, backup) {
                 State::Saved => String::from("put back"),
-                State::Occupied => String::from("stays in the backup: something else is there by now"),
-                State::There(name) if name == entry.name => String::from("is there: it was not moved"),
+                State::Occupied => String::from("stays in the backup: another file has taken its place"),
+                State::There(name) if name == entry.name => String::from("is in place: it was never moved"),
                 State::There(name) => format!("is there as {}: give it its place back", name.to_string_lossy()),
-                State::Lost => String::from("is gone from the backup too"),
+                State::Lost => String::from("is neither there nor in the backup"),
             },
         };
         Undo { path: entry.directory.join(&entry.name), what, certificate: entry.certificate.clone() }
@@ -149,11 +149,11 @@ fn put_back(entry: &Entry, backup: &Backup) -> io::Result<Option<String>> {
         }
         State::Occupied => {
             return Ok(Some(format!(
-                "something else is there by now; what was there is {}",
+                "another file has taken its place; the saved one is {}",
                 backup.directory.path.join(saved).display()
             )));
         }
-        State::Lost => return Ok(Some(String::from("neither there nor in the backup; somebody has removed it since"))),
+        State::Lost => return Ok(Some(String::from("it is neither there nor in the backup: somebody has removed it"))),
     }
     directory.synchronise()?;
     Ok(None)

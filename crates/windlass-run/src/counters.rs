@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use windlass_machine::shell::quoted;
 
 use super::add_ca::report::AddCa;
 use super::parent::Ending;
@@ -24,6 +25,9 @@ pub struct Report {
     schema: u32,
     /// The program as it was named.
     pub program: String,
+    /// The whole command, as a shell would read it.
+    #[serde(skip)]
+    pub command: String,
     /// How it ended; exactly one of the two is a number.
     pub exit_status: Option<u8>,
     /// The signal that ended it.
@@ -61,7 +65,12 @@ pub struct Summary {
 
 impl Report {
     /// Sorts a snapshot of the counters.
-    pub fn new(program: String, ending: Ending, unreachable: Option<String>, snapshot: Vec<(String, u64)>) -> Report {
+    pub fn new(
+        command: &[String],
+        ending: Ending,
+        unreachable: Option<String>,
+        snapshot: Vec<(String, u64)>,
+    ) -> Report {
         let mut counters = Counters::new();
         for (label, value) in snapshot {
             let (section, name) = label.split_once('/').unwrap_or(("other", &label));
@@ -72,7 +81,8 @@ impl Report {
             Ending::Killed(signal) => (None, Some(signal)),
         };
         let summary = Summary::of(&counters);
-        Report { schema: 1, program, exit_status, signal, summary, unreachable, counters, add_ca: None }
+        let (program, command) = (command.first().cloned().unwrap_or_default(), quoted(command));
+        Report { schema: 1, program, command, exit_status, signal, summary, unreachable, counters, add_ca: None }
     }
 }
 
@@ -110,7 +120,7 @@ mod tests {
 
     fn report(snapshot: &[(&str, u64)]) -> Report {
         let snapshot = snapshot.iter().map(|(label, value)| ((*label).to_owned(), *value)).collect();
-        Report::new(String::from("p"), Ending::Exited(0), None, snapshot)
+        Report::new(&[String::from("p")], Ending::Exited(0), None, snapshot)
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub fn must_be_root(destination: &Destination, otherwise: &str) -> Result<(), Fa
     if !destination.is_machine() || rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::Other, "this plan concerns the whole machine", "you are not root")
+    Err(Failure::new(FailureKind::Other, "this plan changes the whole machine", "you are not root")
         .advise("run the same command as root (sudo)")
         .advise(otherwise))
 }
@@ -110,16 +110,20 @@ pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
     if how.yes {
         return Ok(true);
     }
-    let advice = format!("to have this plan carried out: windlass {command} --yes, with the same options");
-    let failure = |error| Failure::new(FailureKind::Other, "can't ask, and nothing was done", error).advise(&*advice);
+    let advice = format!("to carry out this plan: windlass {command} --yes, with the same options");
+    let failure = |error| {
+        Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", error).advise(&*advice)
+    };
     let why = match (how.json, input.is_terminal(), std::io::stdout().is_terminal()) {
-        (true, ..) => "--json leaves no place for a question",
-        (_, false, _) => "standard input is no terminal",
-        (.., false) => "standard output is no terminal",
+        (true, ..) => "--json leaves no room for a question",
+        (_, false, _) => "standard input is not a terminal",
+        (.., false) => "standard output is not a terminal",
         _ => "",
     };
     if !why.is_empty() {
-        return Err(Failure::new(FailureKind::Other, "can't ask, and nothing was done", why).advise(advice));
+        return Err(
+            Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", why).advise(advice)
+        );
     }
     let mut output = std::io::stdout().lock();
     output.write_all(b"Go ahead? [y/N] ").and_then(|()| output.flush()).map_err(failure)?;

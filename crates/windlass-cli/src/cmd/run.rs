@@ -76,8 +76,9 @@ impl Start<'_> {
         // Whatever comes now, the files go first: nothing is left when the report is there.
         let added = added.map(Prepared::remove);
         if let Some(stats) = stats {
-            let program = self.name.to_string_lossy().into_owned();
-            let mut report = Report::new(program, ending, self.unreachable(), stats.owner.snapshot());
+            let words = std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
+            let command: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+            let mut report = Report::new(&command, ending, self.unreachable(), stats.owner.snapshot());
             if report.summary.processes == 0 && report.unreachable.is_none() {
                 // Not before: the whole executable is searched.
                 report.unreachable = out_of_reach(&mut Executables::default(), &interpreter_of(&self.path));

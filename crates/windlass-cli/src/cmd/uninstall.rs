@@ -86,7 +86,10 @@ impl Removal {
     /// For people.
     fn text(&self, destination: &Destination) -> String {
         let line = |path: &PathBuf| {
-            format!("  {}\n     remove: a killed command left it\n", destination.shown(&destination.inside(path)))
+            format!(
+                "  {}\n     remove: left over from a command that was killed\n",
+                destination.shown(&destination.inside(path))
+            )
         };
         match self {
             Removal::Nothing => String::new(),

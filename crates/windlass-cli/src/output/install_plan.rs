@@ -11,7 +11,7 @@ pub fn plan(plan: &Plan, destination: &Destination) -> String {
     let (to_do, there): (Vec<&Step>, Vec<_>) = plan.steps.iter().partition(|step| step.to_do);
     let mut text = String::new();
     if to_do.is_empty() {
-        text.push_str(&format!("Nothing to do{}: all is in place.\n", in_root(destination)));
+        text.push_str(&format!("Nothing to do{}: everything is in place.\n", in_root(destination)));
     } else {
         text.push_str(&format!("To do{}:\n", in_root(destination)));
     }
@@ -20,7 +20,7 @@ pub fn plan(plan: &Plan, destination: &Destination) -> String {
         text.push_str(&format!("     {}\n     why: {}\n", printable(&step.what), printable(&step.why)));
     }
     if !there.is_empty() {
-        text.push_str("There already:\n");
+        text.push_str("Already in place:\n");
     }
     for step in there {
         text.push_str(&format!("  {} {}\n", shown(destination, &step.path), printable(&step.what)));
@@ -31,10 +31,10 @@ pub fn plan(plan: &Plan, destination: &Destination) -> String {
     text
 }
 
-/// What is to be undone.
+/// What is to be undone, and what stays.
 pub fn removal(plan: &[Undo], destination: &Destination) -> String {
     if plan.is_empty() {
-        return format!("Nothing to do{}: nothing of that kind is recorded.\n", in_root(destination));
+        return format!("Nothing to do{}: no such installation is recorded.\n", in_root(destination));
     }
     let mut text = format!("To do{}:\n", in_root(destination));
     for (number, undo) in plan.iter().enumerate() {
@@ -43,6 +43,16 @@ pub fn removal(plan: &[Undo], destination: &Destination) -> String {
             number + 1,
             shown(destination, &undo.path),
             printable(undo.what)
+        ));
+    }
+    if let Some(stores) = windlass_install::stores_that_stay(destination, plan) {
+        let clear = match destination.is_machine() {
+            true => String::from("`windlass cache clear` removes them"),
+            false => String::from("remove them by hand if nothing needs them"),
+        };
+        text.push_str(&format!(
+            "Note: the compiled stores in {} were there before the installation, so they stay; {clear}\n",
+            shown(destination, stores)
         ));
     }
     text

@@ -1,8 +1,10 @@
 //! Names of a hashed directory that are not the hash of what they lead to.
 
+use windlass_machine::places::hash_name::HashName;
+
 use super::warn_of_directories;
 use crate::check::{Check, Outcome, Severity};
-use crate::directory::{HashName, Item};
+use crate::directory::Item;
 use crate::machine::Machine;
 
 pub const CHECK: Check = Check {

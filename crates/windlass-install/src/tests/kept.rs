@@ -31,7 +31,7 @@ fn a_library_that_somebody_else_names_stays() {
     world.uninstall(&[Target::Machine]).unwrap();
     world.write("/etc/preload.list", LIBRARY);
     let failure = world.uninstall(&[]).unwrap_err().to_string();
-    assert!(failure.contains("names it, though not by `windlass install`"), "{failure}");
+    assert!(failure.contains("names it, but `windlass install` did not add it"), "{failure}");
     assert!(world.root().join(&LIBRARY[1..]).exists());
     world.write("/etc/preload.list", "/opt/other.so");
     world.uninstall(&[]).unwrap();
@@ -46,7 +46,7 @@ fn a_library_that_is_named_by_a_link_stays() {
     symlink("/usr/local/lib", world.root().join("opt-lib")).unwrap();
     world.write("/etc/preload.list", "/opt-lib/windlass/libwindlass_preload.so");
     let failure = world.uninstall(&[]).unwrap_err().to_string();
-    assert!(failure.contains("names it, though not by `windlass install`"), "{failure}");
+    assert!(failure.contains("names it, but `windlass install` did not add it"), "{failure}");
     assert!(world.root().join(&LIBRARY[1..]).exists());
 }
 
