@@ -11,16 +11,16 @@ use predicates::prelude::*;
 use predicates::str::contains;
 
 /// A directory for sources, and one for compiled stores, which does not exist yet.
-struct Place {
+struct Scratch {
     directory: tempfile::TempDir,
     store: PathBuf,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Scratch {
+    fn new() -> Scratch {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("stores");
-        Place { directory, store }
+        Scratch { directory, store }
     }
 
     fn path(&self) -> &Path {
@@ -43,7 +43,7 @@ impl Place {
 
 #[test]
 fn a_source_is_compiled_once() {
-    let place = Place::new();
+    let place = Scratch::new();
     let source = bundle(place.path(), &["rsa.pem", "p384.pem", "rsa.pem"]);
     let row = |state: &str| contains(format!("{}  {state}        3  3 KiB\n", source.display()));
     place.compile().arg(&source).assert().success().stdout(row("written")).stderr("");
@@ -65,7 +65,7 @@ fn a_source_is_compiled_once() {
 /// Others may not read by the compiled store what they may not read by the source.
 #[test]
 fn a_private_source_stays_private() {
-    let place = Place::new();
+    let place = Scratch::new();
     let source = bundle(place.path(), &["rsa.pem"]);
     std::fs::set_permissions(&source, std::fs::Permissions::from_mode(0o640)).unwrap();
     place.compile().arg(&source).assert().success();
@@ -74,7 +74,7 @@ fn a_private_source_stays_private() {
 
 #[test]
 fn the_defaults_of_this_machine_are_compiled_under_all_their_names() {
-    let place = Place::new();
+    let place = Scratch::new();
     let (report, status) = json_of(&place.store, &["compile".as_ref()]);
     assert_eq!(status, 0, "{report:#}");
     let find = |path: &str, kind: &str| {
@@ -97,7 +97,7 @@ fn the_defaults_of_this_machine_are_compiled_under_all_their_names() {
 /// Programs find it by the name that they use.
 #[test]
 fn the_name_of_a_source_is_kept() {
-    let place = Place::new();
+    let place = Scratch::new();
     bundle(place.path(), &["rsa.pem"]);
     std::os::unix::fs::symlink("bundle.pem", place.path().join("link.pem")).unwrap();
     let mut command = place.compile();
@@ -113,7 +113,7 @@ fn the_name_of_a_source_is_kept() {
 
 #[test]
 fn what_cannot_be_compiled_is_an_error_where_it_was_named() {
-    let place = Place::new();
+    let place = Scratch::new();
     let good = bundle(place.path(), &["rsa.pem"]);
     let missing = place.path().join("missing.pem");
     let expected = format!("windlass: cannot compile {0}: {0} does not exist\n  help: ", missing.display());
@@ -154,7 +154,7 @@ fn what_cannot_be_compiled_is_an_error_where_it_was_named() {
 
 #[test]
 fn a_source_that_lost_most_of_its_anchors_is_refused() {
-    let place = Place::new();
+    let place = Scratch::new();
     let all = ["rsa.pem", "p384.pem", "ed25519.pem", "expired.pem"];
     let source = bundle(place.path(), &all);
     place.compile().arg(&source).assert().success();
@@ -181,7 +181,7 @@ fn a_source_that_lost_most_of_its_anchors_is_refused() {
 
 #[test]
 fn the_json_is_complete_and_documented() {
-    let place = Place::new();
+    let place = Scratch::new();
     let source = bundle(place.path(), &["rsa.pem", "expired.pem"]);
     let (report, status) = json_of(&place.store, &["compile".as_ref(), source.as_ref()]);
     assert_eq!(status, 0);
@@ -206,7 +206,7 @@ fn the_json_is_complete_and_documented() {
 
 #[test]
 fn the_directory_must_be_one_that_readers_believe() {
-    let place = Place::new();
+    let place = Scratch::new();
     let source = bundle(place.path(), &["rsa.pem"]);
     std::fs::create_dir(&place.store).unwrap();
     std::fs::set_permissions(&place.store, std::fs::Permissions::from_mode(0o775)).unwrap();
@@ -226,7 +226,7 @@ fn the_directory_must_be_one_that_readers_believe() {
 }
 
 /// What a terminal would get, through script(1).
-fn on_terminal(place: &Place, source: &Path) -> String {
+fn on_terminal(place: &Scratch, source: &Path) -> String {
     let mut command = std::process::Command::new("script");
     let line = format!("exec {} compile {}", env!("CARGO_BIN_EXE_windlass"), source.display());
     common::clean_environment(&mut command);
@@ -236,7 +236,7 @@ fn on_terminal(place: &Place, source: &Path) -> String {
 
 #[test]
 fn progress_is_for_terminals_and_for_what_takes_long() {
-    let place = Place::new();
+    let place = Scratch::new();
     let source = bundle(place.path(), &["rsa.pem"]);
     let erase = "\r\u{1b}[K";
     // On a busy machine one may take long by chance, but not all.

@@ -44,24 +44,24 @@ const char *ERR_reason_error_string(unsigned long code) { return 0; }
 void ERR_clear_error(void) {}
 "#;
 
-struct Place {
+struct Scratch {
     directory: tempfile::TempDir,
     source: PathBuf,
 }
 
-impl Place {
-    fn new() -> Place {
-        Place::with("libcrypto.so.4")
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch::with("libcrypto.so.4")
     }
 
     /// With the stand-in under this name.
-    fn with(name: &str) -> Place {
+    fn with(name: &str) -> Scratch {
         let directory = tempfile::tempdir().unwrap();
         let libraries = directory.path().join("libraries");
         std::fs::create_dir(&libraries).unwrap();
         common::compile(STAND_IN, &libraries.join(name), &["-shared", "-fPIC"]);
         let source = bundle(directory.path(), &["rsa.pem"]);
-        Place { directory, source }
+        Scratch { directory, source }
     }
 
     fn path(&self) -> &Path {
@@ -86,7 +86,7 @@ impl Place {
 
 #[test]
 fn every_libcrypto_has_to_accept_every_certificate() {
-    let place = Place::new();
+    let place = Scratch::new();
     for (wish, objection) in [("refuse", "it can't be decoded"), ("other", "it encodes to other bytes")] {
         let expected = format!("OpenSSL 4.0.0 stand-in does not accept certificate 1: {objection}\n");
         place.compile(wish).arg(&place.source).assert().code(4).stderr(contains(expected));
@@ -104,7 +104,7 @@ fn every_libcrypto_has_to_accept_every_certificate() {
 
 #[test]
 fn the_last_libcrypto_is_asked_too() {
-    let place = Place::with("libcrypto.so.1.1");
+    let place = Scratch::with("libcrypto.so.1.1");
     place
         .compile("refuse")
         .arg(&place.source)
@@ -118,7 +118,7 @@ fn the_last_libcrypto_is_asked_too() {
 
 #[test]
 fn the_default_file_is_that_of_each_libcrypto() {
-    let place = Place::new();
+    let place = Scratch::new();
     let own = contains(place.source.to_str().unwrap()).and(contains("/usr/lib/ssl/cert.pem"));
     place.compile("").arg("--check").assert().code(5).stdout(own);
     place.compile("libressl").arg("--check").assert().stdout(contains(place.source.to_str().unwrap()).not());
@@ -126,7 +126,7 @@ fn the_default_file_is_that_of_each_libcrypto() {
 
 #[test]
 fn without_libcrypto_nothing_is_compiled() {
-    let place = Place::new();
+    let place = Scratch::new();
     for name in ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"] {
         std::fs::write(place.path().join("libraries").join(name), "").unwrap();
     }

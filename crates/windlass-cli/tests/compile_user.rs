@@ -15,10 +15,10 @@ use predicates::str::contains;
 const USER: u32 = 54_321;
 
 /// A place that the user may look into, and a copy of the command there: the build's own directory may be private.
-struct Place(tempfile::TempDir);
+struct Scratch(tempfile::TempDir);
 
-impl Place {
-    fn new() -> Place {
+impl Scratch {
+    fn new() -> Scratch {
         let directory = tempfile::tempdir().unwrap();
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         copy_program(env!("CARGO_BIN_EXE_windlass"), &directory.path().join("windlass"));
@@ -28,7 +28,7 @@ impl Place {
         if is_root() {
             chown(&home, Some(USER), Some(USER)).unwrap();
         }
-        Place(directory)
+        Scratch(directory)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -63,7 +63,7 @@ fn stores(directory: &Path) -> usize {
 
 #[test]
 fn a_users_stores_are_where_the_user_says() {
-    let place = Place::new();
+    let place = Scratch::new();
     let nowhere = || {
         contains("no directory for compiled stores: programs look in /var/cache/windlass, and believe only root there")
             .and(contains("help: for yourself: set WINDLASS_STORE=DIR for this command, and for the programs"))
@@ -99,7 +99,7 @@ fn a_users_stores_are_where_the_user_says() {
 
 #[test]
 fn a_directory_that_may_not_be_written_to_is_said_at_once() {
-    let place = Place::new();
+    let place = Scratch::new();
     let directory = place.path("home/closed");
     std::fs::create_dir(&directory).unwrap();
     std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o555)).unwrap();
@@ -114,7 +114,7 @@ fn a_directory_that_may_not_be_written_to_is_said_at_once() {
 
 #[test]
 fn a_source_that_may_not_be_read_is_3() {
-    let place = Place::new();
+    let place = Scratch::new();
     std::fs::set_permissions(place.path("bundle.pem"), std::fs::Permissions::from_mode(0o000)).unwrap();
     place
         .compile()
@@ -131,8 +131,8 @@ fn who_believes_whom() {
     if !is_root() {
         return;
     }
-    let place = Place::new();
-    let state = |place: &Place, store: &Path| {
+    let place = Scratch::new();
+    let state = |place: &Scratch, store: &Path| {
         let output =
             place.windlass().env("WINDLASS_STORE", store).args(["cache", "status", "--json"]).output().unwrap();
         let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -168,7 +168,7 @@ fn checking_and_looking_agree() {
     if !is_root() {
         return;
     }
-    let place = Place::new();
+    let place = Scratch::new();
     let (roots, source) = (place.path("roots"), place.path("bundle.pem"));
     assert_eq!(json_of(&roots, &["compile".as_ref(), source.as_os_str()]).1, 0);
     let of_user = |arguments: &[&std::ffi::OsStr]| -> serde_json::Value {
@@ -195,7 +195,7 @@ fn roots_stores_are_the_machines() {
     if !is_root() || !unshare("true").status.success() {
         return;
     }
-    let place = Place::new();
+    let place = Scratch::new();
     let windlass = place.path("windlass");
     let compile = format!("{0} compile {1}; {0} cache status", windlass.display(), place.path("bundle.pem").display());
     let user = format!("setpriv --reuid {USER} --regid {USER} --clear-groups {} cache status", windlass.display());

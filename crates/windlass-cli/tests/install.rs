@@ -118,16 +118,18 @@ fn what_is_installed_is_removed_to_the_byte() {
 fn without_a_terminal_consent_has_to_be_given() {
     let image = image_with_command();
     let before = snapshot(image.path());
-    let to_say = "to have this plan carried out: windlass install --yes";
-    let refused = contains("can't ask, and nothing was done: standard input is no terminal").and(contains(to_say));
+    let to_say = "to carry out this plan: windlass install --yes";
+    let refused = contains("can't ask for confirmation, so nothing was done: standard input is not a terminal")
+        .and(contains(to_say));
     install(image.path(), &[]).code(1).stdout(contains("To do in the image")).stderr(refused);
-    let refused = contains("can't ask, and nothing was done: --json leaves no place").and(contains(to_say));
+    let refused =
+        contains("can't ask for confirmation, so nothing was done: --json leaves no room").and(contains(to_say));
     json(&install(image.path(), &["--json"]).code(1).stderr(refused));
     assert_eq!(snapshot(image.path()), before);
 
     json(&install(image.path(), &["--json", "--yes"]).success());
     let installed = snapshot(image.path());
-    let to_say = "to have this plan carried out: windlass uninstall --yes";
+    let to_say = "to carry out this plan: windlass uninstall --yes";
     uninstall(image.path(), &[]).code(1).stdout(contains("To do in the image")).stderr(contains(to_say));
     json(&uninstall(image.path(), &["--json"]).code(1).stderr(contains(to_say)));
     assert_eq!(snapshot(image.path()), installed);
@@ -429,6 +431,24 @@ fn what_a_killed_command_left_is_shown_first() {
     assert_eq!(snapshot(image.path()), left);
     uninstall(image.path(), &["--yes"]).success();
     assert_eq!(snapshot(image.path()), before);
+}
+
+#[test]
+fn compiled_stores_of_before_stay_and_the_plan_says_so() {
+    let says_so = || contains("Note: the compiled stores in /var/cache/windlass").and(contains("so they stay"));
+    let image = image_with_command();
+    let stores = image.path().join("var/cache/windlass");
+    fs::create_dir_all(&stores).unwrap();
+    install(image.path(), &["--yes"]).success();
+    assert!(fs::read_dir(&stores).unwrap().count() > 0);
+    uninstall(image.path(), &["--dry-run"]).success().stdout(says_so());
+    uninstall(image.path(), &["--yes"]).success().stdout(says_so());
+    assert!(fs::read_dir(&stores).unwrap().count() > 0);
+    // Those of the installation go with it.
+    let image = image_with_command();
+    install(image.path(), &["--yes"]).success();
+    uninstall(image.path(), &["--yes"]).success().stdout(says_so().not());
+    assert!(!image.path().join("var/cache/windlass").exists());
 }
 
 #[test]

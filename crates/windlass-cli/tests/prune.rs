@@ -76,10 +76,10 @@ fn the_plan_is_shown_and_nothing_done_without_consent() {
     let row = contains("43aeb4b8.0   Expired Root  expired on 2010-01-01");
     let head = contains(format!("{text} (hashed directory): 2 to go, 2 certificates stay\n"));
     scene.prune(&["--dry-run", text]).success().stderr("").stdout(head.and(row).and(contains("Go ahead?").not()));
-    let refused = contains("can't ask, and nothing was done: standard input is no terminal")
+    let refused = contains("can't ask for confirmation, so nothing was done: standard input is not a terminal")
         .and(contains("windlass prune --yes, with the same options"));
     scene.prune(&[text]).code(1).stderr(refused);
-    scene.prune(&["--json", text]).code(1).stderr(contains("--json leaves no place for a question"));
+    scene.prune(&["--json", text]).code(1).stderr(contains("--json leaves no room for a question"));
     assert!(state(&store) == before && !scene.path("backups").exists());
     scene.prune(&["--undo"]).success().stdout("Nothing to undo: there is no backup.\n");
     scene.prune(&["--undo=none"]).code(1).stderr(contains("no such backup"));
@@ -223,12 +223,15 @@ fn a_directory_of_which_nothing_would_be_left_stays() {
     let before = state(&store);
     let text = store.to_str().unwrap();
     let note = contains(format!(
-        "Note: {text} stays as it is: 4 names in it are superfluous here, but no anchor would be left\n"
+        "Note: {text} stays as it is: 4 of its names look superfluous, but no anchor would be left\n"
     ))
-    .and(contains("windlass prune --root DIR; if it is meant so all the same: --force\n"));
+    .and(contains("windlass prune --root DIR; if you still want this: --force\n"));
     scene.prune(&["--yes", text]).code(1).stderr("").stdout(note);
     assert!(state(&store) == before && !scene.path("backups").exists());
-    let plan = scene.json(&["--dry-run", text]);
+    // A trial run has the status that the run would have.
+    scene.prune(&["--dry-run", text]).code(1).stdout(contains("stays as it is"));
+    let trial = scene.prune(&["--dry-run", "--json", text]).code(1);
+    let plan: Value = serde_json::from_slice(&trial.get_output().stdout).unwrap();
     assert_eq!(
         (plan["stores"][0]["refused"].as_bool(), plan["stores"][0]["items"].as_array().unwrap().len()),
         (Some(true), 0)

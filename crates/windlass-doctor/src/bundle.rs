@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_libcrypto::Libcrypto;
 
-use super::certificate::{Certificate, Fingerprint};
+use super::certificate::{Fingerprint, SourceCertificate};
 use super::check::Unseen;
 use super::machine::{MAX_FILE, Machine};
 use super::pem::{self, Block};
@@ -34,7 +34,7 @@ pub struct Placed {
     /// The line of its BEGIN, from 1.
     pub line: u64,
     /// The certificate.
-    pub certificate: Certificate,
+    pub certificate: SourceCertificate,
 }
 
 /// A block that is no certificate, though it says so.
@@ -88,8 +88,11 @@ impl Contents {
             Ok(der) => der,
             Err(fault) => return self.bad.push(Bad { line, why: format!("the block {fault}") }),
         };
-        let certificate =
-            if block.label == "TRUSTED CERTIFICATE" { Certificate::of_trusted(der) } else { Certificate::of(der) };
+        let certificate = if block.label == "TRUSTED CERTIFICATE" {
+            SourceCertificate::of_trusted(der)
+        } else {
+            SourceCertificate::of(der)
+        };
         // OpenSSL has the last word: it reads what is too unusual for the reader here.
         let is_one =
             certificate.says.is_some() || libcrypto.is_some_and(|libcrypto| libcrypto.decodes(&certificate.der));
@@ -125,7 +128,7 @@ impl Contents {
 /// The certificates that are trusted, and those that are refused. Of several with the same bytes the first counts: a
 /// store does not take the others (`X509_STORE_add_cert`).
 pub fn standing<'c>(
-    certificates: impl Iterator<Item = &'c Certificate>,
+    certificates: impl Iterator<Item = &'c SourceCertificate>,
 ) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {
     let mut first = BTreeMap::new();
     for certificate in certificates {
@@ -177,7 +180,7 @@ mod tests {
         let plain = Contents::of(rsa.as_bytes(), None);
         let mut der = plain.certificates[0].certificate.der.to_vec();
         der.extend_from_slice(&[0x30, 0]);
-        let trusted = Certificate::of_trusted(der);
+        let trusted = SourceCertificate::of_trusted(der);
         assert_eq!(trusted.fingerprint, plain.certificates[0].certificate.fingerprint);
     }
 }

@@ -1,12 +1,12 @@
 //! A hashed directory, name by name, and what OpenSSL finds in it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use windlass::SubjectHash;
+use windlass_machine::places::hash_name::HashName;
 
 use super::bundle::{Contents, Placed, standing};
 use super::certificate::Fingerprint;
@@ -62,34 +62,6 @@ pub struct File {
     pub is_ours: bool,
     /// What it holds.
     pub contents: Contents,
-}
-
-/// `hhhhhhhh.N` or, for a CRL, `hhhhhhhh.rN`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HashName {
-    /// Of the subject; of the issuer of a CRL.
-    pub hash: SubjectHash,
-    /// It names a CRL.
-    pub is_crl: bool,
-    /// Of those with the same hash, from 0.
-    pub number: u32,
-}
-
-impl fmt::Display for HashName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}.{}{}", self.hash.0, if self.is_crl { "r" } else { "" }, self.number)
-    }
-}
-
-impl HashName {
-    /// Only names that OpenSSL asks for (`get_cert_by_subject_ex`, crypto/x509/by_dir.c: `%s/%08lx.%s%d`).
-    pub fn parse(name: &str) -> Option<HashName> {
-        let (hash, rest) = name.split_once('.')?;
-        let (is_crl, number) = rest.strip_prefix('r').map_or((false, rest), |number| (true, number));
-        let hash = SubjectHash(u32::from_str_radix(hash, 16).ok()?);
-        let parsed = HashName { hash, is_crl, number: number.parse().ok()? };
-        (parsed.to_string() == name).then_some(parsed)
-    }
 }
 
 impl Directory {
@@ -181,7 +153,7 @@ impl Item {
     /// Whether its name is the subject hash of this certificate, as far as that is known.
     pub fn is_hash_of(&self, placed: &Placed) -> bool {
         let Some(says) = &placed.certificate.says else { return true };
-        self.name.is_some_and(|name| says.subject_hash.is_none_or(|hash| hash == name.hash))
+        self.name.is_some_and(|name| says.subject_hash().is_none_or(|hash| hash == name.hash))
     }
 }
 
@@ -196,7 +168,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn item(&mut self, entry: Entry) -> Option<Item> {
         let text = entry.name.to_str();
-        let name = text.and_then(HashName::parse);
+        let name = HashName::parse(&entry.name);
         // Those that `openssl rehash` takes (apps/rehash.c).
         let is_candidate = text.is_some_and(|name| [".pem", ".crt", ".cer"].iter().any(|end| name.ends_with(end)));
         if name.is_none() && !is_candidate {
@@ -242,22 +214,5 @@ impl Reading<'_> {
     fn not_seen(&mut self, unseen: Unseen) -> Leads {
         self.unseen.push(unseen);
         Leads::Elsewhere
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_that_openssl_asks_for() {
-        let name = |hash, is_crl, number| Some(HashName { hash: SubjectHash(hash), is_crl, number });
-        assert_eq!(HashName::parse("0a1b2c3d.0"), name(0x0a1b_2c3d, false, 0));
-        assert_eq!(HashName::parse("ffffffff.r12"), name(0xffff_ffff, true, 12));
-        for other in
-            ["", ".", "0a1b2c3d", "0a1b2c3d.", "0A1B2C3D.0", "0a1b2c3d.00", "+a1b2c3d.0", "0a1b2c3d.s0", "0a1b2c3.0"]
-        {
-            assert_eq!(HashName::parse(other), None, "{other}");
-        }
     }
 }

@@ -119,9 +119,15 @@ impl<'a> Machine<'a> {
 
     /// The command that prunes a path.
     pub fn prune(&self, path: &Path) -> String {
+        self.prune_with(&[], path)
+    }
+
+    /// The same with options.
+    pub fn prune_with(&self, options: &[&str], path: &Path) -> String {
         let root = self.root.0.map(|root| root.display().to_string()).map(|root| vec![String::from("--root"), root]);
         let command = [String::from("windlass"), String::from("prune")].into_iter().chain(root.into_iter().flatten());
-        let words: Vec<_> = command.chain([path.display().to_string()]).collect();
+        let options = options.iter().map(|option| String::from(*option));
+        let words: Vec<_> = command.chain(options).chain([path.display().to_string()]).collect();
         quoted(&words)
     }
 

@@ -11,7 +11,7 @@ use windlass_machine::places::known_paths::USUAL_DIRECTORIES;
 use windlass_machine::places::sources::defaults;
 
 use super::bundle::Bundle;
-use super::certificate::{Certificate, Fingerprint};
+use super::certificate::{Fingerprint, SourceCertificate};
 use super::check::{Outcome, Unseen};
 use super::directory::Directory;
 use super::machine::{Machine, Target};
@@ -117,7 +117,7 @@ pub struct Holding<'s> {
     /// May be given to libcrypto.
     pub is_ours: bool,
     /// In the order of the source: `line 12` or `5ad8a5d6.0`.
-    pub certificates: Vec<(String, &'s Certificate)>,
+    pub certificates: Vec<(String, &'s SourceCertificate)>,
     /// Of a directory: what is told of a bundle already, which has the same certificates.
     told: Rc<BTreeSet<Fingerprint>>,
 }
@@ -155,10 +155,10 @@ impl Holding<'_> {
     pub fn those(
         &self,
         machine: &Machine<'_>,
-        is: impl Fn(&Certificate) -> bool,
-        tell: impl Fn(&Certificate) -> String,
+        is: impl Fn(&SourceCertificate) -> bool,
+        tell: impl Fn(&SourceCertificate) -> String,
     ) -> Option<Those> {
-        let is_new = |certificate: &Certificate| !self.told.contains(&certificate.fingerprint);
+        let is_new = |certificate: &SourceCertificate| !self.told.contains(&certificate.fingerprint);
         let found: Vec<_> =
             self.certificates.iter().filter(|(_, certificate)| is_new(certificate) && is(certificate)).collect();
         if found.is_empty() {

@@ -32,7 +32,7 @@ pub fn trusted(name: &str, settings: &[&str]) -> String {
 pub fn hash(name: &str) -> String {
     let contents = Contents::of(fixture(name).as_bytes(), None);
     let says = contents.certificates[0].certificate.says.clone().expect("a certificate");
-    format!("{:08x}", says.subject_hash.expect("a usual name").0)
+    format!("{:08x}", says.subject_hash().expect("a usual name").0)
 }
 
 /// A root directory laid out as Debian's.

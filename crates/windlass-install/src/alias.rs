@@ -4,33 +4,33 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::place::{Last, Place};
+use super::destination::{Destination, Last};
 use super::systemd::UNIT_DIRECTORIES;
 
 /// As many links as systemd follows from name to name, and some.
 const MOST_LINKS: usize = 16;
 
 /// The unit that this name is only another name of.
-pub fn target(place: &Place, unit: &str) -> Option<String> {
+pub fn target(destination: &Destination, unit: &str) -> Option<String> {
     let mut name = unit.to_owned();
     for _ in 0..MOST_LINKS {
-        let Some(next) = link_of(place, &name) else { break };
+        let Some(next) = link_of(destination, &name) else { break };
         name = next;
     }
     (name != unit && !is_own_template(unit, &name)).then_some(name)
 }
 
 /// All other names of a unit.
-pub fn names_of(place: &Place, unit: &str) -> BTreeSet<String> {
+pub fn names_of(destination: &Destination, unit: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for directory in UNIT_DIRECTORIES {
-        let real = place.real(Path::new(directory), Last::Followed);
+        let real = destination.real(Path::new(directory), Last::Followed);
         let entries = real.ok().and_then(|real| std::fs::read_dir(real).ok());
         for entry in entries.into_iter().flatten().flatten() {
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             let name = entry.file_name();
             let name = name.to_str().filter(|name| is_link && name.ends_with(".service"));
-            if let Some(name) = name.filter(|name| target(place, name).as_deref() == Some(unit)) {
+            if let Some(name) = name.filter(|name| target(destination, name).as_deref() == Some(unit)) {
                 names.insert(name.to_owned());
             }
         }
@@ -39,17 +39,18 @@ pub fn names_of(place: &Place, unit: &str) -> BTreeSet<String> {
 }
 
 /// Where the unit file of this name leads, if it is a link to one of another name that is there.
-fn link_of(place: &Place, name: &str) -> Option<String> {
-    let path = unit_file(place, name)?;
+fn link_of(destination: &Destination, name: &str) -> Option<String> {
+    let path = unit_file(destination, name)?;
     let link = std::fs::read_link(path).ok()?;
     let next = link.file_name().and_then(OsStr::to_str).filter(|next| *next != name && next.ends_with(".service"))?;
-    unit_file(place, next).map(|_| next.to_owned())
+    unit_file(destination, next).map(|_| next.to_owned())
 }
 
 /// The unit file of a name that counts, as it is reached from here.
-fn unit_file(place: &Place, name: &str) -> Option<PathBuf> {
-    let paths =
-        UNIT_DIRECTORIES.iter().filter_map(|directory| place.real(&Path::new(directory).join(name), Last::Itself).ok());
+fn unit_file(destination: &Destination, name: &str) -> Option<PathBuf> {
+    let paths = UNIT_DIRECTORIES
+        .iter()
+        .filter_map(|directory| destination.real(&Path::new(directory).join(name), Last::Itself).ok());
     paths.into_iter().find(|real| real.symlink_metadata().is_ok())
 }
 
@@ -64,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    fn image() -> (tempfile::TempDir, Place) {
+    fn image() -> (tempfile::TempDir, Destination) {
         let directory = tempfile::tempdir().expect("a directory");
         let units = directory.path().join("usr/lib/systemd/system");
         let own = directory.path().join("etc/systemd/system");
@@ -79,21 +80,21 @@ mod tests {
         symlink("/dev/null", own.join("masked.service")).expect("linked");
         symlink("loop.service", own.join("loop2.service")).expect("linked");
         symlink("loop2.service", own.join("loop.service")).expect("linked");
-        let place = Place::system(Some(directory.path())).expect("a place");
-        (directory, place)
+        let destination = Destination::system(Some(directory.path())).expect("a place");
+        (directory, destination)
     }
 
     #[test]
     fn links_are_followed_by_name() {
-        let (_directory, place) = image();
-        assert_eq!(target(&place, "mysql.service").as_deref(), Some("mariadb.service"));
-        assert_eq!(target(&place, "mysqld.service").as_deref(), Some("mariadb.service"));
+        let (_directory, destination) = image();
+        assert_eq!(target(&destination, "mysql.service").as_deref(), Some("mariadb.service"));
+        assert_eq!(target(&destination, "mysqld.service").as_deref(), Some("mariadb.service"));
         for own in ["mariadb.service", "getty@tty1.service", "masked.service", "none.service"] {
-            assert_eq!(target(&place, own), None, "{own}");
+            assert_eq!(target(&destination, own), None, "{own}");
         }
-        let names: Vec<_> = names_of(&place, "mariadb.service").into_iter().collect();
+        let names: Vec<_> = names_of(&destination, "mariadb.service").into_iter().collect();
         assert_eq!(names, ["mysql.service", "mysqld.service"]);
         // Ends, whatever it says.
-        target(&place, "loop.service");
+        target(&destination, "loop.service");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::place::{Last, Place};
+use super::destination::{Destination, Last};
 
 /// All loaded profiles, as `NAME (MODE)`. Only where securityfs is mounted, and often only for root.
 const PROFILES: &str = "/sys/kernel/security/apparmor/profiles";
@@ -11,14 +11,14 @@ const PROFILES: &str = "/sys/kernel/security/apparmor/profiles";
 const ENABLED: &str = "/sys/module/apparmor/parameters/enabled";
 
 /// What to know about a library that programs of the machine are to load; none if nobody is kept from it.
-pub fn note(place: &Place, library: &Path) -> Option<String> {
+pub fn note(destination: &Destination, library: &Path) -> Option<String> {
     let is_usual = ["/usr/lib", "/usr/lib32", "/usr/lib64"].iter().any(|directory| library.starts_with(directory));
     if is_usual {
         return None;
     }
-    let confines = match read(place, PROFILES) {
+    let confines = match read(destination, PROFILES) {
         Some(profiles) => profiles.lines().any(is_enforced).then_some("AppArmor has profiles in enforce mode here")?,
-        None => read(place, ENABLED).filter(|enabled| enabled.trim() == "Y").map(|_| "AppArmor is on here")?,
+        None => read(destination, ENABLED).filter(|enabled| enabled.trim() == "Y").map(|_| "AppArmor is on here")?,
     };
     Some(format!(
         "{confines}: the usual profiles don't let programs map {0}, and the loader would print an error at each start of such a \
@@ -34,8 +34,8 @@ fn is_enforced(profile: &str) -> bool {
     ["(enforce)", "(kill)"].iter().any(|mode| profile.trim_end().ends_with(mode))
 }
 
-fn read(place: &Place, path: &str) -> Option<String> {
-    let real = place.real(Path::new(path), Last::Followed).ok()?;
+fn read(destination: &Destination, path: &str) -> Option<String> {
+    let real = destination.real(Path::new(path), Last::Followed).ok()?;
     std::fs::read(real).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -46,23 +46,23 @@ mod tests {
     #[test]
     fn only_where_profiles_are_enforced_and_only_for_unusual_places() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::system(Some(directory.path())).unwrap();
+        let destination = Destination::system(Some(directory.path())).unwrap();
         let library = Path::new("/usr/local/lib/windlass/x.so");
         let write = |path: &str, text: &str| {
             let path = directory.path().join(&path[1..]);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        assert_eq!(note(&place, library), None);
+        assert_eq!(note(&destination, library), None);
         write(ENABLED, "N\n");
-        assert_eq!(note(&place, library), None);
+        assert_eq!(note(&destination, library), None);
         write(ENABLED, "Y\n");
-        assert!(note(&place, library).unwrap().starts_with("AppArmor is on here: "));
+        assert!(note(&destination, library).unwrap().starts_with("AppArmor is on here: "));
         write(PROFILES, "/usr/bin/man (complain)\nfirefox//x (unconfined)\n");
-        assert_eq!(note(&place, library), None, "nothing is kept from anybody");
+        assert_eq!(note(&destination, library), None, "nothing is kept from anybody");
         write(PROFILES, "/usr/bin/man (complain)\n/usr/sbin/cupsd (enforce)\n");
-        let said = note(&place, library).unwrap();
+        let said = note(&destination, library).unwrap();
         assert!(said.contains("enforce mode") && said.contains("`/usr/local/lib/windlass/*.so mr,`"), "{said}");
-        assert_eq!(note(&place, Path::new("/usr/lib/x86_64-linux-gnu/windlass/x.so")), None);
+        assert_eq!(note(&destination, Path::new("/usr/lib/x86_64-linux-gnu/windlass/x.so")), None);
     }
 }

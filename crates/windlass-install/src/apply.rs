@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use windlass_journal::Attributes;
+use windlass_journal::bytes::Bytes;
 use windlass_machine::Failure;
 
-use super::disk::{Attributes, Disk};
-use super::place::{Last, Place};
+use super::destination::{Destination, Last};
+use super::disk;
 use super::plan::{Action, Plan, Step};
 use super::probe;
 use super::record::{Change, Kind, Record, Target};
 use super::systemd;
-use super::text::{Bytes, sha256};
+use super::text::sha256;
 use super::upkeep::STORES;
 
 /// Takes steps, one after the other.
 #[derive(Debug)]
 pub struct Executor<'a> {
     /// Where.
-    pub place: &'a Place,
-    /// With what.
-    pub disk: &'a Disk,
+    pub destination: &'a Destination,
     /// What was done so far; on disk it is always as complete as this or more so.
     pub record: Record,
     /// The running command.
@@ -44,7 +44,7 @@ impl Executor<'_> {
     pub fn begin(&mut self) -> Result<(), Failure> {
         for change in &self.record.changes {
             let last = if matches!(change.kind, Kind::Edit { .. }) { Last::Followed } else { Last::Itself };
-            self.disk.remove_temporary(&self.place.real(&change.path, last)?)?;
+            disk::remove_temporary(&self.destination.real(&change.path, last)?)?;
         }
         self.record.unfinished = true;
         self.write()
@@ -52,7 +52,7 @@ impl Executor<'_> {
 
     /// Writes the record.
     pub fn write(&self) -> Result<(), Failure> {
-        self.record.write(self.place, self.disk)
+        self.record.write(self.destination)
     }
 
     fn take(&mut self, step: &Step, remarks: &mut Vec<String>) -> Result<(), Failure> {
@@ -62,31 +62,31 @@ impl Executor<'_> {
                 let bytes = content.read()?;
                 self.parents(&step.target, &step.path)?;
                 self.note(step, Kind::File { sha256: vec![sha256(&bytes)], lines: lines.clone() })?;
-                let real = self.place.real(&step.path, Last::Itself)?;
-                self.disk.replace(&real, &bytes, &Attributes::Own(*mode))?;
+                let real = self.destination.real(&step.path, Last::Itself)?;
+                disk::write(&real, &bytes, Attributes::Own(*mode))?;
             }
             Action::Link { to } => {
                 self.parents(&step.target, &step.path)?;
                 self.note(step, Kind::Link { to: to.clone() })?;
-                self.disk.link(to, &self.place.real(&step.path, Last::Itself)?)?;
+                disk::link(to, &self.destination.real(&step.path, Last::Itself)?)?;
             }
             Action::Edit { now, before, after, mark } => {
                 self.parents(&step.target, &step.path)?;
-                let real = self.place.real(&step.path, Last::Followed)?;
+                let real = self.destination.real(&step.path, Last::Followed)?;
                 // Trying the library takes seconds, and whatever else was written meanwhile is not ours to undo.
-                if super::edit::read(self.place, &step.path)? != *now {
-                    return Err(super::changed_meanwhile());
+                if disk::read_to_edit(self.destination, &step.path)? != *now {
+                    return Err(disk::changed_meanwhile());
                 }
-                let attributes = if before.is_some() { Attributes::As(real.clone()) } else { Attributes::Own(0o644) };
+                let attributes = if before.is_some() { Attributes::Kept } else { Attributes::Own(0o644) };
                 let before = self.before(&step.path, &real, before.as_deref())?;
                 self.note(step, Kind::Edit { before, sha256: vec![sha256(after)], mark: mark.clone() })?;
-                self.disk.replace(&real, after, &attributes)?;
+                disk::write(&real, after, attributes)?;
             }
             Action::Try { library, replaces } => {
-                let tried = probe::try_library(self.place, library, *replaces)?;
+                let tried = probe::try_library(self.destination, library, *replaces)?;
                 remarks.push(match (tried.is_empty(), replaces) {
                     (true, true) => format!(
-                        "{} was not tried: no program could be run that prints nothing without it",
+                        "{} was not tried: every program that could be run prints something even without it",
                         library.display()
                     ),
                     (true, false) => {
@@ -108,40 +108,40 @@ impl Executor<'_> {
     /// Makes the first compiled store. Without one everything works, so its failure is none of ours.
     fn compile(&mut self, remarks: &mut Vec<String>) -> Result<(), Failure> {
         let stores = Path::new(STORES);
-        if !self.place.exists(stores) {
+        if !self.destination.exists(stores) {
             self.parents(&Target::Upkeep, stores)?;
             self.add(Target::Upkeep, stores.to_owned(), Kind::Stores)?;
-            self.disk.make_directory(&self.place.real(stores, Last::Followed)?)?;
+            disk::make_directory(&self.destination.real(stores, Last::Followed)?)?;
         }
-        let output = compile_command(self.executable, self.place).stdout(Stdio::null()).output();
+        let output = compile_command(self.executable, self.destination).stdout(Stdio::null()).output();
         let why = match output {
             Ok(output) if output.status.success() => return Ok(()),
             Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
             Err(error) => error.to_string(),
         };
-        remarks.push(format!("there is no compiled store yet, and programs read the certificates themselves: {why}"));
+        remarks.push(format!("no compiled store was made, so programs read the certificates themselves: {why}"));
         Ok(())
     }
 
     /// What a file of others was before we ever changed it: as recorded, if nobody has changed it since.
     fn before(&self, path: &Path, real: &Path, now: Option<&[u8]>) -> Result<Option<Bytes>, Failure> {
         let Some(now) = now else { return Ok(None) };
-        let text = std::fs::read(real).map_err(|error| super::disk::failure("read", real, &error))?;
+        let text = std::fs::read(real).map_err(|error| disk::failure("read", real, &error))?;
         if let Some(Kind::Edit { before, sha256: then, .. }) = self.record.file(path).map(|change| &change.kind)
             && then.contains(&sha256(&text))
         {
             return Ok(before.clone());
         }
-        Ok(Some(Bytes::of(now)))
+        Ok(Some(Bytes(now.to_owned())))
     }
 
     /// Makes the directories that a path needs, where links on the way lead to.
     fn parents(&mut self, target: &Target, path: &Path) -> Result<(), Failure> {
-        let parent = self.place.real(path.parent().unwrap_or(path), Last::Followed)?;
+        let parent = self.destination.real(path.parent().unwrap_or(path), Last::Followed)?;
         let missing: Vec<_> = parent.ancestors().take_while(|directory| !directory.exists()).collect();
         for directory in missing.into_iter().rev() {
-            self.add(target.clone(), self.place.inside(directory), Kind::Directory)?;
-            self.disk.make_directory(directory)?;
+            self.add(target.clone(), self.destination.inside(directory), Kind::Directory)?;
+            disk::make_directory(directory)?;
         }
         Ok(())
     }
@@ -170,13 +170,13 @@ pub fn end_with_parent() -> bool {
 }
 
 /// `windlass compile` for a place.
-pub fn compile_command(executable: &Path, place: &Place) -> Command {
+pub fn compile_command(executable: &Path, destination: &Destination) -> Command {
     let mut command = Command::new(executable);
     // What the plan names is the place's own directory, whatever the one who installs uses.
     command.arg("compile").stdin(Stdio::null()).env_remove("WINDLASS_STORE");
     command.env(PARENT, std::process::id().to_string());
-    if !place.is_machine() {
-        command.arg("--root").arg(place.root());
+    if !destination.is_machine() {
+        command.arg("--root").arg(destination.root());
     }
     command
 }

@@ -3,12 +3,12 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use windlass_journal::trust::changeable_by_others;
 use windlass_machine::loader::library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
 use windlass_machine::{Failure, FailureKind};
 
-use super::owned;
-use super::place::{Last, Place};
-use super::plan::{Action, Content, Context, Foreign, NewFile, Step};
+use super::destination::{Destination, Last};
+use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
 use super::record::{Kind, Record, Target};
 use super::text::sha256;
 
@@ -37,7 +37,7 @@ impl Files {
     /// build tree, a download) below /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a unit
     /// must not lead to a place that somebody cleans up, or that somebody but root can write to.
     pub fn find(context: &Context<'_>, record: &Record, system: bool, activates: bool) -> Result<Files, Failure> {
-        let place = context.place;
+        let destination = context.destination;
         let local = if system { PathBuf::from(LOCAL) } else { user_directory(context)? };
         let mut files = Files {
             command_path: COMMAND.into(),
@@ -48,11 +48,11 @@ impl Files {
         };
         let commands = ["/usr/bin/windlass", COMMAND].map(PathBuf::from);
         let why = "the command that the hook and the units run";
-        if system && let Some(path) = installed(place, record, context.executable, &commands) {
+        if system && let Some(path) = installed(destination, record, context.executable, &commands) {
             files.command = Some(Step::there(Target::Command, path.clone(), "is installed", why));
             files.command_path = path;
         } else if system {
-            only_root_can_change(place, Path::new(COMMAND))?;
+            only_root_can_change(destination, Path::new(COMMAND))?;
             let copy = copy(Target::Command, COMMAND.into(), context.executable, 0o755, why);
             files.command = Some(file_step(context, record, copy)?);
         }
@@ -64,9 +64,9 @@ impl Files {
             let mut candidates: Vec<_> = packaged.iter().map(|path| Path::new(path).join(FILE_NAME)).collect();
             candidates.push(own.clone());
             let why = "the library that programs load";
-            let path = match installed(place, record, &found, &candidates) {
+            let path = match installed(destination, record, &found, &candidates) {
                 Some(path) => {
-                    files.library_file = Some(place.real(&path, Last::Followed)?);
+                    files.library_file = Some(destination.real(&path, Last::Followed)?);
                     files.library_steps.push(Step::there(Target::Library, path.clone(), "is installed", why));
                     path
                 }
@@ -93,37 +93,37 @@ fn copies(context: &Context<'_>, record: &Record, library: &Path, to: &Path) -> 
     ];
     let wanted = all.into_iter().filter(|(_, from, _)| *from == library || from.is_file());
     let step = |(path, from, why): (PathBuf, &Path, &str)| {
-        only_root_can_change(context.place, &path)?;
+        only_root_can_change(context.destination, &path)?;
         file_step(context, record, copy(Target::Library, path, from, 0o644, why))
     };
     wanted.map(step).collect()
 }
 
 /// The path in the root of `own` if it can be relied upon there.
-fn installed(place: &Place, record: &Record, own: &Path, candidates: &[PathBuf]) -> Option<PathBuf> {
-    if place.is_machine() {
+fn installed(destination: &Destination, record: &Record, own: &Path, candidates: &[PathBuf]) -> Option<PathBuf> {
+    if destination.is_machine() {
         // The path without links, as each of them could be changed as well.
         let real = own.canonicalize().ok()?;
         let lasting = real.starts_with("/usr") || real.starts_with("/opt");
-        return (lasting && owned::changeable_by_others(&real, &owners(place)).is_none()).then_some(real);
+        return (lasting && changeable_by_others(&real, &owners(destination)).is_none()).then_some(real);
     }
     // An image has its own, unless that is our copy, which is renewed.
-    candidates.iter().find(|path| place.exists(path) && record.file(path).is_none()).cloned()
+    candidates.iter().find(|path| destination.exists(path) && record.file(path).is_none()).cloned()
 }
 
 /// Those who may change what is named in a place: whoever loads or runs it trusts them anyway.
-fn owners(place: &Place) -> Vec<u32> {
-    let user = place.home().map(|_| rustix::process::geteuid().as_raw());
+fn owners(destination: &Destination) -> Vec<u32> {
+    let user = destination.home().map(|_| rustix::process::geteuid().as_raw());
     user.into_iter().chain([0]).collect()
 }
 
 /// Fails if somebody else can change what will be at a path of this machine. Whose an image is, nobody knows yet.
-fn only_root_can_change(place: &Place, path: &Path) -> Result<(), Failure> {
-    if place.home().is_some() || !place.is_machine() {
+fn only_root_can_change(destination: &Destination, path: &Path) -> Result<(), Failure> {
+    if destination.home().is_some() || !destination.is_machine() {
         return Ok(());
     }
-    let real = place.real(path, Last::Itself)?;
-    match owned::changeable_by_others(&real, &owners(place)) {
+    let real = destination.real(path, Last::Itself)?;
+    match changeable_by_others(&real, &owners(destination)) {
         None => Ok(()),
         Some(part) => Err(Failure::new(
             FailureKind::Other,
@@ -183,10 +183,16 @@ pub fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
     .advise("install Windlass under a path of letters, digits and /._+-"))
 }
 
+/// Adds the step for a file that is to have this content.
+pub fn add(plan: &mut Plan, context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Result<(), Failure> {
+    plan.steps.push(file_step(context, record, file)?);
+    Ok(())
+}
+
 /// The step for a file of ours: to do, or there already, or in the way.
-pub fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Result<Step, Failure> {
+fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Result<Step, Failure> {
     let NewFile { target, path, content, mode, lines, why, if_foreign } = file;
-    let real = context.place.real(&path, Last::Itself)?;
+    let real = context.destination.real(&path, Last::Itself)?;
     let unreadable =
         |error: std::io::Error| Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error);
     let wanted = content.read()?;
@@ -205,9 +211,16 @@ pub fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> R
                 _ if *now == *wanted => return Ok(Step::there(target, path, "is there already", why)),
                 _ if is_ours() => "replace our earlier version".to_owned(),
                 Foreign::Keep if recorded.is_some() => {
-                    return Ok(Step::there(target, path, "was changed since we put it there, and is kept", why));
+                    return Ok(Step::there(
+                        target,
+                        path,
+                        "was changed after windlass put it there, so it is kept",
+                        why,
+                    ));
                 }
-                Foreign::Keep => return Ok(Step::there(target, path, "is there with other content, and is kept", why)),
+                Foreign::Keep => {
+                    return Ok(Step::there(target, path, "is there with other content, so it is kept", why));
+                }
                 Foreign::Refuse(advice) => {
                     let by_whom = if recorded.is_some() {
                         "changed since windlass put it there"
@@ -220,7 +233,7 @@ pub fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> R
         }
         Ok(_) => {
             return Err(Failure::new(FailureKind::Other, real.display().to_string(), "not a regular file")
-                .advise("a file of that name is needed here: move away what is there, and run this again"));
+                .advise("windlass needs a file of that name: move away what is there, and run this again"));
         }
     };
     Ok(Step::to_do(target, path, what, why, Action::File { content, mode, lines }))

@@ -3,14 +3,27 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use windlass_journal::{Directory, record};
+use windlass_machine::Failure;
+
+use super::destination::{Destination, Last};
 use super::files;
 use super::machine::LIST;
-use super::place::Place;
-use super::record::{Change, Kind, Mark, Target};
+use super::record::{Change, FILE_NAME, Kind, Mark, Record, Target};
 use super::{service, shell, upkeep};
 
+/// Reads the record of a place; none if there is none.
+pub fn read(destination: &Destination) -> Result<Option<Record>, Failure> {
+    let directory = destination.real(&destination.state, Last::Followed)?;
+    let Some(directory) = Directory::open_trusted(&directory)? else { return Ok(None) };
+    record::read(&directory, FILE_NAME, |record: &Record| {
+        let change = record.changes.iter().find(|change| !is_known(change, destination))?;
+        Some(format!("`windlass install` does no such thing: {} at {}", change.target, change.path.display()))
+    })
+}
+
 /// Whether it is a change that `windlass install` makes in such a place.
-pub fn is_known(change: &Change, place: &Place) -> bool {
+fn is_known(change: &Change, destination: &Destination) -> bool {
     let path = &*change.path;
     let is_plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     if !is_plain || !path.is_absolute() {
@@ -22,7 +35,7 @@ pub fn is_known(change: &Change, place: &Place) -> bool {
     }
     let is = |known: PathBuf| path == known;
     let is_file = matches!(change.kind, Kind::File { .. });
-    match (place.home(), &change.target) {
+    match (destination.home(), &change.target) {
         (Some(home), Target::Library) => is_file && is_library(path, &files::of_user(home)),
         (Some(home), Target::Shell) => match &change.kind {
             Kind::File { .. } => path.starts_with(home) && path.ends_with(shell::FISH),

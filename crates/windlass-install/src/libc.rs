@@ -10,46 +10,47 @@ use windlass_machine::loader::linkage::Linkage;
 use windlass_machine::processes::maps;
 use windlass_machine::{Failure, FailureKind};
 
+use super::destination::{Destination, Last};
 use super::machine::OTHER_LOADERS;
-use super::place::{Last, Place};
 
 const LIBC: &str = "libc.so.6";
 
 /// Fails if the dynamic linker of the place would not load the library that this process opens at `library`: a library
 /// named in LD_PRELOAD or /etc/ld.so.preload whose versions are missing keeps *every* program from starting.
-pub fn check(place: &Place, library: &Path) -> Result<(), Failure> {
+pub fn check(destination: &Destination, library: &Path) -> Result<(), Failure> {
     let refuse =
         |why: String| Failure::new(FailureKind::Other, format!("can't use the library {}", library.display()), why);
     let unreadable =
         |error: std::io::Error| Failure::new(FailureKind::Other, format!("can't read {}", library.display()), error);
     let (elf, linkage) = (Elf::read(library).map_err(unreadable)?, Linkage::read(library).map_err(unreadable)?);
     let (Some(elf), Some(linkage)) = (elf, linkage) else {
-        return Err(refuse("not an ELF library that can be understood".into()));
+        return Err(refuse("not a valid ELF library".into()));
     };
-    let directories = directories(place);
+    let directories = directories(destination);
     // No program starts without it, so it is the one that is always asked.
     let objects: BTreeSet<&str> = linkage.objects.iter().map(String::as_str).chain([LIBC]).collect();
     for object in objects {
-        let (path, has) =
-            find(place, &directories, object, elf.machine).map_err(|others| match (others, musl(place)) {
+        let (path, has) = find(destination, &directories, object, elf.machine).map_err(|others| {
+            match (others, musl(destination)) {
                 (Some((path, machine)), _) => {
-                    refuse(format!("it is for {}, but {} is for {machine}", elf.machine, place.shown(&path)))
+                    refuse(format!("it is for {}, but {} is for {machine}", elf.machine, destination.shown(&path)))
                         .advise("use the Windlass that is built for that architecture")
                 }
                 (None, Some(loader)) => {
-                    refuse(format!("it is for glibc, and the C library there is musl ({})", place.shown(&loader)))
+                    refuse(format!("it is for glibc, and the C library there is musl ({})", destination.shown(&loader)))
                         .advise("programs of musl can't be served; there is nothing to install for them")
                 }
                 (None, None) => {
                     let looked: Vec<_> = directories.iter().map(|directory| directory.display().to_string()).collect();
-                    let root = place.root().display();
+                    let root = destination.root().display();
                     refuse(format!(
                         "it needs {object}, which is not in the root {root} (looked in {})",
                         looked.join(", ")
                     ))
                     .advise("install the C library first: programs that need Windlass need it as well")
                 }
-            })?;
+            }
+        })?;
         let missing: BTreeSet<_> = linkage
             .needs
             .iter()
@@ -58,7 +59,7 @@ pub fn check(place: &Place, library: &Path) -> Result<(), Failure> {
             .collect();
         if let Some(version) = newest(&missing).or(missing.first().map(String::as_str)) {
             let newest = newest(&has).map(|newest| format!(", whose newest is {newest}")).unwrap_or_default();
-            return Err(refuse(format!("it needs {version} of {object}, and {} has none{newest}", place.shown(&path)))
+            return Err(refuse(format!("it needs {version} of {object}, and {} has none{newest}", destination.shown(&path)))
                 .advise("no program would start with it. The libraries of a release, and of `make build`, need glibc 2.17 or newer"));
         }
     }
@@ -67,28 +68,28 @@ pub fn check(place: &Place, library: &Path) -> Result<(), Failure> {
 
 /// What a person should know of programs there that do not start, or not in silence, with a library that every child
 /// inherits. As was tried: docs/install.md, "Programs that it is not for".
-pub fn notes(place: &Place, is_machine: bool) -> Vec<String> {
+pub fn notes(destination: &Destination, is_machine: bool) -> Vec<String> {
     let mut notes = Vec::new();
     // musl's loader reads no list; with another architecture beside this one there is no activation for the machine.
-    if let (false, Some(loader)) = (is_machine, musl(place)) {
+    if let (false, Some(loader)) = (is_machine, musl(destination)) {
         notes.push(format!(
-            "{} is there: a program of musl that inherits LD_PRELOAD does not start; start it with `env -u LD_PRELOAD`",
+            "{} exists: a musl program that inherits LD_PRELOAD does not start; start it with `env -u LD_PRELOAD`",
             loader.display()
         ));
     }
-    let other = OTHER_LOADERS.iter().find(|path| !is_machine && place.exists(path));
+    let other = OTHER_LOADERS.iter().find(|path| !is_machine && destination.exists(path));
     notes.extend(other.map(|loader| {
-        format!("{loader} is there: a program of that architecture that inherits LD_PRELOAD prints an error of the loader, and runs without the library")
+        format!("{loader} exists: a program of that architecture that inherits LD_PRELOAD prints a loader error and runs without the library")
     }));
     let is_asan =
         |entry: std::fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with("libasan.so."));
-    let sanitizer = directories(place).into_iter().find(|directory| {
-        let entries = place.real(directory, Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
+    let sanitizer = directories(destination).into_iter().find(|directory| {
+        let entries = destination.real(directory, Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
         entries.into_iter().flatten().flatten().any(is_asan)
     });
     notes.extend(sanitizer.map(|directory| {
         format!(
-            "libasan is there ({}): a program built with AddressSanitizer (gcc -fsanitize=address) wants to be the first library, and ends \
+            "libasan is installed ({}): a program built with AddressSanitizer (gcc -fsanitize=address) needs libasan to be the first library, and exits \
              at once; start it with ASAN_OPTIONS=verify_asan_link_order=0",
             directory.display()
         )
@@ -97,8 +98,9 @@ pub fn notes(place: &Place, is_machine: bool) -> Vec<String> {
 }
 
 /// The first musl loader there is.
-fn musl(place: &Place) -> Option<PathBuf> {
-    let entries = place.real(Path::new("/lib"), Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
+fn musl(destination: &Destination) -> Option<PathBuf> {
+    let entries =
+        destination.real(Path::new("/lib"), Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
     let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut found: Vec<_> = names.filter(|name| name.starts_with("ld-musl-") && name.ends_with(".so.1")).collect();
     found.sort();
@@ -106,9 +108,9 @@ fn musl(place: &Place) -> Option<PathBuf> {
 }
 
 /// Where glibc lies. On this machine also where this very program has it from.
-fn directories(place: &Place) -> Vec<PathBuf> {
+fn directories(destination: &Destination) -> Vec<PathBuf> {
     let mut all = Vec::new();
-    if place.is_machine() {
+    if destination.is_machine() {
         let mapped = maps::files(std::process::id()).unwrap_or_default();
         let libc = mapped.into_iter().find(|file| file.name() == LIBC.as_bytes());
         all.extend(libc.and_then(|file| file.path.parent().map(Path::to_owned)));
@@ -124,14 +126,14 @@ type OfOtherMachine = (PathBuf, Machine);
 
 /// An object of this name and machine, and the versions that it has. Otherwise one of another machine, if there is one.
 fn find(
-    place: &Place,
+    destination: &Destination,
     directories: &[PathBuf],
     object: &str,
     machine: Machine,
 ) -> Result<Found, Option<OfOtherMachine>> {
     let mut other = None;
     for path in directories.iter().map(|directory| directory.join(object)) {
-        let Ok(real) = place.real(&path, Last::Followed) else { continue };
+        let Ok(real) = destination.real(&path, Last::Followed) else { continue };
         let Ok(Some(elf)) = Elf::read(&real) else { continue };
         if elf.machine != machine {
             other = other.or(Some((path, elf.machine)));

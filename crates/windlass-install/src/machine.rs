@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_machine::{Failure, FailureKind};
 
-use super::edit;
+use super::disk;
 use super::plan::{Action, Context, Plan, Step};
 use super::record::{Kind, Mark, Record, Target};
 use super::text::{has_name, with_name};
@@ -19,12 +19,12 @@ pub const OTHER_LOADERS: [&str; 3] = ["/lib/ld-linux.so.2", "/libx32/ld-linux-x3
 pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &Path) -> Result<(), Failure> {
     let list = PathBuf::from(LIST);
     let why = "every program that starts from now on loads the library";
-    let now = edit::read(context.place, &list)?;
+    let now = disk::read_to_edit(context.destination, &list)?;
     if now.as_deref().is_some_and(|text| has_name(text, library)) {
         plan.steps.push(Step::there(Target::Machine, list, "names the library already", why));
         return Ok(());
     }
-    if let Some(loader) = OTHER_LOADERS.iter().find(|path| context.place.exists(path)) {
+    if let Some(loader) = OTHER_LOADERS.iter().find(|path| context.destination.exists(path)) {
         return Err(Failure::new(
             FailureKind::Other,
             format!("won't name the library in {LIST}"),

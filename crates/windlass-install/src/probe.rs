@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use windlass_machine::{Failure, FailureKind};
 
-use super::place::Place;
+use super::destination::Destination;
 
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Starts programs of an image with the library, and without anything of this process's environment.
+const ENV: &str = "/usr/bin/env";
 
 /// Programs that most machines have: one of them is enough, and those that make TLS contexts say most.
 const PROGRAMS: [&[&str]; 5] = [
@@ -26,42 +29,53 @@ const PROGRAMS: [&[&str]; 5] = [
 /// Runs what there is of [`PROGRAMS`] with the library at `library` in the root. Says which programs were run: none
 /// where only root could, by changing the root directory. Where it `replaces` one that programs load already, that one
 /// may be the reason why no program can be run.
-pub fn try_library(place: &Place, library: &Path, replaces: bool) -> Result<Vec<String>, Failure> {
+pub fn try_library(destination: &Destination, library: &Path, replaces: bool) -> Result<Vec<String>, Failure> {
     let mut tried = Vec::new();
-    if !place.is_machine() && !rustix::process::geteuid().is_root() {
+    if !destination.is_machine() && !rustix::process::geteuid().is_root() {
         return Ok(tried);
+    }
+    if !destination.is_machine() && !destination.exists(ENV) {
+        let what = format!("can't try the library {}", library.display());
+        let why = format!("the image has no {ENV}, with which its programs are started");
+        return Err(failure(destination, what, why).advise("--no-try installs without a trial"));
     }
     for program in PROGRAMS {
         // What is not there, or has something to say without the library, tells nothing.
-        if !place.exists(program[0]) || !run(place, None, program).is_ok_and(|outcome| outcome.is_quiet()) {
+        if !destination.exists(program[0]) || !run(destination, None, program).is_ok_and(|outcome| outcome.is_quiet()) {
             continue;
         }
-        let outcome = run(place, Some(library), program);
+        let outcome = run(destination, Some(library), program);
         let what = || format!("can't use the library {}", library.display());
-        let outcome = outcome.map_err(|error| failure(place, what(), error))?;
+        let outcome = outcome.map_err(|error| failure(destination, what(), error))?;
         if !outcome.is_quiet() {
             let why = format!("{} with it {}", program[0], outcome.words());
-            return Err(failure(place, what(), why).advise("is it for this architecture and C library?"));
+            return Err(
+                failure(destination, what(), why).advise("check that it was built for this architecture and C library")
+            );
         }
         tried.push(program[0].to_owned());
     }
     if tried.is_empty() && !replaces {
-        return Err(failure(place, format!("can't try the library {}", library.display()), "no program could be run")
-            .advise("at least /bin/true must run, there and without the library"));
+        return Err(failure(
+            destination,
+            format!("can't try the library {}", library.display()),
+            "no program could be run",
+        )
+        .advise("at least /bin/true must run there without the library"));
     }
     Ok(tried)
 }
 
 /// Says how things are now: the trial comes after all that no program loads, and before anything that makes programs
 /// load the library.
-fn failure(place: &Place, what: String, why: impl std::fmt::Display) -> Failure {
-    let undo = match place.home() {
+fn failure(destination: &Destination, what: String, why: impl std::fmt::Display) -> Failure {
+    let undo = match destination.home() {
         Some(_) => "windlass uninstall --shell".to_owned(),
-        None if place.is_machine() => "windlass uninstall".to_owned(),
-        None => format!("windlass uninstall --root {}", place.root().display()),
+        None if destination.is_machine() => "windlass uninstall".to_owned(),
+        None => format!("windlass uninstall --root {}", destination.root().display()),
     };
     Failure::new(FailureKind::Other, what, why)
-        .advise("no activation was added, and those that were there before stay as they were")
+        .advise("no program was told to load it, and earlier activations stay as they were")
         .advise(format!(
             "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass install` \
              goes on"
@@ -87,16 +101,16 @@ impl Outcome {
     }
 }
 
-fn run(place: &Place, library: Option<&Path>, program: &[&str]) -> std::io::Result<Outcome> {
+fn run(destination: &Destination, library: Option<&Path>, program: &[&str]) -> std::io::Result<Outcome> {
     let mut command;
-    if place.is_machine() {
+    if destination.is_machine() {
         command = Command::new(program[0]);
         command.env_clear();
         command.envs(library.map(|library| ("LD_PRELOAD", library)));
     } else {
         // chroot(1) and env(1): the library must not be preloaded before the root is changed.
         command = Command::new("chroot");
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").arg(place.root()).args(["/usr/bin/env", "-i"]);
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").arg(destination.root()).args([ENV, "-i"]);
         command.args(library.map(|library| format!("LD_PRELOAD={}", library.display()))).arg(program[0]);
     }
     command.args(&program[1..]);
@@ -134,15 +148,19 @@ mod tests {
         std::fs::write(&library, "no ELF").unwrap();
         let path = directory.path().to_owned();
         let home = Home { config: path.join(".config"), state: path.join(".local/state"), path };
-        for (place, undo) in [
-            (Place::system(None).unwrap(), "`windlass uninstall` takes them back"),
-            (Place::user(&home), "`windlass uninstall --shell` takes them back"),
+        for (destination, undo) in [
+            (Destination::system(None).unwrap(), "`windlass uninstall` takes them back"),
+            (Destination::user(&home), "`windlass uninstall --shell` takes them back"),
         ] {
-            let said = try_library(&place, &library, false).unwrap_err().to_string();
-            assert!(said.contains("/bin/true with it ") && said.contains("no activation was added"), "{said}");
+            let said = try_library(&destination, &library, false).unwrap_err().to_string();
+            assert!(said.contains("/bin/true with it ") && said.contains("no program was told to load it"), "{said}");
             assert!(said.contains("put in place stay") && said.contains(undo), "{said}");
         }
-        let image = Place::system(Some(directory.path())).unwrap();
+        let image = Destination::system(Some(directory.path())).unwrap();
+        if rustix::process::geteuid().is_root() {
+            let said = try_library(&image, &library, false).unwrap_err().to_string();
+            assert!(said.contains("the image has no /usr/bin/env") && said.contains("--no-try"), "{said}");
+        }
         let undo = format!("`windlass uninstall --root {}`", image.root().display());
         assert!(failure(&image, String::new(), "").to_string().contains(&undo));
     }

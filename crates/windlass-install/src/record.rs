@@ -1,25 +1,22 @@
 //! What was done, written down before it is done, so that it can be completed or undone from any moment on.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use windlass_machine::{Failure, FailureKind};
+use windlass_journal::bytes::Bytes;
+use windlass_journal::{Directory, record};
+use windlass_machine::Failure;
 
-use super::disk::{self, Attributes, Disk};
-use super::known;
-use super::owned;
-use super::place::{Last, Place};
-use super::text::Bytes;
+use super::destination::{Destination, Last};
+use super::disk;
+use super::text::{without_block, without_name};
 
 /// The file, in the state directory.
 pub const FILE_NAME: &str = "install.json";
-const SCHEMA: u32 = 1;
 
 /// All that is recorded of one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    schema: u32,
     /// Some command was stopped before its end, and services have perhaps not been told of what it did.
     pub unfinished: bool,
     /// How many directories of the record's own path were made for it.
@@ -124,55 +121,42 @@ pub enum Mark {
     Block,
 }
 
+impl Mark {
+    /// `text` without what this mark stands for; none if it is not in there.
+    pub fn taken_out_of(&self, text: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Mark::Names(libraries) => {
+                let mut rest = None;
+                for library in libraries {
+                    rest = without_name(rest.as_deref().unwrap_or(text), library).or(rest);
+                }
+                rest
+            }
+            Mark::Block => without_block(text),
+        }
+    }
+}
+
 impl Record {
     /// A record of nothing.
     pub fn empty() -> Record {
-        Record { schema: SCHEMA, unfinished: false, made_directories: 0, changes: Vec::new() }
-    }
-
-    /// Reads the record of a place; none if there is none.
-    pub fn read(place: &Place) -> Result<Option<Record>, Failure> {
-        let directory = place.real(&place.state, Last::Followed)?;
-        let path = directory.join(FILE_NAME);
-        let Some(directory) = owned::directory(&directory)? else { return Ok(None) };
-        let Some(mut file) = owned::file_in(&directory, FILE_NAME, false, &path)? else { return Ok(None) };
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(|error| disk::failure("read", &path, &error))?;
-        let what = || format!("the record {}", path.display());
-        let record: Record = serde_json::from_slice(&text).map_err(|error| {
-            Failure::new(FailureKind::Other, what(), error)
-                .advise("it was written by a newer windlass, or was damaged; use that version, or restore the file")
-        })?;
-        if record.schema != SCHEMA {
-            let why = format!("written by another version of windlass (schema {}, not {SCHEMA})", record.schema);
-            return Err(Failure::new(FailureKind::Other, what(), why).advise("use that version to uninstall"));
-        }
-        match record.changes.iter().find(|change| !known::is_known(change, place)) {
-            None => Ok(Some(record)),
-            Some(change) => {
-                let why =
-                    format!("`windlass install` does no such thing: {} at {}", change.target, change.path.display());
-                Err(Failure::new(FailureKind::Other, what(), why)
-                    .advise("somebody has edited it: nothing of it was done; undo by hand what was really installed"))
-            }
-        }
+        Record { unfinished: false, made_directories: 0, changes: Vec::new() }
     }
 
     /// Writes it into the state directory, which exists.
-    pub fn write(&self, place: &Place, disk: &Disk) -> Result<(), Failure> {
-        let path = place.real(&place.state.join(FILE_NAME), Last::Itself)?;
-        disk.replace(&path, &self.to_bytes(), &Attributes::Own(self.mode()))
+    pub fn write(&self, destination: &Destination) -> Result<(), Failure> {
+        self.write_in(&destination.real(&destination.state, Last::Followed)?)
     }
 
-    /// As a file's content.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        text.push(b'\n');
-        text
+    /// The same, where that directory has another name yet.
+    pub fn write_in(&self, directory: &Path) -> Result<(), Failure> {
+        Directory::open(directory)
+            .and_then(|directory| record::write(&directory, FILE_NAME, self, self.mode()))
+            .map_err(|error| disk::failure("write the record in", directory, &error))
     }
 
     /// A profile may hold secrets, and its bytes are in the record.
-    pub fn mode(&self) -> u32 {
+    fn mode(&self) -> u32 {
         if self.changes.iter().any(|change| change.target == Target::Shell) { 0o600 } else { 0o644 }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use windlass_machine::{Failure, FailureKind};
 
 use super::alias;
-use super::place::{Last, Place};
+use super::destination::{Destination, Last};
 use super::plan::{Content, Context, Foreign, NewFile, Plan};
 use super::record::{Record, Target};
 use super::systemd::{Systemd, UNIT_DIRECTORIES};
@@ -22,11 +22,11 @@ pub fn plan(
     library: &Path,
 ) -> Result<(), Failure> {
     let unit = unit_name(name)?;
-    let place = context.place;
-    if let Some(real) = alias::target(place, &unit) {
+    let destination = context.destination;
+    if let Some(real) = alias::target(destination, &unit) {
         return Err(refuse_alias(&unit, &real));
     }
-    let files = files_of(place, &unit);
+    let files = files_of(destination, &unit);
     if !files.iter().any(|file| file.is_unit) {
         let what = format!("service {unit}");
         return Err(Failure::new(FailureKind::Other, what, "there is no such unit")
@@ -37,8 +37,8 @@ pub fn plan(
     let mut earlier: Option<String> = None;
     let mut unset: Vec<(&Path, String)> = Vec::new();
     for file in files.iter().filter(|file| file.path != own) {
-        let real = place.real(&file.path, Last::Followed)?;
-        if real == Path::new("/dev/null") || real == place.root().join("dev/null") {
+        let real = destination.real(&file.path, Last::Followed)?;
+        if real == Path::new("/dev/null") || real == destination.root().join("dev/null") {
             return Err(refuse(&unit, &file.path, "is a link to /dev/null: the unit is masked")
                 .advise(format!("if it is to run again: systemctl unmask {unit}")));
         }
@@ -46,12 +46,13 @@ pub fn plan(
             .map_err(|error| Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error))?;
         let found = unit::read(&String::from_utf8_lossy(&text));
         if let Some(setting) = found.other_root {
-            let why =
-                format!("sets {setting}: the library is not there under another root, and the loader would complain");
+            let why = format!(
+                "sets {setting}: under another root directory the library is missing, and the loader would print an error"
+            );
             return Err(refuse(&unit, &file.path, &why)
                 .advise("such a service needs Windlass inside its own root: windlass install --root DIR"));
         }
-        if let Some(environment) = found.environment_files.iter().find(|path| names_preload(place, path)) {
+        if let Some(environment) = found.environment_files.iter().find(|path| names_preload(destination, path)) {
             let why = format!("reads LD_PRELOAD from {environment}, which no drop-in can add to");
             return Err(refuse(&unit, &file.path, &why)
                 .advise(format!("put {} in front of the value in {environment} yourself", library.display())));
@@ -91,7 +92,7 @@ pub fn plan(
         let why =
             format!("has UnsetEnvironment={word}, which systemd applies last: the service would never see the library");
         return Err(refuse(&unit, path, &why).advise(format!(
-            "if that is not wanted any more: a drop-in with [Service] and an empty UnsetEnvironment= (systemctl edit {unit}), and this again"
+            "if you no longer want that, add a drop-in with [Service] and an empty UnsetEnvironment= (systemctl edit {unit}), then run this again"
         )));
     }
     let line =
@@ -111,12 +112,12 @@ pub fn plan(
         why,
         if_foreign: Foreign::Refuse("remove or rename that file (systemctl daemon-reload), and run this again"),
     };
-    plan.file(context, record, file)?;
+    super::files::add(plan, context, record, file)?;
     if let Some(kept) = earlier {
         plan.notes.push(format!("{unit} sets LD_PRELOAD to {kept} itself, which is kept behind the library"));
     }
     if plan.steps.last().is_some_and(|step| step.to_do) && context.systemd == Systemd::Running {
-        plan.notes.push(format!("{unit} goes on as it is until you restart it: systemctl restart {unit}"));
+        plan.notes.push(format!("{unit} is unchanged until you restart it: systemctl restart {unit}"));
     }
     Ok(())
 }
@@ -165,18 +166,19 @@ struct UnitFile {
 
 /// The unit file and its drop-ins, in the order in which systemd reads them (systemd.unit(5)): the most important unit
 /// file of that name, or of its template; then drop-ins by file name, of which the most important directory's counts.
-fn files_of(place: &Place, unit: &str) -> Vec<UnitFile> {
+fn files_of(destination: &Destination, unit: &str) -> Vec<UnitFile> {
     let template = unit.split_once('@').map(|(stem, _)| format!("{stem}@.service"));
     let names: Vec<_> = std::iter::once(unit.to_owned()).chain(template).collect();
     let in_directories =
         |name: &str| UNIT_DIRECTORIES.iter().map(|directory| Path::new(directory).join(name)).collect::<Vec<_>>();
-    let is_there = |path: &PathBuf| place.real(path, Last::Itself).is_ok_and(|real| real.symlink_metadata().is_ok());
+    let is_there =
+        |path: &PathBuf| destination.real(path, Last::Itself).is_ok_and(|real| real.symlink_metadata().is_ok());
     let mut files = Vec::new();
     if let Some(path) = names.iter().flat_map(|name| in_directories(name)).find(is_there) {
         files.push(UnitFile { path, is_unit: true });
     }
     // Drop-ins count under each name of a unit.
-    let aliases = alias::names_of(place, unit);
+    let aliases = alias::names_of(destination, unit);
     let mut folders: Vec<String> = names.iter().chain(&aliases).map(|name| format!("{name}.d")).collect();
     // foo-bar-.service.d, foo-.service.d, service.d
     let stem = unit.trim_end_matches(".service");
@@ -184,7 +186,7 @@ fn files_of(place: &Place, unit: &str) -> Vec<UnitFile> {
     folders.push("service.d".into());
     let mut drop_ins = std::collections::BTreeMap::new();
     for folder in folders.iter().flat_map(|name| in_directories(name)) {
-        let entries = place.real(&folder, Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
+        let entries = destination.real(&folder, Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
         for entry in entries.into_iter().flatten().flatten() {
             let name = entry.file_name();
             if Path::new(&name).extension().is_some_and(|extension| extension == "conf") {
@@ -193,14 +195,14 @@ fn files_of(place: &Place, unit: &str) -> Vec<UnitFile> {
         }
     }
     // A drop-in that is a link to /dev/null is switched off.
-    let is_on = |path: &PathBuf| place.real(path, Last::Followed).is_ok_and(|real| real.is_file());
+    let is_on = |path: &PathBuf| destination.real(path, Last::Followed).is_ok_and(|real| real.is_file());
     files.extend(drop_ins.into_values().filter(is_on).map(|path| UnitFile { path, is_unit: false }));
     files
 }
 
 /// Whether an environment file sets LD_PRELOAD. One that can't be read can't be read by systemd either, or is optional.
-fn names_preload(place: &Place, path: &str) -> bool {
-    let real = place.real(Path::new(path), Last::Followed);
+fn names_preload(destination: &Destination, path: &str) -> bool {
+    let real = destination.real(Path::new(path), Last::Followed);
     let text = real.ok().and_then(|real| std::fs::read(real).ok()).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().any(|line| line.trim_start().starts_with("LD_PRELOAD="))
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use windlass_machine::{Failure, FailureKind};
 
-use super::edit;
-use super::place::Home;
+use super::destination::Home;
+use super::disk;
 use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
 use super::record::{Mark, Record, Target};
 use super::text::{BEGIN, END, with_block};
@@ -41,7 +41,8 @@ pub fn plan(
             let content = Content::Bytes(format!("# {BY}\n{line}\n").into_bytes());
             let if_foreign = Foreign::Refuse("remove or rename that file, and run this again");
             let target = Target::Shell;
-            return plan.file(
+            return super::files::add(
+                plan,
                 context,
                 record,
                 NewFile { target, path, content, mode: 0o644, lines: vec![line], why, if_foreign },
@@ -57,7 +58,7 @@ pub fn plan(
             .advise("for another, set LD_PRELOAD to the path of the library in its start-up file"));
         }
     };
-    let now = edit::read(context.place, &path)?;
+    let now = disk::read_to_edit(context.destination, &path)?;
     let before = now.as_deref().map(|text| Mark::Block.taken_out_of(text).unwrap_or_else(|| text.to_vec()));
     let after = with_block(before.as_deref().unwrap_or_default(), &block(library));
     let is_there = now.as_deref().is_some_and(|now| String::from_utf8_lossy(now).contains(&block(library)));

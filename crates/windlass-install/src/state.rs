@@ -1,100 +1,77 @@
 //! The state directory: made at once with the record in it, locked while it is used, and gone at once.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FlockOperation};
-use windlass_machine::{Failure, FailureKind};
+use windlass_journal::{Directory, Lock, parent, temporary};
+use windlass_machine::Failure;
 
-use super::disk::{self, Attributes, Disk};
-use super::owned;
-use super::place::{Last, Place};
+use super::destination::{Destination, Last};
+use super::disk;
 use super::record::{FILE_NAME, Record};
 
 /// Only its owner can open it, so that nobody else can hold the lock.
 const LOCK: &str = "lock";
 const NEW: &str = ".windlass-new-";
 
-/// The lock on a state directory, until it is dropped.
-#[derive(Debug)]
-pub struct Locked {
-    file: File,
-}
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // Closing would not do: a child process may have the descriptor until it executes its program.
-        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
-    }
-}
-
 /// Opens and locks the state directory; makes it with an empty record if it is not there.
-pub fn open_or_make(place: &Place, disk: &Disk) -> Result<Locked, Failure> {
+pub fn open_or_make(destination: &Destination) -> Result<Lock, Failure> {
     loop {
-        if let Some(locked) = open(place, disk)? {
+        if let Some(locked) = open(destination)? {
             return Ok(locked);
         }
-        make(place, disk)?;
+        make(destination)?;
     }
 }
 
 /// Opens and locks it; none if there is none.
-pub fn open(place: &Place, disk: &Disk) -> Result<Option<Locked>, Failure> {
-    let directory = place.real(&place.state, Last::Followed)?;
-    let path = directory.join(LOCK);
+pub fn open(destination: &Destination) -> Result<Option<Lock>, Failure> {
+    let path = destination.real(&destination.state, Last::Followed)?;
     loop {
-        let Some(within) = owned::directory(&directory)? else { return Ok(None) };
-        let Some(file) = owned::file_in(&within, LOCK, true, &path)? else { return Ok(None) };
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(Failure::new(FailureKind::Other, path.display().to_string(), "locked by another windlass")
-                    .advise("an installation or removal is running: wait until it is done, then run this again"));
-            }
-            Err(error) => return Err(disk::failure("lock", &path, &error.into())),
-        }
+        let Some(directory) = Directory::open_trusted(&path)? else { return Ok(None) };
+        let file = directory.open_own(OsStr::new(LOCK))?;
+        let lock = Lock::take(&file, &path.join(LOCK))?;
         // Somebody may have removed the directory while we waited for nothing: then this is a lock on a file without
         // name.
         let same = |found: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == found.ino());
-        if fs::symlink_metadata(&path).is_ok_and(same) {
-            disk.remove_temporary(&directory.join(FILE_NAME))?;
-            return Ok(Some(Locked { file }));
+        if fs::symlink_metadata(path.join(LOCK)).is_ok_and(same) {
+            disk::remove_temporary(&path.join(FILE_NAME))?;
+            return Ok(Some(lock));
         }
     }
 }
 
 /// Makes the directory with all of its missing parents under another name, and gives it its own at the end: there is
 /// never a directory of ours without a record that says so.
-fn make(place: &Place, disk: &Disk) -> Result<(), Failure> {
-    remove_leftovers(place, disk)?;
-    let (existing, missing) = split(place)?;
+fn make(destination: &Destination) -> Result<(), Failure> {
+    remove_leftovers(destination)?;
+    let (existing, missing) = split(destination)?;
     let Some(first) = missing.first() else { return Ok(()) };
     let top = existing.join(format!("{NEW}{first}"));
     let mut directory = top.clone();
-    disk.make_directory(&directory)?;
+    disk::make_directory(&directory)?;
     for name in &missing[1..] {
         directory.push(name);
-        disk.make_directory(&directory)?;
+        disk::make_directory(&directory)?;
     }
     let mut record = Record::empty();
     record.made_directories = missing.len();
-    disk.replace(&directory.join(FILE_NAME), &record.to_bytes(), &Attributes::Own(record.mode()))?;
+    record.write_in(&directory)?;
     let final_name = existing.join(first);
-    match disk.rename_new(&top, &final_name) {
+    match rename_new(&top, &final_name) {
         // Another one was quicker, and its directory will do.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_leftovers(place, disk),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_leftovers(destination),
         other => other.map_err(|error| disk::failure("make the directory", &final_name, &error)),
     }
 }
 
 /// Removes the directory, with those of its parents that were made for it and hold nothing else. The caller has the
 /// lock.
-pub fn remove(place: &Place, made_directories: usize, disk: &Disk) -> Result<(), Failure> {
-    let directory = place.real(&place.state, Last::Followed)?;
+pub fn remove(destination: &Destination, made_directories: usize) -> Result<(), Failure> {
+    let directory = destination.real(&destination.state, Last::Followed)?;
     // Of the directories that we made, the outermost that leads to nothing but ours.
     let mut top = directory.clone();
     for _ in 1..made_directories {
@@ -105,12 +82,12 @@ pub fn remove(place: &Place, made_directories: usize, disk: &Disk) -> Result<(),
     }
     let (Some(name), true) = (top.file_name(), made_directories > 0) else {
         // The directory itself was there before: take out what is ours.
-        disk.remove(&directory.join(FILE_NAME))?;
-        return disk.remove(&directory.join(LOCK));
+        disk::remove(&directory.join(FILE_NAME))?;
+        return disk::remove(&directory.join(LOCK));
     };
     let gone = top.with_file_name(format!("{NEW}{}", name.to_string_lossy()));
-    disk.rename_new(&top, &gone).map_err(|error| disk::failure("remove the directory", &top, &error))?;
-    remove_leftovers(place, disk)
+    rename_new(&top, &gone).map_err(|error| disk::failure("remove the directory", &top, &error))?;
+    remove_leftovers(destination)
 }
 
 /// A directory that a killed [`make`] or [`remove`] left behind.
@@ -118,23 +95,23 @@ pub fn remove(place: &Place, made_directories: usize, disk: &Disk) -> Result<(),
 pub struct Leftover {
     /// Where, for people.
     pub path: PathBuf,
-    parent: OwnedFd,
+    parent: Directory,
     /// Its own name, then those of the directories in it, one in the other.
     names: Vec<OsString>,
 }
 
 /// Finds them: beside the state directory and beside those of its parents that may have been made for it, never above
 /// the place.
-pub fn leftovers(place: &Place) -> Result<Vec<Leftover>, Failure> {
+pub fn leftovers(destination: &Destination) -> Result<Vec<Leftover>, Failure> {
     let mut found = Vec::new();
     let mut below = Vec::new();
-    for path in place.state.ancestors().take_while(|path| Some(*path) != place.home()) {
+    for path in destination.state.ancestors().take_while(|path| Some(*path) != destination.home()) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { break };
-        let parent = place.real(parent, Last::Followed)?;
+        let parent = destination.real(parent, Last::Followed)?;
         let own = OsString::from(format!("{NEW}{}", name.to_string_lossy()));
         let path = parent.join(&own);
         if path.symlink_metadata().is_ok()
-            && let Some(parent) = owned::directory(&parent)?
+            && let Some(parent) = Directory::open_trusted(&parent)?
         {
             found.push(Leftover { path, parent, names: std::iter::once(own).chain(below.iter().cloned()).collect() });
         }
@@ -144,30 +121,36 @@ pub fn leftovers(place: &Place) -> Result<Vec<Leftover>, Failure> {
 }
 
 /// Removes them. What is neither ours nor expected stays, and its directory with it.
-pub fn remove_leftovers(place: &Place, disk: &Disk) -> Result<(), Failure> {
-    leftovers(place)?.iter().try_for_each(|left| remove_one(&left.parent, &left.names, &left.path, disk))
+pub fn remove_leftovers(destination: &Destination) -> Result<(), Failure> {
+    leftovers(destination)?.iter().try_for_each(|left| remove_one(&left.parent, &left.names))
 }
 
-fn remove_one(parent: &OwnedFd, names: &[OsString], path: &Path, disk: &Disk) -> Result<(), Failure> {
+fn remove_one(parent: &Directory, names: &[OsString]) -> Result<(), Failure> {
     let [name, below @ ..] = names else { return Ok(()) };
-    let Some(directory) = owned::directory_in(parent, name, path)? else { return Ok(()) };
-    let failed = |error| disk::failure("remove", path, &error);
+    let Some(directory) = parent.enter_trusted(name)? else { return Ok(()) };
+    let failed = |error| disk::failure("remove", &directory.path, &error);
     if below.is_empty() {
-        let temporary = disk::temporary(Path::new(FILE_NAME)).into_os_string();
-        for file in [FILE_NAME.as_ref(), LOCK.as_ref(), temporary.as_os_str()] {
-            disk.remove_in(&directory, file, AtFlags::empty()).map_err(failed)?;
+        for file in [OsStr::new(FILE_NAME), OsStr::new(LOCK), &temporary(OsStr::new(FILE_NAME))] {
+            directory.remove_if_there(file).map_err(failed)?;
         }
     }
-    remove_one(&directory, below, path, disk)?;
-    match disk.remove_in(parent, name, AtFlags::REMOVEDIR) {
-        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+    remove_one(&directory, below)?;
+    match parent.remove_directory(name) {
+        Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) => Ok(()),
         other => other.map_err(failed),
     }
 }
 
+/// Gives a directory another name in the same one, where nothing may be yet.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let (directory, name) = parent(from)?;
+    directory.rename(name, &directory, to.file_name().unwrap_or_default())?;
+    directory.synchronise()
+}
+
 /// The part of the path that exists, and the names of the directories that don't.
-fn split(place: &Place) -> Result<(PathBuf, Vec<String>), Failure> {
-    let directory = place.real(&place.state, Last::Followed)?;
+fn split(destination: &Destination) -> Result<(PathBuf, Vec<String>), Failure> {
+    let directory = destination.real(&destination.state, Last::Followed)?;
     let mut missing = Vec::new();
     let mut existing = directory.as_path();
     while let (false, Some(parent), Some(name)) = (existing.is_dir(), existing.parent(), existing.file_name()) {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use windlass_machine::{Failure, FailureKind};
 
-use super::place::Place;
+use super::destination::Destination;
 
 /// Where units are looked for, most important first (systemd.unit(5)).
 pub const UNIT_DIRECTORIES: [&str; 6] = [
@@ -31,11 +31,11 @@ pub enum Systemd {
 
 impl Systemd {
     /// Looks at a place. sd_booted(3) is the existence of one directory.
-    pub fn of(place: &Place) -> Systemd {
-        if place.is_machine() && Path::new("/run/systemd/system").is_dir() {
+    pub fn of(destination: &Destination) -> Systemd {
+        if destination.is_machine() && Path::new("/run/systemd/system").is_dir() {
             return Systemd::Running;
         }
-        let there = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"].iter().any(|path| place.exists(path));
+        let there = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"].iter().any(|path| destination.exists(path));
         if there { Systemd::Installed } else { Systemd::Missing }
     }
 }
@@ -76,7 +76,7 @@ pub fn call<const N: usize>(arguments: [&str; N]) -> Result<(), Failure> {
     let said = String::from_utf8_lossy(&output.stderr);
     let why = if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() };
     Err(Failure::new(FailureKind::Other, what(), why)
-        .advise("the files are in place; run this command by hand when systemd is well, or run windlass again"))
+        .advise("the files are in place; run this command by hand once systemd works, or run windlass again"))
 }
 
 fn systemctl<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {

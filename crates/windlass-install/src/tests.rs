@@ -13,13 +13,12 @@ mod plans;
 mod stopped;
 
 use super::apply::Executor;
-use super::disk::Disk;
-use super::place::{Home, Place};
+use super::destination::{Destination, Home};
 use super::plan::{Action, Context, Plan, Wanted};
 use super::record::{Record, Target};
 use super::systemd::Systemd;
 use super::text::has_name;
-use super::{state, undo};
+use super::{known, state, undo};
 
 const LIBRARY: &str = "/usr/local/lib/windlass/libwindlass_preload.so";
 const HOOK: &str = "/etc/ca-certificates/update.d/windlass";
@@ -82,8 +81,12 @@ impl World {
         Home { config: path.join(".config"), state: path.join(".local/state"), path }
     }
 
-    fn place(&self) -> Place {
-        if self.wanted.shell.is_some() { Place::user(&self.home()) } else { Place::system(Some(&self.root())).unwrap() }
+    fn destination(&self) -> Destination {
+        if self.wanted.shell.is_some() {
+            Destination::user(&self.home())
+        } else {
+            Destination::system(Some(&self.root())).unwrap()
+        }
     }
 
     fn plan(&self) -> Result<Plan, Failure> {
@@ -94,37 +97,37 @@ impl World {
     }
 
     fn plan_with_trials(&self) -> Result<Plan, Failure> {
-        let (place, home, executable) = (self.place(), self.home(), self.path("windlass"));
-        let record = Record::read(&place)?.unwrap_or_else(Record::empty);
+        let (destination, home, executable) = (self.destination(), self.home(), self.path("windlass"));
+        let record = known::read(&destination)?.unwrap_or_else(Record::empty);
         let context = Context {
-            place: &place,
+            destination: &destination,
             home: self.wanted.shell.is_some().then_some(&home),
-            systemd: if self.wanted.shell.is_some() { Systemd::Missing } else { Systemd::of(&place) },
+            systemd: if self.wanted.shell.is_some() { Systemd::Missing } else { Systemd::of(&destination) },
             executable: &executable,
             library: &|| Ok(self.path("library")),
             fits: &|_, _| Ok(Vec::new()),
-            is_compiled: &|| place.exists("/var/cache/windlass"),
+            is_compiled: &|| destination.exists("/var/cache/windlass"),
         };
         Plan::install(&self.wanted, &context, &record)
     }
 
-    fn install(&self, disk: &Disk) -> Result<(), Failure> {
-        self.carry_out(&self.plan()?, disk)
+    fn install(&self) -> Result<(), Failure> {
+        self.carry_out(&self.plan()?)
     }
 
-    fn carry_out(&self, plan: &Plan, disk: &Disk) -> Result<(), Failure> {
-        let (place, executable) = (self.place(), self.path("windlass"));
-        let _lock = state::open_or_make(&place, disk)?;
-        let record = Record::read(&place)?.unwrap_or_else(Record::empty);
-        Executor { place: &place, disk, record, executable: &executable }.install(plan).map(drop)
+    fn carry_out(&self, plan: &Plan) -> Result<(), Failure> {
+        let (destination, executable) = (self.destination(), self.path("windlass"));
+        let _lock = state::open_or_make(&destination)?;
+        let record = known::read(&destination)?.unwrap_or_else(Record::empty);
+        Executor { destination: &destination, record, executable: &executable }.install(plan).map(drop)
     }
 
-    fn uninstall(&self, targets: &[Target], disk: &Disk) -> Result<(), Failure> {
-        let (place, executable) = (self.place(), self.path("windlass"));
-        let Some(record) = Record::read(&place)? else { return state::remove_leftovers(&place, disk) };
-        let _lock = state::open(&place, disk)?;
-        let plan = undo::plan(&record, targets, &place)?;
-        Executor { place: &place, disk, record, executable: &executable }.uninstall(&plan, Systemd::Missing)
+    fn uninstall(&self, targets: &[Target]) -> Result<(), Failure> {
+        let (destination, executable) = (self.destination(), self.path("windlass"));
+        let Some(record) = known::read(&destination)? else { return state::remove_leftovers(&destination) };
+        let _lock = state::open(&destination)?;
+        let plan = undo::plan(&record, targets, &destination)?;
+        Executor { destination: &destination, record, executable: &executable }.uninstall(&plan, Systemd::Missing)
     }
 
     /// Everything in the root: kind, mode, owner, content.
@@ -170,21 +173,21 @@ fn shell_world() -> World {
 
 fn installed(make: impl Fn() -> World) -> World {
     let world = make();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     world
 }
 
 #[test]
 fn parts_are_undone_by_themselves() {
     let world = installed(World::new);
-    world.uninstall(&[Target::Machine], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Machine]).unwrap();
     assert_eq!(world.read("/etc/preload.list"), "/opt/other.so");
     assert!(world.read(DROP_IN).contains(LIBRARY) && world.root().join(&LIBRARY[1..]).exists());
-    world.uninstall(&[Target::Service("web.service".into())], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Service("web.service".into())]).unwrap();
     assert!(!world.root().join(&LIBRARY[1..]).exists(), "nothing needs it any more");
     assert!(world.read(HOOK).contains("compile"));
     let before = World::new().snapshot();
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert_eq!(world.snapshot(), before);
 }
 
@@ -194,23 +197,23 @@ fn the_tracing_library_comes_and_goes_with_the_library() {
     let world = installed(World::new);
     assert_eq!(world.read(&trace), "the tracing library");
     fs::write(world.path("libwindlass_trace.so"), "a newer one").unwrap();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     assert_eq!(world.read(&trace), "a newer one");
-    world.uninstall(&[Target::Machine], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Machine]).unwrap();
     assert!(world.root().join(&trace[1..]).exists(), "a service has the library");
-    world.uninstall(&[Target::Service("web.service".into())], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Service("web.service".into())]).unwrap();
     assert!(!world.root().join("usr/local/lib").exists());
     // A build may have the other one only.
     fs::remove_file(world.path("libwindlass_trace.so")).unwrap();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     assert!(world.root().join(&LIBRARY[1..]).exists() && !world.root().join(&trace[1..]).exists());
 }
 
 #[test]
 fn a_second_command_is_kept_out() {
     let world = World::new();
-    let place = world.place();
-    let _lock = state::open_or_make(&place, &Disk::default()).unwrap();
-    let failure = world.install(&Disk::default()).unwrap_err().to_string();
+    let destination = world.destination();
+    let _lock = state::open_or_make(&destination).unwrap();
+    let failure = world.install().unwrap_err().to_string();
     assert!(failure.contains("locked by another windlass"), "{failure}");
 }

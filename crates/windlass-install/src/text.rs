@@ -1,76 +1,20 @@
-//! Bytes of files: how they are kept in the record, and how our part is put into them and taken out.
+//! Bytes of files: how our part is put into them and taken out.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use super::record::Mark;
+use windlass_machine::anchors::name::hex;
 
 /// First line of a block in a profile.
 pub const BEGIN: &str = "# >>> windlass >>> put here by `windlass install --shell`, removed by `windlass uninstall`";
 /// Last line of it.
 pub const END: &str = "# <<< windlass <<<";
 
-/// The bytes of a file in JSON: as text where they are text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bytes {
-    /// UTF-8.
-    Text(String),
-    /// Anything, in hexadecimal.
-    Hex(String),
-}
-
-impl Bytes {
-    /// Of these bytes.
-    pub fn of(bytes: &[u8]) -> Bytes {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Bytes::Text(text.to_owned()),
-            Err(_) => Bytes::Hex(hex(bytes)),
-        }
-    }
-
-    /// The bytes; none if this is not hexadecimal.
-    pub fn bytes(&self) -> Option<Vec<u8>> {
-        let hex = match self {
-            Bytes::Text(text) => return Some(text.clone().into_bytes()),
-            Bytes::Hex(hex) => hex.as_bytes(),
-        };
-        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        let pairs = hex.chunks(2).map(|pair| match pair {
-            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-            _ => None,
-        });
-        pairs.collect()
-    }
-}
-
 /// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-impl Mark {
-    /// `text` without what this mark stands for; none if it is not in there.
-    pub fn taken_out_of(&self, text: &[u8]) -> Option<Vec<u8>> {
-        match self {
-            Mark::Names(libraries) => {
-                let mut rest = None;
-                for library in libraries {
-                    rest = without_name(rest.as_deref().unwrap_or(text), library).or(rest);
-                }
-                rest
-            }
-            Mark::Block => without_block(text),
-        }
-    }
 }
 
 /// Whether a list as that in /etc/ld.so.preload holds a name.
@@ -92,7 +36,8 @@ pub fn with_name(text: &[u8], library: &Path) -> Vec<u8> {
     text
 }
 
-fn without_name(text: &[u8], library: &Path) -> Option<Vec<u8>> {
+/// The list without a name; none if it does not hold it.
+pub fn without_name(text: &[u8], library: &Path) -> Option<Vec<u8>> {
     if !has_name(text, library) {
         return None;
     }
@@ -143,7 +88,8 @@ pub fn with_block(text: &[u8], block: &str) -> Vec<u8> {
     text
 }
 
-fn without_block(text: &[u8]) -> Option<Vec<u8>> {
+/// A profile without our block; none if it is not in there.
+pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
     let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
     let is = |line: &[u8], marker: &str| line.trim_ascii_end() == marker.as_bytes();
     let begin = lines.iter().position(|line| is(line, BEGIN))?;
@@ -162,6 +108,7 @@ fn ended(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::Mark;
     use super::*;
 
     const OURS: &str = "/usr/lib/windlass/ours.so";
@@ -219,15 +166,5 @@ mod tests {
         assert_eq!(Mark::Block.taken_out_of(&more).unwrap(), b"umask 022\nalias x=y\n");
         assert_eq!(Mark::Block.taken_out_of(b"umask 022\n"), None);
         assert_eq!(Mark::Block.taken_out_of(format!("{BEGIN}\nexport X=1\n").as_bytes()), None, "no end marker");
-    }
-
-    #[test]
-    fn bytes_survive_the_record() {
-        for bytes in [&b""[..], b"text\n", b"\xff\x00\xfe\n"] {
-            let json = serde_json::to_string(&Bytes::of(bytes)).unwrap();
-            assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap().bytes().unwrap(), bytes);
-        }
-        assert_eq!(Bytes::Hex("0".into()).bytes(), None);
-        assert_eq!(Bytes::Hex("zz".into()).bytes(), None);
     }
 }

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FileType;
 use serde::Serialize;
+use windlass_journal::{Attributes, Directory};
 use windlass_machine::{Failure, FailureKind};
 
 use super::apply::Executor;
-use super::disk::Attributes;
+use super::destination::{Destination, Last};
+use super::disk;
 use super::machine::LIST;
-use super::place::{Last, Place};
 use super::record::{Change, Kind, Record, Target};
 use super::state;
 use super::systemd::{self, Systemd};
@@ -49,12 +52,12 @@ enum Action {
 }
 
 /// What undoing these targets (all, if there are none) takes. What only they needed goes with them.
-pub fn plan(record: &Record, targets: &[Target], place: &Place) -> Result<Vec<Undo>, Failure> {
+pub fn plan(record: &Record, targets: &[Target], destination: &Destination) -> Result<Vec<Undo>, Failure> {
     let chosen = chosen(record, targets);
     let changes = record.changes.iter().rev().filter(|change| chosen.contains(&change.target));
     // Nothing may be named that is gone, also where the name was put in long before the file that it has now.
     let (first, last): (Vec<_>, Vec<_>) = changes.partition(|change| change.target.is_activation());
-    first.into_iter().chain(last).map(|change| undo(change, place)).collect()
+    first.into_iter().chain(last).map(|change| undo(change, destination)).collect()
 }
 
 fn chosen(record: &Record, targets: &[Target]) -> BTreeSet<Target> {
@@ -69,46 +72,43 @@ fn chosen(record: &Record, targets: &[Target]) -> BTreeSet<Target> {
     chosen
 }
 
-fn undo(change: &Change, place: &Place) -> Result<Undo, Failure> {
+fn undo(change: &Change, destination: &Destination) -> Result<Undo, Failure> {
     let (what, action) = match &change.kind {
         Kind::Directory => ("remove the directory, if it is empty", Action::RemoveDirectory),
-        Kind::Stores => match place.real(&change.path, Last::Itself)?.symlink_metadata() {
+        Kind::Stores => match destination.real(&change.path, Last::Itself)?.symlink_metadata() {
             Ok(metadata) if metadata.is_dir() => ("remove the compiled stores", Action::RemoveStores),
-            Ok(_) => ("keep: it is no directory any more", Action::Forget),
+            Ok(_) => ("keep: it is no longer a directory", Action::Forget),
             Err(_) => ("is gone already", Action::Forget),
         },
-        Kind::Started { .. } if place.is_machine() => ("stop", Action::Stop),
+        Kind::Started { .. } if destination.is_machine() => ("stop", Action::Stop),
         Kind::Started { .. } => ("keep: units of an image don't run here", Action::Forget),
-        Kind::Link { to } => match std::fs::read_link(place.real(&change.path, Last::Itself)?) {
+        Kind::Link { to } => match std::fs::read_link(destination.real(&change.path, Last::Itself)?) {
             Ok(now) if now == *to => ("remove", Action::Remove),
-            Ok(_) => ("keep: it was changed since, and leads elsewhere", Action::Forget),
+            Ok(_) => ("keep: the link was changed since, and leads elsewhere", Action::Forget),
             Err(_) => ("is gone already", Action::Forget),
         },
-        Kind::File { sha256: then, lines } => match read(&place.real(&change.path, Last::Itself)?)? {
+        Kind::File { sha256: then, lines } => match read(&destination.real(&change.path, Last::Itself)?)? {
             None => ("is gone already", Action::Forget),
             Some(now) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
             Some(now) => match without_lines(&now, lines) {
                 Some(bytes) => {
-                    ("take out our line; it was changed since, and the rest is kept", Action::Write { now, bytes })
+                    ("remove our line; the file was changed since, so the rest is kept", Action::Write { now, bytes })
                 }
-                None => ("keep: it was changed since; remove it yourself if it is not needed", Action::Forget),
+                None => ("keep: the file was changed since; remove it yourself if nothing needs it", Action::Forget),
             },
         },
         Kind::Edit { before, sha256: then, mark } => {
-            match (read(&place.real(&change.path, Last::Followed)?)?, before) {
+            match (read(&destination.real(&change.path, Last::Followed)?)?, before) {
                 (None, _) => ("is gone already", Action::Forget),
                 (Some(now), Some(before)) if then.contains(&sha256(&now)) => {
-                    let bytes = before.bytes().ok_or_else(|| {
-                        Failure::new(FailureKind::Other, "the record", format!("damaged at {}", change.path.display()))
-                    })?;
-                    ("put back as it was", Action::Write { now, bytes })
+                    ("restore the earlier content", Action::Write { now, bytes: before.0.clone() })
                 }
                 (Some(now), None) if then.contains(&sha256(&now)) => ("remove", Action::Remove),
                 (Some(now), _) => match mark.taken_out_of(&now) {
-                    None => ("nothing of ours is in there", Action::Forget),
+                    None => ("it no longer holds anything of ours", Action::Forget),
                     Some(rest) if rest.trim_ascii().is_empty() && before.is_none() => ("remove", Action::Remove),
                     Some(bytes) => {
-                        let what = "take out our part; it was changed since, and the rest is kept";
+                        let what = "remove our part; the file was changed since, so the rest is kept";
                         (what, Action::Write { now, bytes })
                     }
                 },
@@ -156,7 +156,7 @@ impl Executor<'_> {
             systemd::call(["daemon-reload"])?;
         }
         if self.record.changes.is_empty() {
-            return state::remove(self.place, self.record.made_directories, self.disk);
+            return state::remove(self.destination, self.record.made_directories);
         }
         self.record.unfinished = false;
         self.write()
@@ -165,20 +165,20 @@ impl Executor<'_> {
     /// Says whether it is gone.
     fn undo(&self, undo: &Undo) -> Result<bool, Failure> {
         let last = if matches!(undo.change.kind, Kind::Edit { .. }) { Last::Followed } else { Last::Itself };
-        let real = self.place.real(&undo.path, last)?;
+        let real = self.destination.real(&undo.path, last)?;
         match &undo.action {
             Action::Forget => {}
             Action::Remove => {
                 if undo.target == Target::Library {
                     self.is_not_named(&undo.path)?;
                 }
-                self.disk.remove(&real)?;
+                disk::remove(&real)?;
             }
-            Action::RemoveDirectory => return self.disk.remove_directory(&real),
-            Action::RemoveStores => return self.disk.remove_stores(&real),
+            Action::RemoveDirectory => return disk::remove_directory(&real),
+            Action::RemoveStores => return remove_stores(&real),
             // Mode and owner are as before, unless somebody wanted them otherwise since.
-            Action::Write { now, .. } if read(&real)?.as_ref() != Some(now) => return Err(super::changed_meanwhile()),
-            Action::Write { bytes, .. } => self.disk.replace(&real, bytes, &Attributes::As(real.clone()))?,
+            Action::Write { now, .. } if read(&real)?.as_ref() != Some(now) => return Err(disk::changed_meanwhile()),
+            Action::Write { bytes, .. } => disk::write(&real, bytes, Attributes::Kept)?,
             Action::Stop => systemd::stop([WATCH, COMPILE])?,
         }
         Ok(true)
@@ -186,19 +186,32 @@ impl Executor<'_> {
 
     /// A library that is named in the machine's list must not go: the loader would print an error in every program.
     fn is_not_named(&self, library: &Path) -> Result<(), Failure> {
-        let list = self.place.real(Path::new(LIST), Last::Followed)?;
-        let real = self.place.real(library, Last::Followed)?;
+        let list = self.destination.real(Path::new(LIST), Last::Followed)?;
+        let real = self.destination.real(library, Last::Followed)?;
         // By whatever name: through a link it is the same file that would be missing.
-        let is_it =
-            |name: &Path| name == library || self.place.real(name, Last::Followed).is_ok_and(|other| other == real);
+        let is_it = |name: &Path| {
+            name == library || self.destination.real(name, Last::Followed).is_ok_and(|other| other == real)
+        };
         match read(&list)? {
             Some(text) if listed(&text).any(is_it) => Err(Failure::new(
                 FailureKind::Other,
                 format!("can't remove {}", library.display()),
-                format!("{LIST} names it, though not by `windlass install`"),
+                format!("{LIST} names it, but `windlass install` did not add it"),
             )
-            .advise("take the name out of that file first: without the library every program would print an error")),
+            .advise("remove the name from that file first: without the library, every program would print an error")),
             _ => Ok(()),
         }
     }
+}
+
+/// Removes compiled stores, and the directory if nothing else is in it; says whether it is gone.
+fn remove_stores(path: &Path) -> Result<bool, Failure> {
+    let Some(directory) = Directory::open_trusted(path)? else { return Ok(true) };
+    for name in directory.names().map_err(|error| disk::failure("read the directory", path, &error))? {
+        let is_store = name.as_bytes().ends_with(b".store") || name.as_bytes().starts_with(b".");
+        if is_store && directory.kind(&name) == Some(FileType::RegularFile) {
+            directory.remove_if_there(&name).map_err(|error| disk::failure("remove a file in", path, &error))?;
+        }
+    }
+    disk::remove_directory(path)
 }

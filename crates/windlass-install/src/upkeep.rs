@@ -4,7 +4,7 @@ use std::path::Path;
 
 use windlass_machine::Failure;
 
-use super::place::Place;
+use super::destination::Destination;
 use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
 use super::record::{Record, Target};
 use super::systemd::{self, Systemd};
@@ -41,7 +41,7 @@ pub fn link() -> std::path::PathBuf {
 /// Plans hook and units.
 pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &Path) -> Result<(), Failure> {
     let named = |text: &str| Content::Bytes(text.replace(PACKAGED_COMMAND, &command.to_string_lossy()).into_bytes());
-    let place = context.place;
+    let destination = context.destination;
     let new = |path: &str, name: &str, text, mode, why| NewFile {
         target: Target::Upkeep,
         path: Path::new(path).join(name),
@@ -51,12 +51,12 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &P
         why,
         if_foreign: Foreign::Keep,
     };
-    if place.is_directory(HOOK_DIRECTORY) {
+    if destination.is_directory(HOOK_DIRECTORY) {
         let why = "compiles the trust store after each update-ca-certificates";
-        plan.file(context, record, new(HOOK_DIRECTORY, "windlass", HOOK, 0o755, why))?;
+        super::files::add(plan, context, record, new(HOOK_DIRECTORY, "windlass", HOOK, 0o755, why))?;
     } else {
         plan.notes.push(format!(
-            "no hook: {HOOK_DIRECTORY} is not there, as on Debian with ca-certificates; after a change of the trust store \
+            "no hook: {HOOK_DIRECTORY} does not exist (Debian's ca-certificates has it); after a change of the trust store \
              run `windlass compile`, or leave it to the units"
         ));
     }
@@ -69,7 +69,7 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &P
     }
     let why_watch = "watches the trust store for edits that bypass update-ca-certificates";
     let why_compile = "compiles the trust store when the path unit sees a change";
-    let packaged = PACKAGED_UNITS.iter().find(|directory| place.exists(Path::new(directory).join(WATCH)));
+    let packaged = PACKAGED_UNITS.iter().find(|directory| destination.exists(Path::new(directory).join(WATCH)));
     let watch = match packaged {
         Some(directory) => {
             for (unit, why) in [(COMPILE, why_compile), (WATCH, why_watch)] {
@@ -79,20 +79,20 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &P
             Path::new(directory).join(WATCH)
         }
         None => {
-            plan.file(context, record, new(UNITS, COMPILE, SERVICE_UNIT, 0o644, why_compile))?;
-            plan.file(context, record, new(UNITS, WATCH, PATH_UNIT, 0o644, why_watch))?;
+            super::files::add(plan, context, record, new(UNITS, COMPILE, SERVICE_UNIT, 0o644, why_compile))?;
+            super::files::add(plan, context, record, new(UNITS, WATCH, PATH_UNIT, 0o644, why_watch))?;
             Path::new(UNITS).join(WATCH)
         }
     };
-    enable(plan, place, record, &watch);
+    enable(plan, destination, record, &watch);
     Ok(())
 }
 
 /// What `systemctl enable` would do, which works as well where systemd does not run, and is undone exactly.
-fn enable(plan: &mut Plan, place: &Place, record: &Record, watch: &Path) {
+fn enable(plan: &mut Plan, destination: &Destination, record: &Record, watch: &Path) {
     let link = link();
     let why = "starts the path unit at boot";
-    let real = place.real(&link, super::place::Last::Itself);
+    let real = destination.real(&link, super::destination::Last::Itself);
     if real.is_ok_and(|real| real.symlink_metadata().is_ok()) {
         let what = if record.has_link(&link) { "is there already" } else { "is enabled already" };
         plan.steps.push(Step::there(Target::Upkeep, link, what, why));
@@ -120,7 +120,7 @@ pub fn finish(plan: &mut Plan, context: &Context<'_>, record: &Record) {
                 Step::there(Target::Upkeep, WATCH, "is running", why)
             });
         }
-        Systemd::Installed if context.place.is_machine() => {
+        Systemd::Installed if context.destination.is_machine() => {
             plan.notes.push(
                 "systemd does not run here: systemctl is not called, and the path unit begins at the next boot".into(),
             );

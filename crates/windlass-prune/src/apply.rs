@@ -3,14 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
+use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer, without_number};
 use windlass_machine::Failure;
+use windlass_machine::places::hash_name::HashName;
 
 use super::backups::{Backups, failure};
-use super::directory::Directory;
-use super::hash_name::HashName;
-use super::plan::{Item, Plan, Store, without_number};
+use super::plan::{Item, Plan, Store};
 use super::record::{Entry, Record};
-use super::transfer::{MAX_FILE, is_about_one, transfer};
 use windlass::Timestamp;
 
 /// What was done.
@@ -48,7 +47,8 @@ pub fn apply(plan: &Plan, backups: &Backups, now: Timestamp) -> Result<Done, Fai
     for (number, (_, entry)) in entries.iter_mut().enumerate() {
         entry.saved = format!("{number:06}");
     }
-    let mut record = Record::new(date, entries.iter().map(|(_, entry)| entry.clone()).collect());
+    let entries_of = entries.iter().map(|(_, entry)| entry.clone()).collect();
+    let mut record = Record { made: date, finished: false, entries: entries_of };
     // From here on whatever happens can be undone.
     let written = record.write(&backup).and_then(|()| backups.directory.synchronise());
     if let Err(error) = written {
@@ -98,7 +98,7 @@ fn reopen(store: &Store) -> Result<Directory, String> {
     let directory = Directory::open(&store.path).map_err(|error| without_number(&error))?;
     match directory.inode() {
         Ok(inode) if inode == store.inode => Ok(directory),
-        _ => Err(String::from("another directory is there by now, and nothing was taken from it")),
+        _ => Err(String::from("another directory has taken its place, so nothing was moved from it")),
     }
 }
 
@@ -121,7 +121,7 @@ fn entry(store: &Store, directory: &Directory, item: &Item) -> Entry {
 fn take(directory: &Directory, backup: &Directory, entry: &Entry, item: &Item) -> io::Result<()> {
     let now = directory.look(&entry.name, MAX_FILE)?;
     if !now.is_some_and(|(now, _)| now.is_untouched(&item.seen)) {
-        return Err(io::Error::other("it was changed since it was planned, and stays"));
+        return Err(io::Error::other("it changed after the plan was made, so it stays"));
     }
     let last = match HashName::parse(&entry.name) {
         Some(hash) => to_the_end(directory, hash)?,

@@ -6,12 +6,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
 use windlass::Timestamp;
+use windlass_journal::{Directory, Lock, is_no_directory, temporary, trust};
 use windlass_machine::{Failure, FailureKind};
 
-use super::believed;
-use super::directory::Directory;
 use super::record::{FILE_NAME, Record};
 
 /// Root's.
@@ -24,6 +22,7 @@ const OF_USER: &str = "windlass/pruned";
 pub struct Backups {
     /// It.
     pub directory: Directory,
+    _lock: Lock,
 }
 
 /// One of them.
@@ -57,29 +56,18 @@ impl Backups {
     /// Opens and locks it; none if it is not there.
     pub fn open(path: &Path) -> Result<Option<Backups>, Failure> {
         let failed = |error: io::Error| failure("open the directory of backups", path, &error);
-        let directory = match believed::real(path).and_then(|real| Directory::open(&real)) {
+        let directory = match trust::real(path).and_then(|real| Directory::open(&real)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(failed)?,
         };
-        let (owner, mode) = directory.owner().map_err(failed)?;
-        if let Some(why) = believed::objection(owner, mode) {
-            return Err(Failure::new(FailureKind::Other, path.display().to_string(), why)
-                .advise("nothing was changed; name a directory of your own: --backups DIR"));
-        }
-        match rustix::fs::flock(&directory.fd, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Backups { directory })),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(Failure::new(FailureKind::Other, path.display().to_string(), "locked by another windlass")
-                    .advise("another `windlass prune` is running: wait until it is done, then run this again"))
-            }
-            Err(error) => Err(failed(error.into())),
-        }
+        let directory = directory.trusted().map_err(|failure| failure.advise("or name another: --backups DIR"))?;
+        Ok(Some(Backups { _lock: Lock::take(&directory.fd, path)?, directory }))
     }
 
     /// The same; makes it if it is not there.
     pub fn open_or_make(path: &Path) -> Result<Backups, Failure> {
         let failed = |error: io::Error| failure("make the directory of backups", path, &error);
-        let real = believed::real(path).map_err(failed)?;
+        let real = trust::real(path).map_err(failed)?;
         if let Some(parent) = real.parent() {
             std::fs::create_dir_all(parent).map_err(failed)?;
         }
@@ -96,7 +84,7 @@ impl Backups {
         let stem = date.replace(':', "");
         for number in 1.. {
             let name = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
-            match self.directory.make(OsStr::new(&name)) {
+            match self.directory.make(OsStr::new(&name), 0o700) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other.map(|directory| (directory, date)),
             }
@@ -110,8 +98,7 @@ impl Backups {
         let failed = |error: io::Error| failure("read the directory of backups", &self.directory.path, &error);
         let (mut all, mut damaged) = (Vec::new(), Vec::new());
         for name in self.directory.names().map_err(failed)? {
-            let opened = self.directory.enter(&name).and_then(|directory| Ok((directory.owner()?, directory)));
-            let ((owner, mode), directory) = match opened {
+            let directory = match self.directory.enter(&name) {
                 Ok(opened) => opened,
                 // A file or a link is no backup, and one of our own that is being removed none any more.
                 Err(error) if is_no_directory(&error) => continue,
@@ -120,15 +107,10 @@ impl Backups {
                     continue;
                 }
             };
-            if let Some(why) = believed::objection(owner, mode) {
-                let path = directory.path.display().to_string();
-                damaged
-                    .push(Failure::new(FailureKind::Other, path, why).advise("remove it, if you did not put it there"));
-                continue;
-            }
-            match Record::read(&directory) {
-                Ok(Some(record)) => all.push(Backup { name, directory, record }),
-                Ok(None) => {}
+            let read = directory.trusted().and_then(|directory| Ok((Record::read(&directory)?, directory)));
+            match read {
+                Ok((Some(record), directory)) => all.push(Backup { name, directory, record }),
+                Ok((None, _)) => {}
                 Err(failure) => damaged.push(failure),
             }
         }
@@ -140,10 +122,8 @@ impl Backups {
     /// Removes the directory of a backup of which nothing is left but its record, if that is so.
     pub fn forget(&self, backup: &Directory, name: &OsStr) -> io::Result<()> {
         // Without its record it is nothing; with it and no files it would be tried again.
-        for left in backup.names()? {
-            if left == FILE_NAME || left.to_string_lossy().starts_with(FILE_NAME) {
-                backup.remove(&left)?;
-            }
+        for left in [OsStr::new(FILE_NAME).to_owned(), temporary(OsStr::new(FILE_NAME))] {
+            backup.remove_if_there(&left)?;
         }
         match self.directory.remove_directory(name) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -152,22 +132,11 @@ impl Backups {
     }
 }
 
-fn is_no_directory(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        || rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)
-}
-
 /// The error of a change, with what to do about the usual ones.
 pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::new(FailureKind::Other, format!("can't {action} {}", path.display()), error);
+    let failure = windlass_journal::failure(action, path, error);
     match error.kind() {
-        io::ErrorKind::PermissionDenied => failure.advise("run it as root, or as the owner of that path"),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            failure.advise("make room there, or name another place: --backups DIR")
-        }
-        io::ErrorKind::ReadOnlyFilesystem => {
-            failure.advise("this file system is mounted read-only: remount it (mount -o remount,rw)")
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => failure.advise("or name another: --backups DIR"),
         _ => failure,
     }
 }

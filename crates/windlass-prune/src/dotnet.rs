@@ -1,20 +1,18 @@
 //! What is superfluous in a store of .NET.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::rc::Rc;
 
 use windlass_machine::places::PlaceKind;
 use windlass_machine::places::certificate::Certificate;
-use windlass_machine::places::read::{self, Work};
+use windlass_machine::places::read;
 use windlass_machine::places::superfluous::{judge, kept};
 
-use super::directory::Directory;
-use super::plan::{Context, Found, Item, Note};
-use super::seen::Seen;
+use super::context::{Context, MAX_BYTES};
+use super::plan::{Found, Item, Note};
+use windlass_journal::Directory;
+use windlass_journal::Seen;
 
 /// A file holds one certificate, and maybe its key.
 const MAX_PFX: u64 = 1 << 20;
@@ -23,40 +21,6 @@ struct File {
     name: OsString,
     seen: Seen,
     certificate: Certificate,
-}
-
-/// Stores of one user that are looked through. .NET makes four, and one for each other name that a program gives.
-const MAX_STORES: usize = 64;
-/// What is read of all stores of one user.
-const MAX_BYTES: usize = 1 << 30;
-
-/// What looking through the stores of each user has taken. Whoever makes many of them, or such that are hard to
-/// decrypt, holds nobody up but himself.
-#[derive(Debug, Default)]
-pub struct Spent(RefCell<BTreeMap<u32, Rc<OfUser>>>);
-
-#[derive(Debug, Default)]
-struct OfUser {
-    work: Work,
-    stores: Cell<usize>,
-    bytes: Cell<usize>,
-}
-
-impl Spent {
-    fn by(&self, owner: u32) -> Rc<OfUser> {
-        Rc::clone(self.0.borrow_mut().entry(owner).or_default())
-    }
-
-    /// Whether one more store of its owner is looked at. The first that is not tells of all.
-    pub fn admits(&self, directory: &Directory, notes: &mut Vec<Note>) -> io::Result<bool> {
-        let spent = self.by(directory.owner()?.0);
-        let before = spent.stores.replace(spent.stores.get() + 1);
-        if before == MAX_STORES {
-            let what = format!("and what comes after it is not looked at: its owner has more than {MAX_STORES} stores");
-            notes.push(Note::new(&directory.path, what, "name it, if you mean it"));
-        }
-        Ok(before < MAX_STORES)
-    }
 }
 
 /// Looks through the directory. A file with several certificates, or with none that can be read, stays.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags};
 use windlass::compiled::{Last, Root};
 
-use super::directory::{Directory, is_nowhere};
+use windlass_journal::{Directory, is_nowhere};
 
 /// The directory that an image lies in.
 #[derive(Debug)]

@@ -2,25 +2,20 @@
 //!
 //! The way of one prune: `scope` says which directories, of this machine or of an `image`; `dotnet` and `hashed` look
 //! through one each and give items, which make a `plan`; `apply` writes a `record` into a new directory of `backups`,
-//! then moves item by item (`transfer`); `undo` reads the record.
+//! then moves item by item; `undo` reads the record. Looking, moving and recording are windlass-journal's.
 
 #![deny(unsafe_code)]
 
 mod apply;
 mod backups;
-mod believed;
-mod bytes;
-mod directory;
+mod context;
 mod dotnet;
-mod hash_name;
 mod hashed;
 mod image;
 mod packages;
 mod plan;
 mod record;
 mod scope;
-mod seen;
-mod transfer;
 mod undo;
 
 pub use apply::apply;

@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use windlass_machine::regular;
 
-use super::directory::is_nowhere;
 use super::image::Image;
-use super::seen::bytes;
+use windlass_journal::bytes_of_at_most;
+use windlass_journal::is_nowhere;
 
 /// The lists of one package are smaller.
 const MAX_LIST: u64 = 64 << 20;
@@ -90,7 +90,7 @@ impl Databases<'_> {
     fn read(&self, path: &Path) -> String {
         let bytes = match self.image {
             Some(_) => regular::open(path)
-                .and_then(|file| bytes(&file, MAX_LIST)?.ok_or_else(|| io::ErrorKind::FileTooLarge.into()))
+                .and_then(|file| bytes_of_at_most(&file, MAX_LIST)?.ok_or_else(|| io::ErrorKind::FileTooLarge.into()))
                 .unwrap_or_else(|error| self.unread(&error)),
             None => {
                 let small = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_LIST);

@@ -5,15 +5,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass::Timestamp;
+use windlass_journal::{Directory, without_number};
 use windlass_machine::places::known_paths::DEBIAN_SOURCES;
 use windlass_machine::places::{self, Place, PlaceKind};
 use windlass_machine::{Failure, FailureKind};
 
-use super::directory::Directory;
-use super::dotnet::Spent;
+use super::context::{Context, Spent};
 use super::image::Image;
 use super::packages::Packages;
-use super::plan::{Context, Kind, Note, Plan};
+use super::plan::{Found, Kind, Note, Plan, Store};
+use super::{dotnet, hashed};
 
 /// What is asked for.
 #[derive(Debug, Default)]
@@ -44,6 +45,31 @@ pub fn plan(wanted: &Wanted<'_>, now: Timestamp) -> Result<Plan, Failure> {
         plan.add(path, *kind, &context);
     }
     Ok(plan)
+}
+
+impl Plan {
+    /// Adds what is to go from a directory. `path` holds no links.
+    pub fn add(&mut self, path: &Path, kind: Kind, context: &Context<'_>) {
+        let looked = Directory::open(path).and_then(|directory| {
+            let found = match kind {
+                Kind::DotnetStore if !context.spent.admits(&directory, &mut self.notes)? => return Ok(None),
+                Kind::DotnetStore => dotnet::look(&directory, context)?,
+                Kind::HashedDirectory => hashed::look(&directory, context)?,
+            };
+            Ok(Some((directory.inode()?, found)))
+        });
+        match looked {
+            Ok(None) => {}
+            Ok(Some((inode, found))) => {
+                self.notes.extend(found.notes);
+                let Found { items, kept, refused, .. } = found;
+                self.stores.push(Store { path: path.to_owned(), kind, items, kept, refused, inode });
+            }
+            Err(error) => {
+                self.notes.push(Note::new(path, format!("can't be looked at: {}", without_number(&error)), ""))
+            }
+        }
+    }
 }
 
 /// A path without links, as this process reaches it.

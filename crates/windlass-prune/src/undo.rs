@@ -6,20 +6,18 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer, without_number};
 use windlass_machine::Failure;
+use windlass_machine::places::hash_name::HashName;
 
 use super::backups::{Backup, Backups, failure};
-use super::directory::Directory;
-use super::hash_name::HashName;
-use super::plan::without_number;
 use super::record::Entry;
-use super::transfer::{MAX_FILE, is_about_one, remove_part, transfer};
 
 /// How one entry is undone.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Undo {
     /// Its place.
-    #[serde(serialize_with = "super::bytes::serialize")]
+    #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub path: PathBuf,
     /// What happens there.
     pub what: String,
@@ -46,10 +44,10 @@ pub fn plan(backup: &Backup) -> Vec<Undo> {
             Err(error) => format!("stays in the backup: the directory {}", gone(&error)),
             Ok(directory) => match state(entry, &directory, backup) {
                 State::Saved => String::from("put back"),
-                State::Occupied => String::from("stays in the backup: something else is there by now"),
-                State::There(name) if name == entry.name => String::from("is there: it was not moved"),
+                State::Occupied => String::from("stays in the backup: another file has taken its place"),
+                State::There(name) if name == entry.name => String::from("is in place: it was never moved"),
                 State::There(name) => format!("is there as {}: give it its place back", name.to_string_lossy()),
-                State::Lost => String::from("is gone from the backup too"),
+                State::Lost => String::from("is neither there nor in the backup"),
             },
         };
         Undo { path: entry.directory.join(&entry.name), what, certificate: entry.certificate.clone() }
@@ -134,8 +132,8 @@ fn put_back(entry: &Entry, backup: &Backup) -> io::Result<Option<String>> {
         Err(error) => return Ok(Some(format!("its directory {}", gone(&error)))),
     };
     let saved = OsStr::new(&entry.saved);
-    remove_part(&directory, &entry.name)?;
-    remove_part(&backup.directory, saved)?;
+    directory.remove_temporary(&entry.name)?;
+    backup.directory.remove_temporary(saved)?;
     match state(entry, &directory, backup) {
         State::Saved => {
             let name = free_place(entry, &directory);
@@ -151,11 +149,11 @@ fn put_back(entry: &Entry, backup: &Backup) -> io::Result<Option<String>> {
         }
         State::Occupied => {
             return Ok(Some(format!(
-                "something else is there by now; what was there is {}",
+                "another file has taken its place; the saved one is {}",
                 backup.directory.path.join(saved).display()
             )));
         }
-        State::Lost => return Ok(Some(String::from("neither there nor in the backup; somebody has removed it since"))),
+        State::Lost => return Ok(Some(String::from("it is neither there nor in the backup: somebody has removed it"))),
     }
     directory.synchronise()?;
     Ok(None)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use windlass_machine::shell::quoted;
 
 use super::add_ca::report::AddCa;
 use super::parent::Ending;
@@ -11,6 +12,8 @@ use super::parent::Ending;
 pub const ADAPTERS: [&str; 2] = ["openssl", "gnutls"];
 /// In the first of them: processes that the library did something in, whichever part.
 pub const PROCESSES: &str = "processes";
+/// In each of them: loads that certificates were added to.
+const LOADS_WITH_ADDED_CA: &str = "loads-with-added-ca";
 /// The section that counts, by function, what was served.
 pub const SERVED: &str = "served";
 /// The section that counts, by reason, what was left to the original function.
@@ -22,6 +25,9 @@ pub struct Report {
     schema: u32,
     /// The program as it was named.
     pub program: String,
+    /// The whole command, as a shell would read it.
+    #[serde(skip)]
+    pub command: String,
     /// How it ended; exactly one of the two is a number.
     pub exit_status: Option<u8>,
     /// The signal that ended it.
@@ -59,7 +65,12 @@ pub struct Summary {
 
 impl Report {
     /// Sorts a snapshot of the counters.
-    pub fn new(program: String, ending: Ending, unreachable: Option<String>, snapshot: Vec<(String, u64)>) -> Report {
+    pub fn new(
+        command: &[String],
+        ending: Ending,
+        unreachable: Option<String>,
+        snapshot: Vec<(String, u64)>,
+    ) -> Report {
         let mut counters = Counters::new();
         for (label, value) in snapshot {
             let (section, name) = label.split_once('/').unwrap_or(("other", &label));
@@ -70,15 +81,27 @@ impl Report {
             Ending::Killed(signal) => (None, Some(signal)),
         };
         let summary = Summary::of(&counters);
-        Report { schema: 1, program, exit_status, signal, summary, unreachable, counters, add_ca: None }
+        let (program, command) = (command.first().cloned().unwrap_or_default(), quoted(command));
+        Report { schema: 1, program, command, exit_status, signal, summary, unreachable, counters, add_ca: None }
     }
+}
+
+impl Report {
+    /// Adds what `--add-ca` did.
+    pub fn add_ca(&mut self, mut added: AddCa) {
+        added.loads = of_adapters(&self.counters, LOADS_WITH_ADDED_CA);
+        self.add_ca = Some(added);
+    }
+}
+
+fn of_adapters(counters: &Counters, name: &str) -> u64 {
+    ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(name)).sum()
 }
 
 impl Summary {
     fn of(counters: &Counters) -> Summary {
         let sum = |section: &str| counters.get(section).map_or(0, |names| names.values().sum());
-        let adapters =
-            |name: &str| ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(name)).sum::<u64>();
+        let adapters = |name: &str| of_adapters(counters, name);
         let (certificates, parsed) = (adapters("certificates-registered"), adapters("certificates-parsed"));
         Summary {
             processes: adapters(PROCESSES),
@@ -97,7 +120,7 @@ mod tests {
 
     fn report(snapshot: &[(&str, u64)]) -> Report {
         let snapshot = snapshot.iter().map(|(label, value)| ((*label).to_owned(), *value)).collect();
-        Report::new(String::from("p"), Ending::Exited(0), None, snapshot)
+        Report::new(&[String::from("p")], Ending::Exited(0), None, snapshot)
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus, wait as wait_any, waitid};
 
 use super::signals::{Received, Signals, die_of};
-use super::start::Image;
+use super::start::Invocation;
 
 /// How long a child must have been stopped before this process stops too. SIGCONT goes to the members of a process
 /// group one after the other, so this process may run a moment before the child does.
@@ -38,11 +38,11 @@ impl Ending {
 /// Starts the program, passes on the signals that this process is sent, and waits for the end.
 ///
 /// The outer error is that of starting the program, the inner one that of waiting for it.
-pub fn run(image: &Image) -> io::Result<io::Result<Ending>> {
+pub fn run(invocation: &Invocation) -> io::Result<io::Result<Ending>> {
     crate::inherited::keep_status_of_children()?;
     // Blocked before the start: no signal can come between the start and the first wait, and be lost.
     let signals = Signals::block()?;
-    let child = image.spawn(signals.mask_before())?;
+    let child = invocation.spawn(signals.mask_before())?;
     Ok(wait(&signals, child))
 }
 

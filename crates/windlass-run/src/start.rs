@@ -19,18 +19,18 @@ const SHELL: &CStr = c"/bin/sh";
 
 /// A program with its arguments and environment, ready for execve(2).
 #[derive(Debug)]
-pub struct Image {
+pub struct Invocation {
     path: CString,
     arguments: Vec<CString>,
     environment: Vec<CString>,
 }
 
-impl Image {
+impl Invocation {
     /// `name` becomes the program's `argv[0]`, `path` is the file that is executed.
-    pub fn new(path: &Path, name: &OsStr, arguments: &[OsString], environment: &Environment) -> io::Result<Image> {
+    pub fn new(path: &Path, name: &OsStr, arguments: &[OsString], environment: &Environment) -> io::Result<Invocation> {
         let c_string = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::from);
         let arguments = std::iter::once(name).chain(arguments.iter().map(OsString::as_os_str)).map(c_string);
-        Ok(Image {
+        Ok(Invocation {
             path: c_string(path.as_os_str())?,
             arguments: arguments.collect::<io::Result<_>>()?,
             environment: environment.to_c(),

@@ -1,6 +1,6 @@
 //! What was taken of processes, until somebody looks into it. That takes a while, and nobody else waits for it.
 
-use windlass_machine::processes::{Capture, Images, ProcessFacts, Served, Unseen};
+use windlass_machine::processes::{Capture, Executables, ProcessFacts, Served, Unseen};
 
 use super::who::Who;
 
@@ -44,13 +44,13 @@ impl Pending {
 }
 
 /// Looks into what is pending, as far as the budget goes; gives also what is left for the next time.
-pub fn look_into(captures: Captures, images: &mut Images) -> (Vec<(Who, ProcessFacts)>, Captures) {
+pub fn look_into(captures: Captures, executables: &mut Executables) -> (Vec<(Who, ProcessFacts)>, Captures) {
     let mut learned = Vec::new();
     let mut captures = captures.into_iter();
     while let Some((who, capture)) = captures.next() {
-        let facts = capture.facts(images);
+        let facts = capture.facts(executables);
         // The first had all of the budget: for what is larger than that there is no next time.
-        if !learned.is_empty() && images.is_spent() && facts.windlass == Served::Unknown(Unseen::Unread) {
+        if !learned.is_empty() && executables.is_spent() && facts.windlass == Served::Unknown(Unseen::Unread) {
             return (learned, std::iter::once((who, capture)).chain(captures).collect());
         }
         learned.push((who, facts));
@@ -76,13 +76,13 @@ mod tests {
             let who = Who::Process { pid, start_time: 1, exe: None };
             (who, Capture::of(cat.id()).unwrap())
         };
-        let mut images = Images::with(Budget::of_bytes(1));
-        let (learned, rest) = look_into((1..=3).map(capture).collect(), &mut images);
+        let mut executables = Executables::with(Budget::of_bytes(1));
+        let (learned, rest) = look_into((1..=3).map(capture).collect(), &mut executables);
         assert_eq!((learned.len(), rest.len()), (1, 2), "{learned:?}");
         let mut pending = Pending::default();
         pending.put_back(rest);
-        images.refill(Budget::default());
-        let (learned, rest) = look_into(pending.take(), &mut images);
+        executables.refill(Budget::default());
+        let (learned, rest) = look_into(pending.take(), &mut executables);
         assert_eq!((learned.len(), rest.len()), (2, 0));
         assert!(learned.iter().all(|(_, facts)| facts.windlass != Served::Unknown(Unseen::Unread)));
         drop(cat.stdin.take());

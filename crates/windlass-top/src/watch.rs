@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::inotify::{self, CreateFlags};
-use windlass_machine::processes::{Budget, Images};
+use windlass_machine::processes::{Budget, Executables};
 
 use super::ledger::Ledger;
 use super::marks::Marks;
@@ -36,7 +36,7 @@ pub struct Watch {
     state: Arc<Mutex<State>>,
     stop: Arc<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
-    images: Images,
+    executables: Executables,
 }
 
 /// Why it can't begin.
@@ -73,7 +73,7 @@ impl Watch {
             std::thread::spawn(move || worker.run(&from)),
             looker,
         ];
-        Ok(Watch { state, stop, threads, images: Images::default() })
+        Ok(Watch { state, stop, threads, executables: Executables::default() })
     }
 
     /// Looks into what is new, and shows the state.
@@ -86,9 +86,9 @@ impl Watch {
     /// `false`: something is left for the next time.
     pub fn learn(&mut self) -> bool {
         let pending = self.state.lock().unwrap_or_else(PoisonError::into_inner).ledger.pending();
-        self.images.refill(Budget::of(LEARNING.0, LEARNING.1));
+        self.executables.refill(Budget::of(LEARNING.0, LEARNING.1));
         // Without the lock: an executable may have a hundred megabytes.
-        let (learned, rest) = pending::look_into(pending, &mut self.images);
+        let (learned, rest) = pending::look_into(pending, &mut self.executables);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         for (who, facts) in learned {
             state.ledger.learn(&who, facts);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use windlass_machine::{Failure, FailureKind};
 use windlass_run::environment::Environment;
 use windlass_run::parent::Ending;
-use windlass_run::start::Image;
+use windlass_run::start::Invocation;
 
 use super::event::Event;
 use super::interrupts::Interrupts;
@@ -163,8 +163,9 @@ fn one(program: &[OsString], front: Front<'_>, file: &Path, interrupts: &mut Int
     });
     arguments.push("--".into());
     arguments.extend_from_slice(program);
-    let image = Image::new(&own, OsStr::new("windlass"), &arguments, &Environment::inherited()).map_err(failed)?;
-    let status = interrupts.run(&image).map_err(failed)?;
+    let invocation =
+        Invocation::new(&own, OsStr::new("windlass"), &arguments, &Environment::inherited()).map_err(failed)?;
+    let status = interrupts.run(&invocation).map_err(failed)?;
     let text = std::fs::read(file).map_err(|error| {
         let how = status.exit_status().map_or(String::from("was killed"), |status| format!("ended with {status}"));
         failed(std::io::Error::other(format!("the measuring process {how}: {error}")))

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use windlass_run::inherited;
-use windlass_run::start::Image;
+use windlass_run::start::Invocation;
 
 /// By these a person or a supervisor ends a command.
 const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
@@ -45,8 +45,8 @@ impl Interrupts {
 
     /// Runs a process to its end. A signal that this process alone was sent is handed on to it; the terminal's go to
     /// both.
-    pub fn run(&mut self, image: &Image) -> io::Result<WaitStatus> {
-        let child = image.spawn(&self.before)?;
+    pub fn run(&mut self, invocation: &Invocation) -> io::Result<WaitStatus> {
+        let child = invocation.spawn(&self.before)?;
         loop {
             let Some(information) = self.descriptor.read_signal()? else {
                 match poll(&mut [PollFd::new(&self.descriptor, PollFlags::IN)], None) {

@@ -19,7 +19,7 @@ use windlass_run::environment::Environment;
 use windlass_run::inherited;
 use windlass_run::parent::{self, Ending};
 use windlass_run::program;
-use windlass_run::start::Image;
+use windlass_run::start::Invocation;
 
 /// What a run took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +54,11 @@ pub fn measured_run(command: &[OsString], front: Front<'_>, file: &Path) -> Resu
     let path = program::find(name)?;
     let environment = environment(&path, front)?;
     inherited::hand_on().map_err(failed)?;
-    let image = Image::new(&path, name, rest, &environment).map_err(failed)?;
+    let invocation = Invocation::new(&path, name, rest, &environment).map_err(failed)?;
 
     let floor = peak(UsageWho::RUSAGE_SELF);
     let start = Instant::now();
-    let ending = parent::run(&image).map_err(|error| program::failure(name, error))?.map_err(failed)?;
+    let ending = parent::run(&invocation).map_err(|error| program::failure(name, error))?.map_err(failed)?;
     let wall = start.elapsed();
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|errno| failed(errno.into()))?;
     let (exit_status, signal) = match ending {

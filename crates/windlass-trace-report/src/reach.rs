@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use windlass_machine::processes::{Images, TlsKind, open_regular};
+use windlass_machine::processes::{Executables, TlsKind, open_regular};
 
 /// The reason, if the executable itself tells one.
-pub fn out_of_reach(images: &mut Images, executable: &Path) -> Option<String> {
+pub fn out_of_reach(executables: &mut Executables, executable: &Path) -> Option<String> {
     if is_java(executable) {
         return Some(String::from("Java has TLS of its own, and reads its roots from its own key store (cacerts)"));
     }
-    let linked_in = open_regular(executable).map(|file| images.of(&file).image.linked_in())?;
+    let linked_in = open_regular(executable).map(|file| executables.of(&file).code.linked_in())?;
     let names: Vec<_> = linked_in.into_iter().map(|(kind, version)| name(kind, version.as_deref())).collect();
     let (are, them) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
     (!names.is_empty()).then(|| {
@@ -44,7 +44,7 @@ mod tests {
         let program = tempfile::NamedTempFile::new().unwrap();
         let reason = |text: &str| {
             std::fs::write(program.path(), text).unwrap();
-            out_of_reach(&mut Images::default(), program.path()).unwrap()
+            out_of_reach(&mut Executables::default(), program.path()).unwrap()
         };
         assert!(reason("/rustls-0.1.2/").starts_with("rustls 0.1.2 is part of"));
         let both = reason("/rustls-0.1.2/ crypto/tls.(*Conn).Read");
@@ -59,10 +59,10 @@ mod tests {
             std::fs::create_dir_all(home.path().join(directory)).unwrap();
         }
         std::fs::write(&java, "").unwrap();
-        let mut images = Images::default();
-        assert_eq!(out_of_reach(&mut images, &java), None);
+        let mut executables = Executables::default();
+        assert_eq!(out_of_reach(&mut executables, &java), None);
         std::fs::write(home.path().join("lib/server/libjvm.so"), "").unwrap();
-        assert!(out_of_reach(&mut images, &java).is_some_and(|reason| reason.starts_with("Java")));
-        assert_eq!(out_of_reach(&mut images, Path::new("/dev/zero")), None);
+        assert!(out_of_reach(&mut executables, &java).is_some_and(|reason| reason.starts_with("Java")));
+        assert_eq!(out_of_reach(&mut executables, Path::new("/dev/zero")), None);
     }
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass_install::{Home, Installation, Place, Plan, Wanted};
+use windlass_install::{Destination, Home, Installation, Plan, Wanted};
 use windlass_machine::{Failure, FailureKind};
 
 use crate::cli::install::{HowArgs, InstallArgs};
@@ -20,21 +20,21 @@ pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
     let wanted = Wanted { machine: arguments.machine, services: arguments.service.clone(), shell: None, untried };
     // A shell is recorded with the user, all else with the machine.
     if wanted.machine || !wanted.services.is_empty() || arguments.shell.is_none() {
-        installations.push(Installation { wanted, place: Place::system(how.root.as_deref())?, home: None });
+        installations.push(Installation { wanted, destination: Destination::system(how.root.as_deref())?, home: None });
     }
     if let Some(shell) = &arguments.shell {
         let home = home()?;
         let wanted = Wanted { shell: Some(shell_name(shell)?), untried, ..Wanted::default() };
-        installations.push(Installation { wanted, place: Place::user(&home), home: Some(home) });
+        installations.push(Installation { wanted, destination: Destination::user(&home), home: Some(home) });
     }
-    let told = |installation: &Installation, failure| installation.place.told(failure);
+    let told = |installation: &Installation, failure| installation.destination.told(failure);
     let mut planned = Vec::new();
     for installation in &installations {
         planned.push((installation, installation.plan().map_err(|failure| told(installation, failure))?));
     }
     if how.json {
         // Several are of one root directory: there is no shell of an image.
-        let root = installations.first().map_or(Path::new("/"), |installation| installation.place.root());
+        let root = installations.first().map_or(Path::new("/"), |installation| installation.destination.root());
         let plans: Vec<_> = planned.iter().map(|(_, plan)| plan).collect();
         stdout::write(install_json::plans(&plans, root, how.dry_run).as_bytes())?;
     }
@@ -49,13 +49,13 @@ pub fn run(arguments: &InstallArgs) -> Result<ExitCode, Failure> {
 /// Says whether it was agreed to.
 fn install(installation: &Installation, plan: &Plan, how: &HowArgs) -> Result<bool, Failure> {
     if !how.json {
-        stdout::write(install_plan::plan(plan, &installation.place).as_bytes())?;
+        stdout::write(install_plan::plan(plan, &installation.destination).as_bytes())?;
     }
     if plan.is_done() || how.dry_run {
         return Ok(true);
     }
     if installation.home.is_none() {
-        must_be_root(&installation.place, "--shell, for your own programs, needs no root")?;
+        must_be_root(&installation.destination, "--shell, for your own programs, needs no root")?;
     }
     if !agreed(how, "install")? {
         return Ok(false);
@@ -95,11 +95,11 @@ fn shell_name(named: &str) -> Result<String, Failure> {
 }
 
 /// What concerns the machine is root's to change.
-pub fn must_be_root(place: &Place, otherwise: &str) -> Result<(), Failure> {
-    if !place.is_machine() || rustix::process::geteuid().is_root() {
+pub fn must_be_root(destination: &Destination, otherwise: &str) -> Result<(), Failure> {
+    if !destination.is_machine() || rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::Other, "this plan concerns the whole machine", "you are not root")
+    Err(Failure::new(FailureKind::Other, "this plan changes the whole machine", "you are not root")
         .advise("run the same command as root (sudo)")
         .advise(otherwise))
 }
@@ -110,16 +110,20 @@ pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
     if how.yes {
         return Ok(true);
     }
-    let advice = format!("to have this plan carried out: windlass {command} --yes, with the same options");
-    let failure = |error| Failure::new(FailureKind::Other, "can't ask, and nothing was done", error).advise(&*advice);
+    let advice = format!("to carry out this plan: windlass {command} --yes, with the same options");
+    let failure = |error| {
+        Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", error).advise(&*advice)
+    };
     let why = match (how.json, input.is_terminal(), std::io::stdout().is_terminal()) {
-        (true, ..) => "--json leaves no place for a question",
-        (_, false, _) => "standard input is no terminal",
-        (.., false) => "standard output is no terminal",
+        (true, ..) => "--json leaves no room for a question",
+        (_, false, _) => "standard input is not a terminal",
+        (.., false) => "standard output is not a terminal",
         _ => "",
     };
     if !why.is_empty() {
-        return Err(Failure::new(FailureKind::Other, "can't ask, and nothing was done", why).advise(advice));
+        return Err(
+            Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", why).advise(advice)
+        );
     }
     let mut output = std::io::stdout().lock();
     output.write_all(b"Go ahead? [y/N] ").and_then(|()| output.flush()).map_err(failure)?;

@@ -43,11 +43,8 @@ fn take_away(arguments: &PruneArgs, how: &HowArgs) -> Result<ExitCode, Failure> 
     let plan = prune::plan(&Wanted { named, homes: &homes, tests: *tests, force: *force, image }, now)?;
     let text = if how.json { prune_json::plan(&plan, how.dry_run)? } else { prune_plan::plan(&plan) };
     stdout::write(text.as_bytes())?;
-    if how.dry_run {
-        return Ok(Exit::Success.into());
-    }
     let refused = plan.is_refused();
-    if plan.is_empty() {
+    if how.dry_run || plan.is_empty() {
         return Ok(if refused { Exit::Failure } else { Exit::Success }.into());
     }
     if !agreed(how, "prune")? {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use windlass_counters::StatsOwner;
 use windlass_machine::loader::library::Library;
 use windlass_machine::loader::reach::{Reach, interpreter_of};
-use windlass_machine::processes::Images;
+use windlass_machine::processes::Executables;
 use windlass_machine::{Failure, FailureKind};
 use windlass_run::add_ca::{self, Prepared};
 use windlass_run::counters::Report;
@@ -17,7 +17,7 @@ use windlass_run::environment::Environment;
 use windlass_run::inherited;
 use windlass_run::parent::{self, Ending};
 use windlass_run::program;
-use windlass_run::start::Image;
+use windlass_run::start::Invocation;
 use windlass_trace_report::reach::out_of_reach;
 
 use crate::cli::{RunArgs, StatsFormat};
@@ -50,7 +50,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     inherited::hand_on().map_err(|error| prepare_failed("cannot pass signals and streams on", error))?;
     let start = Start { path, name, arguments: rest, environment, reach };
     if stats.is_none() && added.is_none() {
-        return Err(program::failure(name, start.image()?.replace_process()));
+        return Err(program::failure(name, start.invocation()?.replace_process()));
     }
     start.wait_for(stats, added)
 }
@@ -65,27 +65,27 @@ struct Start<'a> {
 }
 
 impl Start<'_> {
-    fn image(&self) -> Result<Image, Failure> {
-        Image::new(&self.path, self.name, self.arguments, &self.environment)
+    fn invocation(&self) -> Result<Invocation, Failure> {
+        Invocation::new(&self.path, self.name, self.arguments, &self.environment)
             .map_err(|error| program::failure(self.name, error))
     }
 
     fn wait_for(self, stats: Option<Stats>, added: Option<Prepared>) -> Result<ExitCode, Failure> {
-        let ending = parent::run(&self.image()?).map_err(|error| program::failure(self.name, error))?;
+        let ending = parent::run(&self.invocation()?).map_err(|error| program::failure(self.name, error))?;
         let ending = ending.map_err(|error| prepare_failed("cannot wait for the program", error))?;
         // Whatever comes now, the files go first: nothing is left when the report is there.
         let added = added.map(Prepared::remove);
         if let Some(stats) = stats {
-            let program = self.name.to_string_lossy().into_owned();
-            let mut report = Report::new(program, ending, self.unreachable(), stats.owner.snapshot());
+            let words = std::iter::once(self.name).chain(self.arguments.iter().map(OsString::as_os_str));
+            let command: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+            let mut report = Report::new(&command, ending, self.unreachable(), stats.owner.snapshot());
             if report.summary.processes == 0 && report.unreachable.is_none() {
                 // Not before: the whole executable is searched.
-                report.unreachable = out_of_reach(&mut Images::default(), &interpreter_of(&self.path));
+                report.unreachable = out_of_reach(&mut Executables::default(), &interpreter_of(&self.path));
             }
-            report.add_ca = added.map(|mut added| {
-                added.count(&report.counters);
-                added
-            });
+            if let Some(added) = added {
+                report.add_ca(added);
+            }
             stats.write(&report);
         }
         Ok(Ending::repeat(ending))

@@ -12,13 +12,13 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::time::{ClockId, clock_gettime};
 use windlass_machine::loader::library::{Library, TRACE};
 use windlass_machine::loader::reach::Reach;
-use windlass_machine::processes::Images;
+use windlass_machine::processes::Executables;
 use windlass_machine::{Failure, FailureKind};
 use windlass_run::environment::Environment;
 use windlass_run::inherited;
 use windlass_run::parent::{self, Ending};
 use windlass_run::program;
-use windlass_run::start::Image;
+use windlass_run::start::Invocation;
 use windlass_trace_report::Trace;
 use windlass_trace_report::compare::{Comparison, NoComparison, compare};
 use windlass_trace_report::measure::{Front, environment, measured_run};
@@ -150,11 +150,11 @@ impl Traced<'_> {
     /// Runs the program. Its events are in a file that has no name any more.
     fn run(&self, environment: &Environment, reach: &Reach, scratch: Scratch) -> Result<(Run, File), Failure> {
         inherited::hand_on().map_err(|error| failed("cannot pass signals and streams on", error))?;
-        let image = Image::new(self.path, self.name, self.rest, environment)
+        let invocation = Invocation::new(self.path, self.name, self.rest, environment)
             .map_err(|error| program::failure(self.name, error))?;
         let mask = SigSet::thread_get_mask().ok();
         let start = now();
-        let ending = parent::run(&image).map_err(|error| program::failure(self.name, error))?;
+        let ending = parent::run(&invocation).map_err(|error| program::failure(self.name, error))?;
         let end = now();
         if let Some(mask) = mask {
             take_signals_again(&mask);
@@ -171,7 +171,7 @@ impl Traced<'_> {
         if *reach == Reach::Dynamic {
             return None;
         }
-        let more = out_of_reach(&mut Images::default(), self.path).map(|more| format!("; {more}"));
+        let more = out_of_reach(&mut Executables::default(), self.path).map(|more| format!("; {more}"));
         Some(format!("{reach}{}", more.unwrap_or_default()))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use windlass_install::{self as install, Home, Place, Target, Undo};
+use windlass_install::{self as install, Destination, Home, Target, Undo};
 use windlass_machine::Failure;
 
 use super::install::{agreed, home, must_be_root};
@@ -21,35 +21,39 @@ pub fn run(arguments: &UninstallArgs) -> Result<ExitCode, Failure> {
     let mut targets: Vec<_> = services.map(Target::Service).collect();
     targets.extend(arguments.machine.then_some(Target::Machine));
 
-    let mut places = Vec::new();
+    let mut destinations = Vec::new();
     let all = targets.is_empty() && !arguments.shell;
     // What a user has installed stands on what the machine has: it goes first.
     if arguments.shell {
-        places.push((Place::user(&home()?), vec![Target::Shell]));
+        destinations.push((Destination::user(&home()?), vec![Target::Shell]));
     } else if all && how.root.is_none() && !rustix::process::geteuid().is_root() {
         // Root is asked about the machine; its HOME may be another user's.
         let home = Home::of_this_user(|name| std::env::var_os(name));
-        places.extend(home.map(|home| (Place::user(&home), Vec::new())));
+        destinations.extend(home.map(|home| (Destination::user(&home), Vec::new())));
     }
     if all || !targets.is_empty() {
-        places.push((Place::system(how.root.as_deref())?, targets));
+        destinations.push((Destination::system(how.root.as_deref())?, targets));
     }
 
     let mut planned = Vec::new();
-    for (place, targets) in &places {
-        planned.push((place, targets, Removal::plan(place, targets).map_err(|failure| place.told(failure))?));
+    for (destination, targets) in &destinations {
+        planned.push((
+            destination,
+            targets,
+            Removal::plan(destination, targets).map_err(|failure| destination.told(failure))?,
+        ));
     }
     let nothing = planned.iter().all(|(_, _, removal)| matches!(removal, Removal::Nothing));
     if how.json {
         // Several are of one root directory: there is no shell of an image.
-        let root = places.last().map_or(Path::new("/"), |(place, _)| place.root());
+        let root = destinations.last().map_or(Path::new("/"), |(destination, _)| destination.root());
         let steps = planned.iter().flat_map(|(_, _, removal)| removal.steps());
         stdout::write(install_json::removal(steps, root, how.dry_run).as_bytes())?;
     } else if nothing {
         stdout::write(b"Nothing to do: no installation is recorded.\n")?;
     }
-    for (place, targets, removal) in &planned {
-        if !uninstall(place, targets, removal, how).map_err(|failure| place.told(failure))? {
+    for (destination, targets, removal) in &planned {
+        if !uninstall(destination, targets, removal, how).map_err(|failure| destination.told(failure))? {
             return Ok(Exit::Failure.into());
         }
     }
@@ -67,11 +71,11 @@ enum Removal {
 }
 
 impl Removal {
-    fn plan(place: &Place, targets: &[Target]) -> Result<Removal, Failure> {
-        if let Some(plan) = install::plan_removal(place, targets)? {
+    fn plan(destination: &Destination, targets: &[Target]) -> Result<Removal, Failure> {
+        if let Some(plan) = install::plan_removal(destination, targets)? {
             return Ok(Removal::Undo(plan));
         }
-        let left = install::leftovers(place)?;
+        let left = install::leftovers(destination)?;
         Ok(if left.is_empty() { Removal::Nothing } else { Removal::Tidy(left) })
     }
 
@@ -80,21 +84,25 @@ impl Removal {
     }
 
     /// For people.
-    fn text(&self, place: &Place) -> String {
-        let line =
-            |path: &PathBuf| format!("  {}\n     remove: a killed command left it\n", place.shown(&place.inside(path)));
+    fn text(&self, destination: &Destination) -> String {
+        let line = |path: &PathBuf| {
+            format!(
+                "  {}\n     remove: left over from a command that was killed\n",
+                destination.shown(&destination.inside(path))
+            )
+        };
         match self {
             Removal::Nothing => String::new(),
-            Removal::Undo(plan) => install_plan::removal(plan, place),
+            Removal::Undo(plan) => install_plan::removal(plan, destination),
             Removal::Tidy(left) => format!("To do:\n{}", left.iter().map(line).collect::<String>()),
         }
     }
 }
 
 /// Says whether it was agreed to.
-fn uninstall(place: &Place, targets: &[Target], removal: &Removal, how: &HowArgs) -> Result<bool, Failure> {
+fn uninstall(destination: &Destination, targets: &[Target], removal: &Removal, how: &HowArgs) -> Result<bool, Failure> {
     if !how.json {
-        stdout::write(removal.text(place).as_bytes())?;
+        stdout::write(removal.text(destination).as_bytes())?;
     }
     let is_nothing = match removal {
         Removal::Nothing => true,
@@ -104,27 +112,27 @@ fn uninstall(place: &Place, targets: &[Target], removal: &Removal, how: &HowArgs
     if how.dry_run || is_nothing {
         return Ok(true);
     }
-    may_change(place)?;
+    may_change(destination)?;
     if !agreed(how, "uninstall")? {
         return Ok(false);
     }
     match removal {
         Removal::Nothing => {}
         Removal::Undo(plan) => {
-            install::apply_removal(place, targets, plan)?;
+            install::apply_removal(destination, targets, plan)?;
             if !how.json {
                 stdout::write(b"Done.\n")?;
             }
         }
-        Removal::Tidy(_) => install::tidy(place)?,
+        Removal::Tidy(_) => install::tidy(destination)?,
     }
     Ok(true)
 }
 
 /// What concerns the machine is root's to change, what concerns a user that user's.
-fn may_change(place: &Place) -> Result<(), Failure> {
-    match place.home() {
+fn may_change(destination: &Destination) -> Result<(), Failure> {
+    match destination.home() {
         Some(_) => Ok(()),
-        None => must_be_root(place, "`windlass uninstall --shell` undoes what concerns only you"),
+        None => must_be_root(destination, "`windlass uninstall --shell` undoes what concerns only you"),
     }
 }

@@ -58,7 +58,6 @@ fn plural(count: u64, ending: &str) -> &str {
 }
 
 fn nobody(report: &Report) -> String {
-    let program = printable(&report.program);
     let mut text = String::from("windlass: no process attached, so nothing was served\n");
     if let Some(reason) = &report.unreachable {
         text.push_str(&format!("  {}\n", printable(reason)));
@@ -70,7 +69,8 @@ fn nobody(report: &Report) -> String {
          or elsewhere.\n",
     );
     text.push_str(&format!(
-        "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E 'libcrypto|libgnutls|windlass'\n"
+        "  To see which libraries it loads: LD_DEBUG=files windlass run -- {} 2>&1 | grep -E 'libcrypto|libgnutls|windlass'\n",
+        printable(&report.command)
     ));
     text
 }

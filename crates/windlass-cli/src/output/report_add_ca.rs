@@ -1,6 +1,6 @@
 //! What `--stats` says of `--add-ca`, for people.
 
-use windlass_run::add_ca::report::{AddCa, Certificate};
+use windlass_run::add_ca::report::{AddCa, AddedCertificate};
 
 use super::terminal::printable;
 
@@ -13,7 +13,7 @@ pub fn render(added: &AddCa) -> String {
     let count = added.certificates.len();
     let mut text =
         format!("windlass: {count} certificate{} trusted for this run only\n", if count == 1 { "" } else { "s" });
-    for Certificate { name, file, .. } in &added.certificates {
+    for AddedCertificate { name, file, .. } in &added.certificates {
         text.push_str(&format!("  {} ({})\n", printable(name), printable(file)));
     }
     let names: Vec<_> = added.variables.keys().copied().collect();

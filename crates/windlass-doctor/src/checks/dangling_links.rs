@@ -1,7 +1,7 @@
 //! Links of a hashed directory that lead nowhere.
 
 use crate::check::{Check, Finding, Outcome, Severity};
-use crate::directory::Leads;
+use crate::directory::{Directory, Item, Leads};
 use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
@@ -31,7 +31,10 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             1 => format!("1 {kind} leads nowhere"),
             count => format!("{count} {kind}s lead nowhere"),
         };
-        let (prune, inside) = (machine.prune(&directory.real), machine.inside());
+        // `prune` refuses where most hash links lead nowhere, or no anchor would be left: what they lead to may be not
+        // mounted.
+        let options: &[&str] = if is_refused(directory) { &["--force"] } else { &[] };
+        let (prune, inside) = (machine.prune_with(options, &directory.real), machine.inside());
         let remedy = format!(
             "`{prune}` takes them away, with a backup; if a certificate is lost, put it back first, then {inside}openssl rehash {}",
             directory.real.display()
@@ -55,6 +58,16 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                     .remedy(&remedy),
             );
         }
+    }
+}
+
+fn is_refused(directory: &Directory) -> bool {
+    let is_nowhere = |item: &&Item| item.is_link && matches!(item.leads, Leads::Nowhere);
+    let by_hash: Vec<_> = directory.items.iter().filter(|item| item.name.is_some_and(|name| !name.is_crl)).collect();
+    let nowhere = by_hash.iter().copied().filter(is_nowhere).count();
+    match by_hash.len() {
+        0 => directory.items.iter().all(|item| is_nowhere(&item)),
+        all => nowhere * 2 > all,
     }
 }
 
@@ -91,6 +104,20 @@ mod tests {
         let root = image.root().display();
         assert!(remedy.starts_with(&format!("`windlass prune --root {root} /etc/ssl/certs` takes ")), "{remedy}");
         assert!(remedy.contains("inside the image: openssl rehash /etc/ssl/certs"), "{remedy}");
+    }
+
+    #[test]
+    fn the_command_is_one_that_does_it() {
+        let image = Image::healthy();
+        let root = image.root().display().to_string();
+        for number in 0..9 {
+            image.link(&format!("etc/ssl/certs/0000000{number}.0"), "nowhere");
+        }
+        let remedy = image.finding(&CHECK).remedy;
+        assert!(
+            remedy.starts_with(&format!("`windlass prune --root {root} --force /etc/ssl/certs` takes ")),
+            "{remedy}"
+        );
     }
 
     #[test]

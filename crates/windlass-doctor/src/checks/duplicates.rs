@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use windlass_machine::anchors::name::hex;
 
-use crate::certificate::{Certificate, Fingerprint};
+use crate::certificate::{Fingerprint, SourceCertificate};
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::machine::Machine;
 use crate::sources::Holding;
@@ -64,7 +64,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
 }
 
 /// Repetitions, each with its place and that of the first.
-fn repeated<'h>(holding: &'h Holding<'_>) -> Vec<(&'h str, &'h str, &'h Certificate)> {
+fn repeated<'h>(holding: &'h Holding<'_>) -> Vec<(&'h str, &'h str, &'h SourceCertificate)> {
     let mut first: HashMap<Fingerprint, &str> = HashMap::new();
     let mut repeated = Vec::new();
     for (place, certificate) in &holding.certificates {

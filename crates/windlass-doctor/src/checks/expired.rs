@@ -4,7 +4,9 @@ use std::cell::OnceCell;
 
 use windlass::Timestamp;
 
-use crate::certificate::{Certificate, Says};
+use windlass_machine::places::certificate::Certificate;
+
+use crate::certificate::SourceCertificate;
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::distribution;
 use crate::machine::Machine;
@@ -27,7 +29,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();
     sources.tell_unseen(outcome);
     let shipped = OnceCell::new();
-    let is_shipped = |certificate: &Certificate| {
+    let is_shipped = |certificate: &SourceCertificate| {
         shipped.get_or_init(|| distribution::certificates(machine)).contains(&certificate.fingerprint)
     };
     for holding in sources.holdings() {
@@ -43,7 +45,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
 }
 
-fn since(says: &Says) -> String {
+fn since(says: &Certificate) -> String {
     let day = |time: Timestamp| time.to_string().split(' ').next().unwrap_or_default().to_owned();
     format!(", expired on {}", day(says.not_after))
 }

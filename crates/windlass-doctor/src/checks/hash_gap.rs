@@ -1,8 +1,10 @@
 //! Numbers that are missing among the names of one hash.
 
+use windlass_machine::places::hash_name::HashName;
+
 use super::warn_of_directories;
 use crate::check::{Check, Outcome, Severity};
-use crate::directory::{Directory, HashName};
+use crate::directory::Directory;
 use crate::machine::Machine;
 
 pub const CHECK: Check = Check {

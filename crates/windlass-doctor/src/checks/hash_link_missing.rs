@@ -42,7 +42,7 @@ fn unlinked(directory: &Directory) -> Vec<String> {
         let (certificate, fingerprint) = (&only.certificate, &only.certificate.fingerprint);
         let is_found = trusted.contains(fingerprint) || refused.contains(fingerprint);
         if says.is_ca && !is_found && !certificate.is_refused {
-            let hash = says.subject_hash.map(|hash| format!("; its hash is {:08x}", hash.0)).unwrap_or_default();
+            let hash = says.subject_hash().map(|hash| format!("; its hash is {:08x}", hash.0)).unwrap_or_default();
             facts.push(format!("{}: {}{hash}", item.name(), certificate.label()));
         }
     }

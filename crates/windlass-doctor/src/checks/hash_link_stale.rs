@@ -1,8 +1,10 @@
 //! Names of a hashed directory that are not the hash of what they lead to.
 
+use windlass_machine::places::hash_name::HashName;
+
 use super::warn_of_directories;
 use crate::check::{Check, Outcome, Severity};
-use crate::directory::{HashName, Item};
+use crate::directory::Item;
 use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
@@ -32,11 +34,11 @@ fn stale(item: &Item, name: HashName) -> Option<String> {
         return None;
     }
     let certificate = &certificates.first()?.certificate;
-    let is_old = |says: &crate::certificate::Says| says.subject_hash_old == Some(name.hash);
+    let is_old = |says: &windlass_machine::places::certificate::Certificate| says.subject_hash_old() == Some(name.hash);
     if certificates.iter().any(|placed| placed.certificate.says.as_ref().is_some_and(is_old)) {
         return None;
     }
-    let right = certificate.says.as_ref()?.subject_hash?;
+    let right = certificate.says.as_ref()?.subject_hash()?;
     Some(format!("{} leads to {}, whose hash is {:08x}", item.name(), certificate.label(), right.0))
 }
 
@@ -68,7 +70,7 @@ mod tests {
     fn names_by_the_old_hash_are_well() {
         let image = Image::healthy();
         let contents = Contents::of(fixture("rsa.pem").as_bytes(), None);
-        let old = contents.certificates[0].certificate.says.as_ref().unwrap().subject_hash_old.unwrap();
+        let old = contents.certificates[0].certificate.says.as_ref().unwrap().subject_hash_old().unwrap();
         image.link(&format!("etc/ssl/certs/{:08x}.0", old.0), "rsa.pem");
         assert!(image.findings(&CHECK).is_empty());
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::bundle::Contents;
-use crate::certificate::Certificate;
+use crate::certificate::SourceCertificate;
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::machine::{Machine, Target};
 
@@ -41,14 +41,14 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let (mut misnamed, mut in_der, mut not_taken) = (Vec::new(), Vec::new(), Vec::new());
     for path in files {
         let Some(content) = outcome.seen(machine.read(&path, MAX_FILE)) else { continue };
-        let label = |certificate: &Certificate| format!("{}: {}", path.display(), certificate.label());
-        let is_taken = |certificate: &Certificate| trusted.contains(&certificate.fingerprint);
+        let label = |certificate: &SourceCertificate| format!("{}: {}", path.display(), certificate.label());
+        let is_taken = |certificate: &SourceCertificate| trusted.contains(&certificate.fingerprint);
         let contents = Contents::of(&content.bytes, None);
         let missing: Vec<_> =
             contents.certificates.iter().map(|placed| &placed.certificate).filter(|one| !is_taken(one)).collect();
         let is_read = path.extension().is_some_and(|extension| extension == "crt");
         if contents.certificates.is_empty() {
-            let der = Certificate::of(content.bytes);
+            let der = SourceCertificate::of(content.bytes);
             if der.says.is_some() && !is_taken(&der) {
                 in_der.push(label(&der));
             }

@@ -19,8 +19,9 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();
     sources.tell_unseen(outcome);
     for holding in sources.holdings() {
-        let is_none =
-            |certificate: &crate::certificate::Certificate| certificate.says.as_ref().is_some_and(|says| !says.is_ca);
+        let is_none = |certificate: &crate::certificate::SourceCertificate| {
+            certificate.says.as_ref().is_some_and(|says| !says.is_ca)
+        };
         let Some(those) = holding.those(machine, is_none, |certificate| certificate.label()) else { continue };
         outcome.found(
             Finding::new(Severity::Note, holding.path, format!("{} of no CA", those.count()))

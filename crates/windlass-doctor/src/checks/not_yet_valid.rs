@@ -16,7 +16,8 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();
     sources.tell_unseen(outcome);
     for holding in sources.holdings() {
-        let from = |says: &crate::certificate::Says| format!(", valid from {}", says.not_before);
+        let from =
+            |says: &windlass_machine::places::certificate::Certificate| format!(", valid from {}", says.not_before);
         let those = holding.those(
             machine,
             |certificate| certificate.is_not_yet_valid(machine.now),

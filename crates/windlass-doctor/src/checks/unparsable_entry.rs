@@ -1,8 +1,10 @@
 //! Files of a hashed directory that OpenSSL can't read.
 
+use windlass_machine::places::hash_name::HashName;
+
 use super::warn_of_directories;
 use crate::check::{Check, Outcome, Severity};
-use crate::directory::{HashName, Item, Leads};
+use crate::directory::{Item, Leads};
 use crate::machine::Machine;
 
 pub const CHECK: Check = Check {

@@ -20,7 +20,7 @@ impl World {
 
     fn refusal(&self) -> String {
         let before = self.snapshot();
-        let failure = self.uninstall(&[], &Disk::default()).unwrap_err().to_string();
+        let failure = self.uninstall(&[]).unwrap_err().to_string();
         assert_eq!(self.snapshot(), before, "{failure}");
         failure
     }
@@ -39,14 +39,14 @@ fn leftovers_are_looked_for_in_the_place_only() {
     let beside = world.outside(".windlass-new-root");
     fs::create_dir_all(beside.join("var/lib/windlass")).unwrap();
     fs::write(beside.join("var/lib/windlass/lock"), "").unwrap();
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert!(beside.join("var/lib/windlass/lock").exists(), "above the root");
 
     let shell = shell_world();
     let above = shell.path(".windlass-new-root/.local/state/windlass");
     fs::create_dir_all(&above).unwrap();
     fs::write(above.join("lock"), "").unwrap();
-    shell.uninstall(&[], &Disk::default()).unwrap();
+    shell.uninstall(&[]).unwrap();
     assert!(above.join("lock").exists(), "above HOME");
 }
 
@@ -62,7 +62,7 @@ fn leftovers_are_no_links_and_hold_nothing_but_ours() {
     fs::create_dir(&left).unwrap();
     fs::write(left.join("lock"), "").unwrap();
     fs::write(left.join("theirs"), "").unwrap();
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert!(left.join("theirs").exists() && !left.join("lock").exists());
 }
 
@@ -73,13 +73,13 @@ fn only_stores_in_a_directory_of_its_own_are_removed() {
     let stores = world.root().join(&STORES[1..]);
     fs::remove_dir_all(&stores).unwrap();
     symlink(&outside, &stores).unwrap();
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 2, "the link is not followed");
 
     let world = installed(World::new);
     world.write("/var/cache/windlass/0.store", "");
     world.write("/var/cache/windlass/notes", "");
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert_eq!(fs::read_dir(world.root().join(&STORES[1..])).unwrap().count(), 1, "not ours");
 }
 
@@ -154,8 +154,8 @@ fn units_are_stopped_on_this_machine_only_and_only_ours() {
     };
     let world = installed(World::new);
     world.edit_record("\"changes\": [", &change("windlass-compile.path"));
-    let record = Record::read(&world.place()).unwrap().unwrap();
-    let plan = undo::plan(&record, &[], &world.place()).unwrap();
+    let record = known::read(&world.destination()).unwrap().unwrap();
+    let plan = undo::plan(&record, &[], &world.destination()).unwrap();
     let stop = plan.iter().find(|undo| undo.path == Path::new("windlass-compile.path")).unwrap();
     assert!(stop.what.starts_with("keep"), "{}", stop.what);
     for unit in ["ssh.service", "--force"] {
@@ -168,23 +168,23 @@ fn units_are_stopped_on_this_machine_only_and_only_ours() {
 #[test]
 fn bytes_that_were_made_of_another_file_are_not_put_back() {
     let world = World::new();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     let first = world.read("/etc/preload.list");
     // Somebody writes another list, and later takes the first one out of a backup.
     world.write("/etc/preload.list", "/opt/new.so\n");
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     world.write("/etc/preload.list", &first);
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert_eq!(world.read("/etc/preload.list"), "/opt/other.so\n");
 }
 
 #[test]
 fn programs_of_an_image_are_run_only_as_the_plan_says() {
     let world = World::new();
-    let place = world.place();
+    let destination = world.destination();
     let plan = |untried| {
         let context = Context {
-            place: &place,
+            destination: &destination,
             home: None,
             systemd: Systemd::Missing,
             executable: &world.path("windlass"),

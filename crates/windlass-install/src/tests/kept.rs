@@ -18,7 +18,7 @@ fn only_our_part_is_taken_out_of_what_was_changed_since() {
     world.write("/etc/preload.list", &format!("/opt/new.so\n{}", world.read("/etc/preload.list")));
     world.write(DROP_IN, &format!("{}Nice=5\n", world.read(DROP_IN)));
     world.write(HOOK, "#!/bin/sh\n# mine now\n");
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert_eq!(world.read("/etc/preload.list"), "/opt/new.so\n/opt/other.so\n");
     assert!(world.read(DROP_IN).ends_with("[Service]\nNice=5\n") && !world.read(DROP_IN).contains("LD_PRELOAD"));
     assert_eq!(world.read(HOOK), "#!/bin/sh\n# mine now\n");
@@ -28,25 +28,25 @@ fn only_our_part_is_taken_out_of_what_was_changed_since() {
 #[test]
 fn a_library_that_somebody_else_names_stays() {
     let world = installed(World::new);
-    world.uninstall(&[Target::Machine], &Disk::default()).unwrap();
+    world.uninstall(&[Target::Machine]).unwrap();
     world.write("/etc/preload.list", LIBRARY);
-    let failure = world.uninstall(&[], &Disk::default()).unwrap_err().to_string();
-    assert!(failure.contains("names it, though not by `windlass install`"), "{failure}");
+    let failure = world.uninstall(&[]).unwrap_err().to_string();
+    assert!(failure.contains("names it, but `windlass install` did not add it"), "{failure}");
     assert!(world.root().join(&LIBRARY[1..]).exists());
     world.write("/etc/preload.list", "/opt/other.so");
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert!(!world.root().join(&LIBRARY[1..]).exists());
 }
 
 #[test]
 fn a_library_that_is_named_by_a_link_stays() {
     let world = World::new();
-    world.install(&Disk::default()).unwrap();
-    world.uninstall(&[Target::Machine], &Disk::default()).unwrap();
+    world.install().unwrap();
+    world.uninstall(&[Target::Machine]).unwrap();
     symlink("/usr/local/lib", world.root().join("opt-lib")).unwrap();
     world.write("/etc/preload.list", "/opt-lib/windlass/libwindlass_preload.so");
-    let failure = world.uninstall(&[], &Disk::default()).unwrap_err().to_string();
-    assert!(failure.contains("names it, though not by `windlass install`"), "{failure}");
+    let failure = world.uninstall(&[]).unwrap_err().to_string();
+    assert!(failure.contains("names it, but `windlass install` did not add it"), "{failure}");
     assert!(world.root().join(&LIBRARY[1..]).exists());
 }
 
@@ -54,18 +54,17 @@ fn a_library_that_is_named_by_a_link_stays() {
 #[test]
 fn what_others_write_meanwhile_is_kept() {
     let world = World::new();
-    let (plan, place, executable, disk) =
-        (world.plan().unwrap(), world.place(), world.path("windlass"), Disk::default());
-    let _lock = state::open_or_make(&place, &disk).unwrap();
-    let executor = |record| Executor { place: &place, disk: &disk, record, executable: &executable };
+    let (plan, destination, executable) = (world.plan().unwrap(), world.destination(), world.path("windlass"));
+    let _lock = state::open_or_make(&destination).unwrap();
+    let executor = |record| Executor { destination: &destination, record, executable: &executable };
     let list = "/opt/other.so\n/opt/new.so\n";
     world.write("/etc/preload.list", list);
     let failure = executor(Record::empty()).install(&plan).unwrap_err().to_string();
     assert!(failure.contains("something changed") && world.read("/etc/preload.list") == list, "{failure}");
 
-    let record = || Record::read(&place).unwrap().unwrap();
+    let record = || known::read(&destination).unwrap().unwrap();
     executor(record()).install(&world.plan().unwrap()).unwrap();
-    let plan = undo::plan(&record(), &[], &place).unwrap();
+    let plan = undo::plan(&record(), &[], &destination).unwrap();
     let list = format!("{}/opt/newer.so\n", world.read("/etc/preload.list"));
     world.write("/etc/preload.list", &list);
     let failure = executor(record()).uninstall(&plan, Systemd::Missing).unwrap_err().to_string();
@@ -83,7 +82,7 @@ fn files_of_a_package_serve_as_they_are() {
         world.write(&path.replace("x86_64-linux-gnu", windlass_machine::loader::library::MULTIARCH), "");
     }
     let before = world.snapshot();
-    world.install(&Disk::default()).unwrap();
+    world.install().unwrap();
     let made: Vec<_> = world.snapshot().into_keys().filter(|path| !before.contains_key(path)).collect();
     let is_expected = |path: &PathBuf| {
         ["paths.target.wants", "web.service.d", "var/lib/windlass", "var/cache"]
@@ -91,6 +90,6 @@ fn files_of_a_package_serve_as_they_are() {
             .any(|part| path.to_string_lossy().contains(part))
     };
     assert!(made.iter().all(is_expected), "{made:?}");
-    world.uninstall(&[], &Disk::default()).unwrap();
+    world.uninstall(&[]).unwrap();
     assert_eq!(world.snapshot(), before);
 }

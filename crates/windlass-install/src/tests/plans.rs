@@ -7,7 +7,7 @@ fn the_second_installation_has_nothing_to_do() {
     for make in [World::new, shell_world] {
         let world = make();
         assert!(!world.plan().unwrap().is_done());
-        world.install(&Disk::default()).unwrap();
+        world.install().unwrap();
         let plan = world.plan().unwrap();
         assert!(plan.is_done(), "{plan:?}");
     }
@@ -31,7 +31,7 @@ fn what_is_in_the_way_is_refused() {
         let world = World::new();
         prepare(&world);
         let before = world.snapshot();
-        let failure = world.install(&Disk::default()).unwrap_err().to_string();
+        let failure = world.install().unwrap_err().to_string();
         assert_eq!(world.snapshot(), before, "nothing is done: {failure}");
         assert!(failure.contains("\n  help: "), "{failure}");
         failure
@@ -98,8 +98,8 @@ fn trials(world: &World) -> Vec<(PathBuf, bool)> {
         step.to_do && matches!(step.action, Action::File { .. }) && step.path.ends_with("libwindlass_preload.so")
     };
     let copied = steps.iter().position(is_file);
-    let trial = |(place, step): (usize, &super::super::plan::Step)| match &step.action {
-        Action::Try { library, .. } => Some((library.clone(), copied.is_some_and(|copied| copied < place))),
+    let trial = |(index, step): (usize, &super::super::plan::Step)| match &step.action {
+        Action::Try { library, .. } => Some((library.clone(), copied.is_some_and(|copied| copied < index))),
         _ => None,
     };
     steps.iter().enumerate().filter_map(trial).collect()
@@ -113,7 +113,7 @@ fn a_library_that_is_loaded_already_is_tried_before_it_is_another() {
     fs::write(world.path("library"), "a newer one").unwrap();
     assert_eq!(trials(&world), [(world.path("library"), false)]);
     // No library: programs say so, and those that are running keep the one that works.
-    let failure = world.carry_out(&world.plan_with_trials().unwrap(), &Disk::default()).unwrap_err().to_string();
+    let failure = world.carry_out(&world.plan_with_trials().unwrap()).unwrap_err().to_string();
     assert!(failure.contains("can't use the library"), "{failure}");
     assert_eq!(fs::read(&library).unwrap(), b"the library");
     // What is gone can't become worse.

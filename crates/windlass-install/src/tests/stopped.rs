@@ -1,20 +1,24 @@
 //! Stopped after each single change of the file system, and then completed or undone.
 
+use windlass_journal::LEFT;
+
 use super::*;
 
 /// Stops `first` after 0, 1, 2, … changes, then does `second`, and compares.
 fn stopped_everywhere(
     make: impl Fn() -> World,
-    first: impl Fn(&World, &Disk) -> Result<(), Failure>,
-    second: impl Fn(&World, &Disk) -> Result<(), Failure>,
+    first: impl Fn(&World) -> Result<(), Failure>,
+    second: impl Fn(&World) -> Result<(), Failure>,
     expected: &BTreeMap<PathBuf, String>,
 ) -> usize {
     for changes in 0.. {
         let world = make();
-        let outcome = first(&world, &Disk::stopping_after(changes));
+        LEFT.set(Some(changes));
+        let outcome = first(&world);
+        LEFT.set(None);
         let when = format!("after {changes} changes");
         world.assert_nothing_dangles(&when);
-        second(&world, &Disk::default()).unwrap_or_else(|failure| panic!("{when}: {failure}"));
+        second(&world).unwrap_or_else(|failure| panic!("{when}: {failure}"));
         world.assert_nothing_dangles(&when);
         let now = world.snapshot();
         for path in now.keys().chain(expected.keys()) {
@@ -36,7 +40,7 @@ fn an_installation_that_was_stopped_anywhere_is_completed_or_undone() {
         let after = installed(make).snapshot();
         assert!(after.len() > before.len() + 3);
         let install = World::install;
-        let uninstall = |world: &World, disk: &Disk| world.uninstall(&[], disk);
+        let uninstall = |world: &World| world.uninstall(&[]);
         assert!(stopped_everywhere(make, install, uninstall, &before) > 15);
         // The record holds the paths of nothing that differs between two worlds.
         if make().wanted.shell.is_none() {
@@ -50,14 +54,14 @@ fn a_removal_that_was_stopped_anywhere_is_completed_or_taken_back() {
     for make in [World::new, shell_world] {
         let before = make().snapshot();
         let after = installed(make).snapshot();
-        let uninstall = |world: &World, disk: &Disk| world.uninstall(&[], disk);
+        let uninstall = |world: &World| world.uninstall(&[]);
         assert!(stopped_everywhere(|| installed(make), uninstall, uninstall, &before) > 15);
         if make().wanted.shell.is_none() {
-            let again = |world: &World, disk: &Disk| {
-                world.install(disk)?;
+            let again = |world: &World| {
+                world.install()?;
                 // The order in the record may be another one; what counts is that it is all there, and undone.
-                world.uninstall(&[], disk)?;
-                world.install(disk)
+                world.uninstall(&[])?;
+                world.install()
             };
             stopped_everywhere(|| installed(make), uninstall, again, &after);
         }
@@ -72,6 +76,6 @@ fn an_update_that_was_stopped_anywhere_is_undone() {
         fs::write(world.path("windlass"), "#!/bin/sh\n# newer\nexit 0\n").unwrap();
         world
     };
-    let uninstall = |world: &World, disk: &Disk| world.uninstall(&[], disk);
+    let uninstall = |world: &World| world.uninstall(&[]);
     assert!(stopped_everywhere(make, World::install, uninstall, &before) > 3);
 }

@@ -1,10 +1,11 @@
-//! What a person wants to know of a certificate that may be superfluous.
+//! What a certificate says, and whether it looks as if it was made for a test.
 
 use sha2::{Digest, Sha256};
-use windlass::Timestamp;
+use windlass::{CanonicalName, RawName, SubjectHash, Timestamp, subject_hash_old};
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use crate::anchors::authority::is_ca;
 use crate::anchors::name::Name;
 
 /// The extension by which ASP.NET Core knows its development certificates (`CertificateManager.AspNetHttpsOid`).
@@ -33,6 +34,8 @@ pub struct Certificate {
     pub is_self_issued: bool,
     /// Its basic constraints say that it may issue others; version 1 says nothing, and counts as such.
     pub is_authority: bool,
+    /// It can vouch for others, as `X509_check_ca` sees it (OpenSSL, crypto/x509/v3_purp.c).
+    pub is_ca: bool,
     /// See [`Certificate::test_like`].
     pub(super) test: Option<TestLike>,
 }
@@ -69,7 +72,7 @@ impl Certificate {
         if !rest.is_empty() {
             return None;
         }
-        let subject = windlass::RawName::from_der(parsed.subject().as_raw()).ok()?;
+        let subject = RawName::from_der(parsed.subject().as_raw()).ok()?;
         let name = Name::of(subject).short;
         let is_self_issued = parsed.subject().as_raw() == parsed.issuer().as_raw();
         let is_authority = parsed.is_ca() || parsed.version.0 == 0;
@@ -80,6 +83,7 @@ impl Certificate {
             not_after: Timestamp(parsed.validity().not_after.timestamp()),
             is_self_issued,
             is_authority,
+            is_ca: is_ca(&parsed),
             test: test_like(&parsed, &name, is_self_issued, is_authority),
             name,
         })
@@ -88,6 +92,22 @@ impl Certificate {
     /// Whether its last second has passed.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.not_after < now
+    }
+
+    /// Whether its first second is to come.
+    pub fn is_not_yet_valid(&self, now: Timestamp) -> bool {
+        self.not_before > now
+    }
+
+    /// By which a hashed directory names it; none for a subject that is too unusual.
+    pub fn subject_hash(&self) -> Option<SubjectHash> {
+        let raw = RawName::from_der(&self.subject).ok()?;
+        CanonicalName::from_raw(raw).ok().map(|name| name.subject_hash())
+    }
+
+    /// By which one for OpenSSL before 1.0.0 named it.
+    pub fn subject_hash_old(&self) -> Option<SubjectHash> {
+        RawName::from_der(&self.subject).ok().map(subject_hash_old)
     }
 
     /// The day of its last second, as `2031-05-25`.

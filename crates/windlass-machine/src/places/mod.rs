@@ -8,6 +8,7 @@
 
 pub mod certificate;
 mod environments;
+pub mod hash_name;
 pub mod known_paths;
 pub mod read;
 pub mod sources;

@@ -73,6 +73,7 @@ mod tests {
             not_after: Timestamp(until),
             is_self_issued: true,
             is_authority: true,
+            is_ca: true,
             test,
         })
     }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-use super::images::{Images, Known, open_regular};
+use super::executables::{Executables, Known, open_regular};
 use super::libraries::{self, Linkage, TlsKind, TlsLibrary};
 use super::maps::{self, Mapped};
 use super::proc_files::{self, Stat};
@@ -110,20 +110,20 @@ impl Capture {
     }
 
     /// All that is to be known, with a look into the executable and the libraries.
-    pub fn facts(&self, images: &mut Images) -> ProcessFacts {
+    pub fn facts(&self, executables: &mut Executables) -> ProcessFacts {
         // By its path, but only what it was.
         let is_it = |file: &File| self.exe_id.is_some() && ExecutableId::of_file(file) == self.exe_id;
         let by_path = || self.exe.as_deref().and_then(open_regular).filter(is_it);
         let executable = match &self.executable {
-            Some(file) => images.of(file),
-            None => by_path().map(|file| images.of(&file)).unwrap_or_default(),
+            Some(file) => executables.of(file),
+            None => by_path().map(|file| executables.of(&file)).unwrap_or_default(),
         };
         let windlass = match &self.mapped {
             Err(unseen) => (Vec::new(), Served::Unknown(unseen.clone())),
             // A process that is ending has no memory any more; nothing runs without.
             Ok(mapped) if mapped.is_empty() => (Vec::new(), Served::Unknown(Unseen::Gone)),
             Ok(mapped) => {
-                let (libraries, is_cut) = self.libraries(mapped, &executable, images);
+                let (libraries, is_cut) = self.libraries(mapped, &executable, executables);
                 let served = Served::decide(&libraries, self.signs(mapped, executable.elf.as_ref()));
                 match is_cut && libraries.is_empty() {
                     true => (libraries, Served::Unknown(Unseen::Unread)),
@@ -159,7 +159,12 @@ impl Capture {
     }
 
     /// Also whether there may be more, since something was not searched.
-    fn libraries(&self, mapped: &[Mapped], executable: &Known, images: &mut Images) -> (Vec<TlsLibrary>, bool) {
+    fn libraries(
+        &self,
+        mapped: &[Mapped],
+        executable: &Known,
+        executables: &mut Executables,
+    ) -> (Vec<TlsLibrary>, bool) {
         let mut found = Vec::new();
         let mut is_cut = executable.is_cut;
         let has_libssl = mapped.iter().any(|file| libraries::is_libssl(file.name()));
@@ -169,21 +174,21 @@ impl Capture {
                 break;
             }
             if let Some(kind) = libraries::by_name(file.name()) {
-                let image = self.image(file, images);
+                let known = self.known(file, executables);
                 let (kind, version) = match kind {
-                    TlsKind::Openssl if image.image.libressl.is_some() => (TlsKind::Libressl, image.image.libressl),
-                    TlsKind::Openssl => (kind, image.image.openssl),
-                    TlsKind::Gnutls => (kind, image.image.gnutls),
-                    TlsKind::Nss => (kind, image.image.nss),
-                    TlsKind::Mbedtls => (kind, image.image.mbedtls),
+                    TlsKind::Openssl if known.code.libressl.is_some() => (TlsKind::Libressl, known.code.libressl),
+                    TlsKind::Openssl => (kind, known.code.openssl),
+                    TlsKind::Gnutls => (kind, known.code.gnutls),
+                    TlsKind::Nss => (kind, known.code.nss),
+                    TlsKind::Mbedtls => (kind, known.code.mbedtls),
                     kind => (kind, None),
                 };
                 let whole = has_libssl || !matches!(kind, TlsKind::Openssl | TlsKind::Libressl);
                 found.push(TlsLibrary { kind, version, linkage: Linkage::Dynamic, path: file.path.clone(), whole });
             } else if libraries::may_carry(file.name()) {
-                let image = self.image(file, images);
-                is_cut |= image.is_cut;
-                found.extend(linked_in(&image, &file.path));
+                let known = self.known(file, executables);
+                is_cut |= known.is_cut;
+                found.extend(linked_in(&known, &file.path));
             }
         }
         found.extend(linked_in(executable, self.exe.as_deref().unwrap_or(Path::new(""))));
@@ -194,24 +199,24 @@ impl Capture {
     }
 
     /// What a mapped file holds. It is looked for in the root of this process first, as the other one may have ended.
-    fn image(&self, mapped: &Mapped, images: &mut Images) -> Known {
+    fn known(&self, mapped: &Mapped, executables: &mut Executables) -> Known {
         let in_its_root = || {
             let path = mapped.path.strip_prefix("/").ok()?;
             Some(proc_files::path(self.pid, "root").join(path))
         };
-        if images.is_spent() {
+        if executables.is_spent() {
             return Known { is_cut: true, ..Known::default() };
         }
         // Not the device: Btrfs and overlayfs show different ones in maps and in stat(2).
         let is_it = |file: &File| file.metadata().is_ok_and(|metadata| metadata.ino() == mapped.inode);
         let file = open_regular(&mapped.path).filter(&is_it);
         let file = file.or_else(|| in_its_root().and_then(|path| open_regular(&path)).filter(is_it));
-        file.map(|file| images.of(&file)).unwrap_or_default()
+        file.map(|file| executables.of(&file)).unwrap_or_default()
     }
 }
 
 fn linked_in(known: &Known, path: &Path) -> Vec<TlsLibrary> {
-    let linked_in = known.image.linked_in().into_iter();
+    let linked_in = known.code.linked_in().into_iter();
     let library =
         |(kind, version)| TlsLibrary { kind, version, linkage: Linkage::Static, path: path.to_path_buf(), whole: true };
     // libcrypto itself holds the same texts, if it is run as a program or is what `path` names.
@@ -242,7 +247,7 @@ mod tests {
         let own = std::process::id();
         let capture = Capture::of(own).unwrap();
         assert_eq!(capture.exe(), std::env::current_exe().ok().as_deref());
-        let facts = capture.facts(&mut Images::default());
+        let facts = capture.facts(&mut Executables::default());
         assert_eq!((facts.pid, facts.uid), (own, rustix::process::geteuid().as_raw()));
         assert_eq!(facts.start_time, capture.start_time());
         assert!(!capture.is_kernel_thread() && !facts.command.is_empty());
@@ -258,7 +263,7 @@ mod tests {
         capture.let_go();
         capture.mapped = Ok(vec![Mapped { path: other.clone(), inode: 1 }]);
         let is_rustls = |capture: &Capture| {
-            capture.facts(&mut Images::default()).libraries.iter().any(|library| library.kind == TlsKind::Rustls)
+            capture.facts(&mut Executables::default()).libraries.iter().any(|library| library.kind == TlsKind::Rustls)
         };
         capture.exe = Some(other.clone());
         assert!(!is_rustls(&capture));

@@ -2,21 +2,21 @@
 //!
 //! All of it is read from `/proc`, in two steps. A [`Capture`] takes what goes away with the process, and is quick. Its
 //! [`Capture::facts`] look into the executable and the libraries, which may be large, and remember what they found in
-//! [`Images`].
+//! [`Executables`].
 //!
 //! A process is a stranger: names, arguments and files are whatever it made them. Reads are bounded, nothing but
 //! regular files is opened, and what is shown has to go through [`crate::printable::printable`].
 
 mod budget;
 mod capture;
-mod image;
-mod images;
+mod executables;
 mod libraries;
 pub mod lossy;
 pub mod maps;
 mod patience;
 mod proc_files;
 mod served;
+mod tls_code;
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ use serde::Serialize;
 
 pub use budget::Budget;
 pub use capture::{Capture, ExecutableId, executable};
-pub use images::{Images, open_regular};
+pub use executables::{Executables, open_regular};
 pub use libraries::{TlsKind, TlsLibrary};
 pub use patience::Patience;
 pub use proc_files::{pids, uid};
@@ -90,10 +90,12 @@ pub fn identity(pid: u32) -> Option<(u64, Option<PathBuf>)> {
 
 /// The facts of all processes, in the order of their numbers, without kernel threads.
 pub fn all(budget: Budget) -> impl Iterator<Item = ProcessFacts> {
-    let mut images = Images::with(budget);
+    let mut executables = Executables::with(budget);
     let mut patience = Patience::default();
     pids().into_iter().filter_map(move |pid| match patience.capture(pid) {
-        Ok(capture) => capture.filter(|capture| !capture.is_kernel_thread()).map(|capture| capture.facts(&mut images)),
+        Ok(capture) => {
+            capture.filter(|capture| !capture.is_kernel_thread()).map(|capture| capture.facts(&mut executables))
+        }
         Err(_) => Some(ProcessFacts::unread(pid)),
     })
 }

@@ -17,7 +17,9 @@ fn what_was_changed_since_the_plan_stays() {
     fs::create_dir(store.join("alias.pem")).unwrap();
     let done = scene.apply(&plan).unwrap();
     assert_eq!((done.moved, done.left.len()), (1, 4), "{:?}", done.left);
-    assert!(done.left.iter().any(|left| left.ends_with("expired.pem: it was changed since it was planned, and stays")));
+    assert!(
+        done.left.iter().any(|left| left.ends_with("expired.pem: it changed after the plan was made, so it stays"))
+    );
     assert_eq!(fs::read_link(store.join(format!("{HASH}.3"))).unwrap(), Path::new("/etc/passwd"));
     assert!(store.join("alias.pem").is_dir());
     assert_eq!(scene.undo().unwrap(), Vec::<String>::new());
@@ -36,7 +38,7 @@ fn a_directory_that_is_swapped_gives_nothing() {
     assert_eq!((done.moved, done.left.len(), done.backup), (0, 1, None));
     fs::remove_file(scene.store()).unwrap();
     fs::create_dir(scene.store()).unwrap();
-    assert!(scene.apply(&plan).unwrap().left[0].contains("another directory is there by now"));
+    assert!(scene.apply(&plan).unwrap().left[0].contains("another directory has taken its place"));
     assert_eq!(other.state(), before);
     scene.assert_no_backups();
 }
@@ -50,7 +52,7 @@ fn an_undo_keeps_what_others_did() {
     fs::write(store.join("expired.pem"), "somebody's").unwrap();
     fs::copy(fixture("p384.pem"), store.join(format!("{HASH}.2"))).unwrap();
     let left = scene.undo().unwrap();
-    assert!(left.len() == 1 && left[0].contains("expired.pem: something else is there by now"), "{left:?}");
+    assert!(left.len() == 1 && left[0].contains("expired.pem: another file has taken its place"), "{left:?}");
     scene.assert_no_gap("with one more");
     let after = scene.state();
     assert_eq!(fs::read_to_string(store.join("expired.pem")).unwrap(), "somebody's");

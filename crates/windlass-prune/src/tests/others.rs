@@ -3,8 +3,9 @@
 use std::io;
 use std::os::unix::fs::chown;
 
+use windlass_journal::Directory;
+
 use super::*;
-use crate::directory::Directory;
 
 /// What is told about the one backup, which is not believed.
 fn told(scene: &Scene) -> String {
@@ -110,8 +111,8 @@ fn only_files_of_a_disk_are_looked_at() {
 fn one_user_has_so_many_stores() {
     let place = tempfile::tempdir().unwrap();
     let packages = packages::Packages::default();
-    let spent = dotnet::Spent::default();
-    let context = plan::Context {
+    let spent = context::Spent::default();
+    let context = context::Context {
         now: NOW,
         tests: false,
         force: false,
@@ -143,9 +144,9 @@ fn one_user_has_so_many_stores() {
 fn errors_that_are_about_one_file() {
     use io::ErrorKind::{NotFound, PermissionDenied, ResourceBusy, StorageFull};
     for kind in [PermissionDenied, ResourceBusy, NotFound] {
-        assert!(transfer::is_about_one(&kind.into()), "{kind}");
+        assert!(windlass_journal::is_about_one(&kind.into()), "{kind}");
     }
-    assert!(!transfer::is_about_one(&StorageFull.into()));
+    assert!(!windlass_journal::is_about_one(&StorageFull.into()));
 }
 
 /// A copy has the attributes of the file, but none that gives power.
@@ -170,7 +171,7 @@ fn attributes_come_along() {
     for (name, copied) in
         [("user.x", true), ("security.selinux", true), ("security.capability", false), ("trusted.x", false)]
     {
-        assert_eq!(transfer::is_copied(name.as_bytes()), copied, "{name}");
+        assert_eq!(windlass_journal::is_copied(name.as_bytes()), copied, "{name}");
     }
 }
 

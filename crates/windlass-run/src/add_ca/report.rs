@@ -6,16 +6,12 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::input::Input;
-use crate::counters::{ADAPTERS, Counters};
-
-/// The counter of the preload library, one for each part (adapters/preload, labels.rs).
-const LOADS: &str = "loads-with-added-ca";
 
 /// What a run added. The field names are those of the JSON, which `windlass run --help` documents.
 #[derive(Debug, Serialize)]
 pub struct AddCa {
     /// The certificates.
-    pub certificates: Vec<Certificate>,
+    pub certificates: Vec<AddedCertificate>,
     /// Loads that the preload library added them to.
     pub loads: u64,
     /// Variables that were set, and to what.
@@ -26,7 +22,7 @@ pub struct AddCa {
 
 /// One of them.
 #[derive(Debug, Serialize)]
-pub struct Certificate {
+pub struct AddedCertificate {
     subject: String,
     sha256_fingerprint: String,
     /// Where it was read.
@@ -39,7 +35,7 @@ pub struct Certificate {
 impl AddCa {
     /// Nothing is set yet.
     pub fn new(input: &Input) -> AddCa {
-        let certificates = input.anchors.iter().map(|anchor| Certificate {
+        let certificates = input.anchors.iter().map(|anchor| AddedCertificate {
             subject: anchor.subject.full.clone(),
             sha256_fingerprint: anchor.fingerprint(),
             file: anchor.file.to_string_lossy().into_owned(),
@@ -56,10 +52,5 @@ impl AddCa {
     /// A variable was left as it was.
     pub fn left(&mut self, name: &'static str, why: &str) {
         self.left.insert(name, why.to_owned());
-    }
-
-    /// Takes over what the preload library counted.
-    pub fn count(&mut self, counters: &Counters) {
-        self.loads = ADAPTERS.iter().filter_map(|section| counters.get(*section)?.get(LOADS)).sum();
     }
 }

@@ -15,7 +15,7 @@ pub use unreached::Unreached;
 use std::collections::HashMap;
 
 use serde::Serialize;
-use windlass_machine::processes::Images;
+use windlass_machine::processes::Executables;
 use windlass_run::parent::Ending;
 
 use super::certificates::Certificates;
@@ -120,9 +120,10 @@ impl Report {
             Ending::Exited(status) => (Some(status), None),
             Ending::Killed(signal) => (None, Some(signal)),
         };
-        let mut images = Images::default();
+        let mut executables = Executables::default();
         let all = trace.processes.all();
-        let mut processes: Vec<_> = all.iter().map(|process| Process::new(process, trace, &run, &mut images)).collect();
+        let mut processes: Vec<_> =
+            all.iter().map(|process| Process::new(process, trace, &run, &mut executables)).collect();
         processes.sort_by_key(|process| std::cmp::Reverse((process.has_loaded(), process.out_of_reach.is_some())));
         let mut entries: Vec<_> = trace.entries.all().map(|entry| Entry::new(entry, trace)).collect();
         entries.sort_by_key(|entry| std::cmp::Reverse((entry.wall, entry.calls)));

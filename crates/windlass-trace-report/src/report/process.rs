@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use windlass_machine::processes::Images;
+use windlass_machine::processes::Executables;
 
 use super::super::model::{self, Trace};
 use super::super::reach::out_of_reach;
@@ -47,11 +47,11 @@ pub struct Process {
 
 impl Process {
     /// From the sums of a run. A process that loaded nothing is looked into.
-    pub fn new(process: &model::Process, trace: &Trace, run: &Run, images: &mut Images) -> Process {
+    pub fn new(process: &model::Process, trace: &Trace, run: &Run, executables: &mut Executables) -> Process {
         let from_start = |time: Option<u64>| time.map(|time| time.saturating_sub(run.start));
         let program = process.programs.last().map(String::as_str).unwrap_or_default();
         let may_ask = process.loads == 0 && program.starts_with('/');
-        let out_of_reach = may_ask.then(|| out_of_reach(images, Path::new(program))).flatten();
+        let out_of_reach = may_ask.then(|| out_of_reach(executables, Path::new(program))).flatten();
         let known = |number: u64| (number > 0 || out_of_reach.is_none()).then_some(number);
         let told = process.loads == 0 || process.certificates_unknown < process.loads;
         Process {

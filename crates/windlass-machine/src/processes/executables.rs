@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::budget::Budget;
-use super::image::Image;
+use super::tls_code::TlsCode;
 use crate::loader::elf::Elf;
 use crate::regular;
 
@@ -28,7 +28,7 @@ const LARGE: u64 = 256 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// What its bytes say.
-    pub image: Image,
+    pub code: TlsCode,
     /// What its headers say; `None` where it is no ELF file.
     pub elf: Option<Elf>,
     /// It was not read to its end: more may be in it.
@@ -37,15 +37,15 @@ pub struct Known {
 
 /// Memory of files, by their state.
 #[derive(Debug, Default)]
-pub struct Images {
+pub struct Executables {
     known: HashMap<Identity, Known>,
     budget: Budget,
 }
 
-impl Images {
+impl Executables {
     /// With another budget than the usual one.
-    pub fn with(budget: Budget) -> Images {
-        Images { known: HashMap::new(), budget }
+    pub fn with(budget: Budget) -> Executables {
+        Executables { known: HashMap::new(), budget }
     }
 
     /// Begins to count anew.
@@ -74,12 +74,12 @@ impl Images {
         let elf = Elf::of(&again);
         let has_holes = metadata.size() > SMALL && metadata.blocks().saturating_mul(512) < metadata.size() / HOLES;
         // Reading the headers has moved the position.
-        let image = match has_holes || (&again).rewind().is_err() {
+        let code = match has_holes || (&again).rewind().is_err() {
             true => None,
-            false => Image::read(&again, &mut self.budget).unwrap_or_default(),
+            false => TlsCode::read(&again, &mut self.budget).unwrap_or_default(),
         };
-        let is_cut = image.is_none();
-        let known = Known { image: image.unwrap_or_default(), elf, is_cut };
+        let is_cut = code.is_none();
+        let known = Known { code: code.unwrap_or_default(), elf, is_cut };
         // What was cut since others had used up the budget is tried again.
         if !is_cut || has_holes || metadata.size() > LARGE {
             if self.known.len() >= REMEMBERED {
@@ -117,25 +117,25 @@ mod tests {
     fn what_the_budget_does_not_reach_is_cut() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("program");
-        let mut images = Images::with(Budget::of_bytes(0));
+        let mut executables = Executables::with(Budget::of_bytes(0));
         std::fs::write(&path, "/rustls-0.1.2/").unwrap();
-        assert!(images.of(&open_regular(&path).unwrap()).is_cut);
-        images.refill(Budget::default());
-        assert!(!images.of(&open_regular(&path).unwrap()).is_cut);
+        assert!(executables.of(&open_regular(&path).unwrap()).is_cut);
+        executables.refill(Budget::default());
+        assert!(!executables.of(&open_regular(&path).unwrap()).is_cut);
         // A terabyte of nothing behind it.
         File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
-        assert!(images.of(&open_regular(&path).unwrap()).is_cut);
+        assert!(executables.of(&open_regular(&path).unwrap()).is_cut);
     }
 
     #[test]
     fn a_file_that_changed_is_read_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("program");
-        let mut images = Images::default();
+        let mut executables = Executables::default();
         std::fs::write(&path, "/rustls-0.1.2/").unwrap();
-        assert_eq!(images.of(&open_regular(&path).unwrap()).image.linked_in().len(), 1);
+        assert_eq!(executables.of(&open_regular(&path).unwrap()).code.linked_in().len(), 1);
         std::fs::write(&path, "nothing of that").unwrap();
-        assert_eq!(images.of(&open_regular(&path).unwrap()).image.linked_in().len(), 0);
+        assert_eq!(executables.of(&open_regular(&path).unwrap()).code.linked_in().len(), 0);
     }
 
     #[test]

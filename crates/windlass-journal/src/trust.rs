@@ -1,22 +1,35 @@
 //! What may be believed: what belongs to root or to this user, and what others can't write to. A record says where
-//! files are put, and by whom they are owned there: whose record it is decides whose word that is.
+//! files are put, and by whom they are owned there: whose record it is decides whose word that is. What somebody else
+//! can change is never named where root's programs look.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
+use windlass_machine::{Failure, FailureKind};
 
 /// Links on one way, as in the kernel (path_resolution(7)).
 const MAX_LINKS: usize = 40;
+
+/// What is said of a link and the like, where a file or directory of ours is expected.
+pub const NO_FILE: &str = "it is a link, or no file or directory of ours: what is in it is not believed";
 
 /// Why it is not, if so, from the owner and the permission bits.
 pub fn objection(owner: u32, mode: u32) -> Option<&'static str> {
     let is_foreign = !is_ours(owner);
     (is_foreign || mode & 0o022 != 0)
         .then_some("it belongs to another user, or others can write to it: what is in it is not believed")
+}
+
+/// The error that says so.
+pub fn refused(path: &Path, why: &str) -> Failure {
+    Failure::new(FailureKind::Other, path.display().to_string(), why)
+        .advise("nothing was changed; look at who made it, and run this as that user, or remove it")
 }
 
 fn is_ours(owner: u32) -> bool {
@@ -70,6 +83,21 @@ fn names(path: &Path) -> VecDeque<OsString> {
     names.map(|part| part.as_os_str().to_owned()).collect()
 }
 
+/// The first part of a path that somebody besides these users can change; what is not there (yet) is left out. A sticky
+/// bit is no excuse: in such a directory anybody can put the first file of a name.
+pub fn changeable_by_others(path: &Path, owners: &[u32]) -> Option<PathBuf> {
+    let mut parts: Vec<_> = path.ancestors().collect();
+    parts.reverse();
+    let is_safe = |metadata: fs::Metadata| {
+        owners.contains(&metadata.uid()) && (metadata.is_symlink() || metadata.mode() & 0o022 == 0)
+    };
+    let changeable = parts.into_iter().find(|part| match fs::symlink_metadata(part) {
+        Ok(metadata) => !is_safe(metadata),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    });
+    changeable.map(Path::to_owned)
+}
+
 /// Whether it is the name of something in a directory, and leads to no other.
 pub fn is_name(name: &OsStr) -> bool {
     let mut parts = Path::new(name).components();
@@ -84,10 +112,17 @@ pub fn is_plain(directory: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_path_is_safe_if_each_part_of_it_is() {
+        assert_eq!(changeable_by_others(Path::new("/usr/bin"), &[0]), None);
+        assert_eq!(changeable_by_others(Path::new("/usr/bin/nothing-of-this-name"), &[0]), None);
+        assert_eq!(changeable_by_others(Path::new("/usr/bin"), &[4321]), Some("/".into()));
+        assert_eq!(changeable_by_others(Path::new("/tmp/x"), &[0]), Some("/tmp".into()));
+    }
 
     #[test]
     fn links_of_ours_are_followed() {

@@ -18,7 +18,7 @@ const REACH: usize = 128;
 
 /// What was found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Image {
+pub struct TlsCode {
     /// Version text of OpenSSL's libcrypto.
     pub openssl: Option<String>,
     /// Of LibreSSL's.
@@ -41,12 +41,12 @@ pub struct Image {
     aws_lc: bool,
 }
 
-impl Image {
+impl TlsCode {
     /// Reads a file from its start, as long as the budget lasts. `None`: it did not.
-    pub fn read(mut file: impl Read, budget: &mut Budget) -> std::io::Result<Option<Image>> {
+    pub fn read(mut file: impl Read, budget: &mut Budget) -> std::io::Result<Option<TlsCode>> {
         let texts: Vec<Vec<u8>> = TEXTS.iter().map(|(text, _)| shown(text)).collect();
         let texts: Vec<_> = texts.iter().zip(TEXTS).map(|(text, (_, note))| (Finder::new(text), *note)).collect();
-        let mut image = Image::default();
+        let mut code = TlsCode::default();
         let mut buffer = Vec::with_capacity(CHUNK + REACH);
         loop {
             if budget.is_spent() {
@@ -60,11 +60,11 @@ impl Image {
             for (finder, note) in &texts {
                 for start in finder.find_iter(&buffer).take_while(|start| *start < decided) {
                     let before = start.checked_sub(1).map(|before| buffer[before]);
-                    note(&mut image, before, &buffer[start + finder.needle().len()..]);
+                    note(&mut code, before, &buffer[start + finder.needle().len()..]);
                 }
             }
             if is_end {
-                return Ok(Some(image));
+                return Ok(Some(code));
             }
             // One byte more, for what stands before a text.
             buffer.drain(..decided.saturating_sub(1));
@@ -93,7 +93,7 @@ impl Image {
 }
 
 /// Takes note of a text: the byte before it, and what stands behind it.
-type Note = fn(&mut Image, Option<u8>, &[u8]);
+type Note = fn(&mut TlsCode, Option<u8>, &[u8]);
 
 /// A text as it stands in this program, which would find itself otherwise.
 const fn hide<const N: usize>(text: &[u8; N]) -> [u8; N] {
@@ -113,23 +113,23 @@ fn shown(hidden: &[u8]) -> Vec<u8> {
 
 const TEXTS: &[(&[u8], Note)] = &[
     // OPENSSL_VERSION_TEXT is `OpenSSL 3.0.17 1 Jul 2025`; without the date it is about a version, as in messages.
-    (&hide(b"OpenSSL "), |image, _, behind| first(&mut image.openssl, version(behind).filter(|_| has_date(behind)))),
-    (&hide(b"LibreSSL "), |image, _, behind| first(&mut image.libressl, version(behind))),
+    (&hide(b"OpenSSL "), |code, _, behind| first(&mut code.openssl, version(behind).filter(|_| has_date(behind)))),
+    (&hide(b"LibreSSL "), |code, _, behind| first(&mut code.libressl, version(behind))),
     // `GnuTLS 3.7.9 logging...` (lib/global.c)
-    (&hide(b"GnuTLS "), |image, _, behind| first(&mut image.gnutls, version(behind))),
+    (&hide(b"GnuTLS "), |code, _, behind| first(&mut code.gnutls, version(behind))),
     // `Version: NSS 3.87.1` (lib/nss/nssver.c)
-    (&hide(b"NSS "), |image, _, behind| first(&mut image.nss, version(behind))),
-    (&hide(b"bed TLS "), |image, _, behind| first(&mut image.mbedtls, version(behind))),
+    (&hide(b"NSS "), |code, _, behind| first(&mut code.nss, version(behind))),
+    (&hide(b"bed TLS "), |code, _, behind| first(&mut code.mbedtls, version(behind))),
     // OPENSSL_FILE of errors raised in crypto/x509/by_file.c; BoringSSL's is .cc
-    (&hide(b"x509/by_file.c"), |image, _, _| image.by_file = true),
-    (&hide(b"aws_lc_"), |image, _, _| image.aws_lc = true),
+    (&hide(b"x509/by_file.c"), |code, _, _| code.by_file = true),
+    (&hide(b"aws_lc_"), |code, _, _| code.aws_lc = true),
     // The table of functions that Go's tracebacks need, also in stripped programs
-    (&hide(b"crypto/tls.(*Conn)."), |image, _, _| image.go_tls = true),
-    (&hide(b"\xff Go buildinf:"), |image, _, behind| first(&mut image.go, go_version(behind))),
+    (&hide(b"crypto/tls.(*Conn)."), |code, _, _| code.go_tls = true),
+    (&hide(b"\xff Go buildinf:"), |code, _, behind| first(&mut code.go, go_version(behind))),
     // A crate's directory; other crates' names end in the same, as tokio-rustls
-    (&hide(b"rustls-"), |image, before, behind| {
+    (&hide(b"rustls-"), |code, before, behind| {
         first(
-            &mut image.rustls,
+            &mut code.rustls,
             version(behind).filter(|_| before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && byte != b'-')),
         );
     }),
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn linked_in(bytes: &[u8]) -> Vec<(TlsKind, Option<String>)> {
-        Image::read(bytes, &mut Budget::default()).unwrap().unwrap().linked_in()
+        TlsCode::read(bytes, &mut Budget::default()).unwrap().unwrap().linked_in()
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_file_without_end_is_left() {
-        assert_eq!(Image::read(std::io::repeat(b'x'), &mut Budget::of_bytes(3 << 20)).unwrap(), None);
+        assert_eq!(TlsCode::read(std::io::repeat(b'x'), &mut Budget::of_bytes(3 << 20)).unwrap(), None);
     }
 
     /// The command has all of this code in it, and no TLS. Tests have the texts, so this is asked of the command itself

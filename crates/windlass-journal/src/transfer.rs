@@ -2,11 +2,11 @@
 //! times and extended attributes.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Write};
 
-use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
+use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, Uid};
 
+use super::changes::{copy_extended, temporary};
 use super::directory::Directory;
 use super::seen::{Held, Seen};
 
@@ -50,19 +50,19 @@ pub fn is_about_one(error: &io::Error) -> bool {
 }
 
 fn changed() -> io::Error {
-    io::Error::other("it was changed meanwhile")
+    io::Error::other("it changed in the meantime")
 }
 
 fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen) -> io::Result<()> {
     let Some(held) = from.hold(name, MAX_FILE)?.filter(|held| held.seen.is_same(seen)) else {
         return Err(changed());
     };
-    let part = part(new);
-    remove_part(to, new)?;
+    let part = temporary(new);
+    to.remove_if_there(&part)?;
     let copied = copy_to(&held, to, &part).and_then(|()| to.rename(&part, to, new));
     if let Err(error) = copied {
         // A full disk leaves nothing behind; what a kill leaves is removed by the next undo.
-        let _ = remove_part(to, new);
+        let _ = to.remove_if_there(&part);
         return Err(error);
     }
     to.synchronise()?;
@@ -82,7 +82,7 @@ fn copy_to(held: &Held, to: &Directory, part: &OsStr) -> io::Result<()> {
     // Only root can give files away; others own them anyway.
     let (owner, group) = (Uid::from_raw(seen.uid), Gid::from_raw(seen.gid));
     if let Some(target) = &seen.target {
-        rustix::fs::symlinkat(target.as_os_str(), &to.fd, part)?;
+        to.link(target, part)?;
         rustix::fs::chownat(&to.fd, part, Some(owner), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
         return Ok(rustix::fs::utimensat(&to.fd, part, &times, AtFlags::SYMLINK_NOFOLLOW)?);
     }
@@ -91,7 +91,7 @@ fn copy_to(held: &Held, to: &Directory, part: &OsStr) -> io::Result<()> {
     rustix::fs::fchown(&file, Some(owner), Some(group))?;
     rustix::fs::fchmod(&file, Mode::from_raw_mode(seen.mode))?;
     if let Some(from) = &held.file {
-        extended(from, &file);
+        copy_extended(from, &file, is_copied);
     }
     rustix::fs::futimens(&file, &times)?;
     file.sync_all()
@@ -106,32 +106,8 @@ fn time((seconds, nanoseconds): (i64, i64)) -> Timespec {
     Timespec { tv_sec: seconds, tv_nsec: nanoseconds.try_into().unwrap_or_default() }
 }
 
-/// Copies what can be copied: a label that this file system or process may not set is no reason to fail. What only root
-/// may set gives power, and does not come along: who owned the file could have had it from elsewhere.
-fn extended(from: &File, to: &File) {
-    let mut names = vec![0; 65536];
-    let Ok(length) = rustix::fs::flistxattr(from, &mut names[..]) else { return };
-    for name in names.get(..length).unwrap_or_default().split(|byte| *byte == 0).filter(|name| is_copied(name)) {
-        let mut value = vec![0; 65536];
-        if let Ok(length) = rustix::fs::fgetxattr(from, name, &mut value[..]) {
-            let _ = rustix::fs::fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty());
-        }
-    }
-}
-
-pub(super) fn is_copied(name: &[u8]) -> bool {
-    !name.is_empty() && name != b"security.capability" && !name.starts_with(b"trusted.")
-}
-
-/// The name of a copy that is not complete. .NET and OpenSSL take no notice of it.
-fn part(new: &OsStr) -> OsString {
-    let mut name = OsString::from(".windlass-part-");
-    name.push(new);
-    name
-}
-
-/// Removes what a killed [`transfer`] to `new` left behind.
-pub fn remove_part(to: &Directory, new: &OsStr) -> io::Result<()> {
-    let part = part(new);
-    if to.has(&part) { to.remove(&part) } else { Ok(()) }
+/// Whether an extended attribute comes along. What only root may set gives power, and does not: who owned the file could
+/// have had it from elsewhere.
+pub fn is_copied(name: &[u8]) -> bool {
+    name != b"security.capability" && !name.starts_with(b"trusted.")
 }

@@ -9,9 +9,9 @@ pub use windlass::compiled::Last;
 use windlass::compiled::Root;
 
 /// A root directory with the paths of an installation below it. Paths are written down, shown and put into files as
-/// they are *in* the root; only [`Place::real`] makes one that this process can open.
+/// they are *in* the root; only [`Destination::real`] makes one that this process can open.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Destination {
     /// `/`, or the directory of an image.
     root: PathBuf,
     /// The user's home directory; none for the machine and for images.
@@ -20,9 +20,9 @@ pub struct Place {
     pub state: PathBuf,
 }
 
-impl Place {
+impl Destination {
     /// The machine (`None`) or an image.
-    pub fn system(root: Option<&Path>) -> Result<Place, Failure> {
+    pub fn system(root: Option<&Path>) -> Result<Destination, Failure> {
         let root = match root {
             None => PathBuf::from("/"),
             Some(root) => root
@@ -33,12 +33,12 @@ impl Place {
                         .advise("--root names the directory that becomes the root of an image")
                 })?,
         };
-        Ok(Place { root, home: None, state: PathBuf::from("/var/lib/windlass") })
+        Ok(Destination { root, home: None, state: PathBuf::from("/var/lib/windlass") })
     }
 
     /// One user's own files, on this machine.
-    pub fn user(home: &Home) -> Place {
-        Place { root: PathBuf::from("/"), home: Some(home.path.clone()), state: home.state.join("windlass") }
+    pub fn user(home: &Home) -> Destination {
+        Destination { root: PathBuf::from("/"), home: Some(home.path.clone()), state: home.state.join("windlass") }
     }
 
     /// The home directory, where it is a user's place.
@@ -153,8 +153,8 @@ mod tests {
         symlink("/real", root.join("absolute")).unwrap();
         symlink("../../../../real/deep", root.join("real/up")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
-        let place = Place::system(Some(&root)).unwrap();
-        let real = |path: &str, last| place.real(Path::new(path), last);
+        let destination = Destination::system(Some(&root)).unwrap();
+        let real = |path: &str, last| destination.real(Path::new(path), last);
         assert_eq!(real("/absolute/x", Last::Followed).unwrap(), root.join("real/x"));
         assert_eq!(real("/real/up/x", Last::Followed).unwrap(), root.join("real/deep/x"));
         assert_eq!(real("/../../etc/x", Last::Followed).unwrap(), root.join("etc/x"));

@@ -83,7 +83,7 @@ impl Held {
             }
             FileType::RegularFile => {
                 let file = reopen(found)?;
-                let Some(bytes) = bytes(&file, limit)? else { return Ok(None) };
+                let Some(bytes) = bytes_of_at_most(&file, limit)? else { return Ok(None) };
                 let seen = seen(&status, None, Some(hex(&Sha256::digest(&bytes))));
                 Ok(Some(Held { seen, bytes, file: Some(file) }))
             }
@@ -111,7 +111,7 @@ pub fn reopen(found: &OwnedFd) -> io::Result<File> {
 }
 
 /// All bytes, if they are no more than `limit`.
-pub fn bytes(file: &File, limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn bytes_of_at_most(file: &File, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     if file.metadata()?.len() > limit {
         return Ok(None);

@@ -1,0 +1,26 @@
+//! The error of a change, with what to do about the usual ones.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use windlass_machine::{Failure, FailureKind};
+
+/// `action` failed at `path`.
+pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::new(FailureKind::Other, format!("can't {action} {}", path.display()), error);
+    match error.kind() {
+        ErrorKind::ReadOnlyFilesystem => {
+            failure.advise("this file system is mounted read-only: remount it (mount -o remount,rw)")
+        }
+        ErrorKind::PermissionDenied => failure.advise("run it as root, or as the owner of that path"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure.advise("make room on that file system"),
+        ErrorKind::NotADirectory => failure.advise("a part of that path is a file, not a directory"),
+        _ => failure,
+    }
+}
+
+/// An error without the number that says nothing more.
+pub fn without_number(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or(&text).to_owned()
+}
