@@ -1,12 +1,7 @@
 //! The one definition of the command line; help, man pages and completions all come from it.
 
-pub mod cache;
-pub mod compile;
-pub mod doctor;
 pub mod install;
 pub mod prune;
-pub mod top;
-pub mod trace;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,6 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::cmd::{cache, compile, doctor, top, trace};
 use crate::exit::Exit;
 use crate::output::stderr;
 use windlass_machine::{Failure, FailureKind};
@@ -158,14 +154,14 @@ pub enum Command {
     #[command(long_about = LS_ABOUT, after_long_help = format!("{LS_HELP}\n{}", Exit::help_of("ls")))]
     Ls(LsArgs),
     /// Compile sources of trust, so that programs need not read and index them
-    #[command(long_about = compile::ABOUT, after_long_help = format!("{}\n{}", compile::HELP, Exit::help_of("compile")))]
-    Compile(compile::CompileArgs),
+    #[command(long_about = compile::args::ABOUT, after_long_help = format!("{}\n{}", compile::args::HELP, Exit::help_of("compile")))]
+    Compile(compile::args::CompileArgs),
     /// Show or remove compiled stores
-    #[command(after_long_help = format!("{}\n{}", cache::HELP, Exit::help_of("cache")))]
-    Cache(cache::CacheArgs),
+    #[command(after_long_help = format!("{}\n{}", cache::args::HELP, Exit::help_of("cache")))]
+    Cache(cache::args::CacheArgs),
     /// Say what is wrong with the trust stores of this machine
-    #[command(long_about = doctor::ABOUT, after_long_help = format!("{}\n{}", doctor::HELP, Exit::help_of("doctor")))]
-    Doctor(doctor::DoctorArgs),
+    #[command(long_about = doctor::args::ABOUT, after_long_help = format!("{}\n{}", doctor::args::HELP, Exit::help_of("doctor")))]
+    Doctor(doctor::args::DoctorArgs),
     /// Take away superfluous certificates, and put them back
     #[command(long_about = prune::ABOUT, after_long_help = format!("{}\n{}", prune::HELP, Exit::help_of("prune")))]
     Prune(prune::PruneArgs),
@@ -177,11 +173,11 @@ pub enum Command {
     Uninstall(install::UninstallArgs),
     /// Find out what a program spends on loading CA certificates
     #[command(override_usage = "windlass trace [OPTIONS] [--] PROGRAM [ARGS]...")]
-    #[command(long_about = trace::ABOUT, after_long_help = format!("{}\n{}", trace::HELP, Exit::help_of("trace")))]
-    Trace(trace::TraceArgs),
+    #[command(long_about = trace::args::ABOUT, after_long_help = format!("{}\n{}", trace::args::HELP, Exit::help_of("trace")))]
+    Trace(trace::args::TraceArgs),
     /// Watch who opens CA bundles and hashed directories
-    #[command(long_about = top::ABOUT, after_long_help = format!("{}\n{}", top::HELP, Exit::help_of("top")))]
-    Top(top::TopArgs),
+    #[command(long_about = top::args::ABOUT, after_long_help = format!("{}\n{}", top::args::HELP, Exit::help_of("top")))]
+    Top(top::args::TopArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = format!("{COMPLETIONS_HELP}\n{}", Exit::help_of("completions")))]
     Completions(CompletionsArgs),

@@ -5,7 +5,6 @@
 mod cli;
 mod cmd;
 mod exit;
-mod live;
 mod output;
 
 use std::process::ExitCode;
