@@ -5,6 +5,7 @@
 mod cli;
 mod cmd;
 mod exit;
+mod help;
 mod output;
 
 use std::process::ExitCode;

@@ -2,74 +2,109 @@
 
 use std::path::PathBuf;
 
+use crate::help::Block::{Example, Item, List, Text};
+use crate::help::{SCHEMA, Section, section};
+
 use clap::Args;
 
 pub const ABOUT: &str = "\
-Compile each SOURCE: read it once, have libcrypto accept every certificate, and write an indexed compiled store, from \
-which programs under Windlass are served without reading the source.
+Compile each SOURCE: read it once, check that libcrypto accepts every certificate, and write an indexed compiled \
+store. Programs under Windlass are served from the compiled store without reading the source.
 
-Without SOURCE, the default sources of OpenSSL and GnuTLS on this machine, under each name by which programs use them. \
-Of those, what does not exist or can't be compiled is reported, and is no error: programs go on with the source, \
-as without Windlass. SSL_CERT_FILE and SSL_CERT_DIR are not looked at: name such a source.
+Without SOURCE, compile the default sources of OpenSSL and GnuTLS on this machine, under each name by which programs \
+use them. A default source that does not exist or can't be compiled is reported, but is not an error: programs use \
+the source itself, as without Windlass. SSL_CERT_FILE and SSL_CERT_DIR are ignored: give their values as SOURCE.
 
-A compiled store is never believed over its source: as soon as that changes, programs read it instead.";
+A compiled store never overrides its source. As soon as the source changes, programs read the source instead.";
 
-pub const HELP: &str = "\
-Examples:
-  windlass compile                               as root: for the machine
-  WINDLASS_STORE=/srv/trust windlass compile     for programs that have the same variable
-  windlass compile --check || windlass compile   only where something has changed
-  windlass compile /etc/app/ca.pem               a source that a program names
-  windlass compile --root /mnt/image             for an image that is being built
-
-Compiled stores are written to the directory of --store; else of WINDLASS_STORE; else, as root, to
-/var/cache/windlass. Programs look in /var/cache/windlass, where they believe only root, unless
-WINDLASS_STORE names another directory, for them as well; `windlass cache status` shows it.
-A program finds the compiled store of a source by the path that it names itself: an absolute
-SOURCE is taken as it stands, links and all.
-
-A source that lost more than half of its anchors since it was compiled is more likely broken than
-meant so: it is not compiled without --force, and what was compiled before is stale.
-
-With --root, paths are those within DIR, links included, and the compiled stores go to
-/var/cache/windlass or --store within DIR. The libcrypto of this machine decides what is accepted;
-nothing of the image is run. Copying gives files a new identity: in the running image, programs
-find the compiled store fresh by its content, and read the source to compare, but parse nothing.
-
-Environment:
-  WINDLASS_STORE
-          the directory of compiled stores, an absolute path; not with --root
-
-Output of --json, one object:
-  schema     1; a larger number means a change that readers must know of
-  directory  of the compiled stores, as it is reached from here
-  root       the directory of --root, or null
-  libcrypto  those of this machine: [{library, version}]; without --check, all of them accepted all
-             certificates
-  sources    in the order of the table, each with
-    kind              \"cafile\" or \"capath\"
-    path              by which programs find it
-    reason            why it is a source
-    state             \"written\", or \"unchanged\": the same bytes were there before;
-                      \"shrinks\": refused, as most anchors would be lost;
-                      \"absent\", \"unreadable\" or \"unsupported\": not compiled, programs go on with it;
-                      with --check: \"fresh\"; \"fresh-by-content\": used, after the source was read;
-                      \"stale\", \"missing\" or \"unusable\": not used; or why it can't be compiled
-    detail            more about the state, for people, or null
-    anchors           in the compiled store, or null
-    bytes             size of the compiled store, or null
-    store             its path, or null
-    keys_not_decoded  anchors with a public key that libcrypto can't use, or null
-";
+pub const HELP: &[Section] = &[
+    section(
+        "Examples",
+        &[
+            Example("windlass compile", "as root: for the machine"),
+            Example("WINDLASS_STORE=/srv/trust windlass compile", "for programs that have the same variable"),
+            Example("windlass compile --check || windlass compile", "only if something has changed"),
+            Example("windlass compile /etc/app/ca.pem", "a source that a program names"),
+            Example("windlass compile --root /mnt/image", "for an image that is being built"),
+        ],
+    ),
+    section(
+        "",
+        &[
+            Text(
+                "Compiled stores are written to the directory of --store, or else of WINDLASS_STORE, or else, as \
+             root, to /var/cache/windlass. Programs look in /var/cache/windlass, and use only stores of root \
+             there, unless WINDLASS_STORE names another directory in their environment too. `windlass cache \
+             status` shows that directory.",
+            ),
+            Text(
+                "A program finds a compiled store by the path that the program itself uses for the source. An \
+             absolute SOURCE is therefore taken literally: symbolic links in it are kept.",
+            ),
+            Text(
+                "If a source has lost more than half of its anchors since it was compiled, it is probably damaged. \
+             It is then compiled only with --force, and the earlier compiled store is stale.",
+            ),
+            Text(
+                "With --root, all paths, including symbolic links, are resolved within DIR, and compiled stores go \
+             to /var/cache/windlass or --store within DIR. The libcrypto of this machine decides which \
+             certificates are accepted; no program of the image is run. Copying an image gives its files a new \
+             identity. Programs in the running image then compare the source's content with the compiled store, \
+             and use the store without parsing.",
+            ),
+        ],
+    ),
+    section(
+        "Environment",
+        &[Item("WINDLASS_STORE", "The directory of compiled stores, an absolute path; ignored with --root.")],
+    ),
+    section(
+        "Output of --json",
+        &[
+            Text("One JSON object:"),
+            SCHEMA,
+            Item("directory", "of the compiled stores, as it is reached from this machine"),
+            Item("root", "the directory of --root, or null"),
+            Item(
+                "libcrypto",
+                "the libcryptos of this machine: [{library, version}]; without --check, all of them accepted all \
+             certificates",
+            ),
+            List(
+                "sources",
+                "in the order of the table, each with",
+                &[
+                    Item("kind", "\"cafile\" or \"capath\""),
+                    Item("path", "by which programs find it"),
+                    Item("reason", "why it is a source"),
+                    Item(
+                        "state",
+                        "\"written\"; \"unchanged\": the same bytes were there before; \"shrinks\": refused, since most \
+                 anchors would be lost; \"absent\", \"unreadable\" or \"unsupported\": not compiled, programs \
+                 use the source itself; with --check: \"fresh\"; \"fresh-by-content\": used, after the source \
+                 was read; \"stale\", \"missing\" or \"unusable\": not used; or why it can't be compiled",
+                    ),
+                    Item("detail", "more about the state, for people, or null"),
+                    Item("anchors", "in the compiled store, or null"),
+                    Item("bytes", "size of the compiled store, or null"),
+                    Item("store", "path of the compiled store, or null"),
+                    Item("keys_not_decoded", "anchors whose public key libcrypto can't use, or null"),
+                ],
+            ),
+        ],
+    ),
+];
 
 /// Arguments of `windlass compile`.
 #[derive(Debug, Args)]
 pub struct CompileArgs {
-    /// PEM files or hashed directories; a relative path is made absolute
+    /// PEM files or hashed directories
+    ///
+    /// A relative path is made absolute.
     #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath)]
     pub sources: Vec<PathBuf>,
 
-    /// Compile for an image below DIR: sources and compiled stores are paths within it
+    /// Compile for the image in DIR; all paths are paths within it
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub root: Option<PathBuf>,
 
@@ -77,15 +112,17 @@ pub struct CompileArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub store: Option<PathBuf>,
 
-    /// Only say which compiled stores are fresh, and why others are not; 5 if one is stale or missing
+    /// Only report which compiled stores are fresh, and why others are not
+    ///
+    /// The exit status is 5 if one is stale or missing.
     #[arg(long, conflicts_with = "force")]
     pub check: bool,
 
-    /// Compile also what lost more than half of its anchors
+    /// Compile sources that lost more than half of their anchors, too
     #[arg(long)]
     pub force: bool,
 
-    /// Print everything as JSON
+    /// Print JSON instead of a table
     #[arg(long)]
     pub json: bool,
 }

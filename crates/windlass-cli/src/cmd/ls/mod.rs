@@ -1,5 +1,6 @@
 //! `windlass ls`.
 
+pub mod args;
 mod table;
 
 use std::process::ExitCode;
@@ -11,9 +12,9 @@ use windlass_machine::anchors::line;
 use windlass_machine::anchors::listing::Listing;
 use windlass_machine::{Failure, FailureKind, json};
 
-use crate::cli::LsArgs;
 use crate::output::stdout;
 use crate::output::terminal::Terminal;
+use args::LsArgs;
 use windlass_machine::anchors::der;
 
 /// Lists the anchors of a source.

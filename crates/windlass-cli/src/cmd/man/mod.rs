@@ -4,10 +4,43 @@ mod page;
 
 use std::process::ExitCode;
 
+use clap::Args;
 use windlass_machine::{Failure, FailureKind};
 
-use crate::cli::{self, ManArgs};
+use crate::cli;
+use crate::help::Block::Example;
+use crate::help::{Section, section};
 use crate::output::stdout;
+
+/// The pages, besides that of windlass itself.
+const PAGES: [&str; 14] = [
+    "run",
+    "ls",
+    "compile",
+    "cache",
+    "cache-status",
+    "cache-clear",
+    "doctor",
+    "prune",
+    "install",
+    "uninstall",
+    "trace",
+    "top",
+    "completions",
+    "man",
+];
+
+/// What `--help` prints behind the options.
+pub const HELP: &[Section] =
+    &[section("Examples", &[Example("windlass man | man -l -", ""), Example("windlass man run > windlass-run.1", "")])];
+
+/// Arguments of `windlass man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The subcommand; if it is not given, print the page of windlass itself
+    #[arg(value_parser = PAGES)]
+    pub subcommand: Option<String>,
+}
 
 /// What belongs together, besides the page of windlass itself.
 const TOGETHER: [&[&str]; 6] = [
@@ -38,8 +71,10 @@ pub fn run(arguments: &ManArgs) -> Result<ExitCode, Failure> {
     // `help` has no page: it shows the others'.
     let has_help = page.find_subcommand("help").is_some();
     let page = if has_help { page.mut_subcommand("help", |help| help.hide(true)) } else { page };
-    let roff = page::render(page, &see_also).map_err(|error| Failure::new(FailureKind::Other, "manual page", error))?;
-    stdout::write(&roff)
+    let name = arguments.subcommand.as_deref().unwrap_or_default();
+    let roff = page::render(page, name, &see_also)
+        .map_err(|error| Failure::new(FailureKind::Other, "cannot make the manual page", error))?;
+    stdout::write(roff.as_bytes())
 }
 
 fn see_also(definition: &clap::Command, name: Option<&str>) -> Vec<String> {

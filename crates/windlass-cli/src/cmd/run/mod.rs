@@ -1,5 +1,6 @@
 //! `windlass run`.
 
+pub mod args;
 mod report;
 
 use std::ffi::{OsStr, OsString};
@@ -22,9 +23,9 @@ use windlass_run::program;
 use windlass_run::start::Image;
 use windlass_trace_report::reach::out_of_reach;
 
-use crate::cli::{RunArgs, StatsFormat};
 use crate::output::stderr;
 use crate::output::terminal::printable;
+use args::{RunArgs, StatsFormat};
 
 /// Runs a program: in place of this process, or below it where something is to be done at its end.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {

@@ -3,122 +3,166 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::help::Block::{Example, Item, List, Text};
+use crate::help::{SCHEMA, Section, section};
+
 use clap::{Args, ValueEnum};
 use windlass_top::snapshot;
 
 pub const ABOUT: &str = "\
-Watch who on this machine opens CA bundles and hashed directories: which processes, how often, how much, with which TLS \
-library, and whether Windlass serves them.
+Show which processes on this machine open CA bundles and hashed directories: how often, how many bytes, with which \
+TLS library, and whether Windlass serves them.
 
-The kernel reports each open (fanotify); no process is touched, slowed or kept waiting. That needs root (CAP_SYS_ADMIN). \
-Without it, only what /proc shows is printed: which processes have a TLS library, what they hold open now, and whether \
-Windlass is in them.
+The kernel reports each open (fanotify). No process is changed, slowed down or stopped. This needs root \
+(CAP_SYS_ADMIN). Other users see only what /proc shows now: which processes have a TLS library, which of these files \
+they hold open, and whether Windlass is loaded in them.
 
-On a terminal the table is refreshed in place: q ends, s changes the order, p puts processes together by program. \
-Elsewhere it is printed once, at the end of --duration, or after SIGINT or SIGTERM; without root at once, as there is nothing to \
-wait for: --duration and --interval mean nothing then.";
+On a terminal, the table is refreshed in place: q quits, s changes the order, p groups processes by program. Without \
+a terminal it is printed once: at the end of --duration, or after SIGINT or SIGTERM. Without root it is printed at \
+once, and --duration and --interval have no effect.";
 
-pub const HELP: &str = "\
-Examples:
-  windlass top                                   live, until q is pressed
-  windlass top --once                            watches for two seconds, then prints
-  windlass top --duration 3600 --by program      the programs of an hour
-  windlass top --json --interval 10              one line of JSON every ten seconds
-  windlass top --watch /opt/app/ca.pem --once    a bundle that is known to nobody
-
-Watched are the files and directories of OpenSSL and GnuTLS, and the private ones of Python, Java,
-.NET, NSS and others that are found, in this root directory and in those of containers and chroots.
-A file that is replaced is watched on; a container that starts is found within a second.
-
-BYTES is the size of what was opened. Two opens of one file by one process count as one when they
-come before this program has seen the first: programs that parse what they open are slower.
-A process that has ended when it is looked at is counted, with what is known of it.
-
-Output of --json, one object; with --interval, one object on a line each time:
-  schema           1; a larger number means a change that readers must know of
-  watched          whether opens were watched, or only /proc was looked at
-  why_not_watched  why they were not, or null
-  seconds          from the start of the watching; all counts are from there
-  missed           what is known to be missing:
-    overflows         how often events were lost
-    failed            why events could not be read, or null; the exit status is a failure then
-    left_out          {places, directories, roots}: more than is watched of places and homes, of
-                      directories that have too many files, of root directories
-    processes         that this user may not look into
-    unread            processes that were not searched for TLS libraries: they are too large, or
-                      keep whoever looks waiting
-    own_opens         opens by windlass itself
-  totals           {processes, opens, listings, bytes}
-  by               \"process\" or \"program\"
-  rows             most expensive first, each with
-    pid               or null, for several processes or none of this pid namespace
-    processes         how many these are
-    uid, user         null where they differ
-    exe, command      the executable, and all arguments of a process
-    unknown           why nothing is known of these processes, or null
-    opens             files that were opened; null where opens were not watched, as the next three
-    listings          directories that were opened
-    bytes             sizes of these files
-    opens_per_minute  in the last minute; in the first, as if it went on so
-    open_descriptors  descriptors open on a source now; null where opens were watched
-    libraries         [{name, kind, version, linkage, path, whole}]: name is for people; linkage is
-                      \"dynamic\" or \"static\"; whole is false where only libcrypto is there
-    windlass          {served, reason, words}: true, false, or null if it is not known
-    sources           [{path, mount_namespace, opens, listings, bytes}]
-  sources          what is watched: [{path, kind, why, mount_namespace, files, opens, listings,
-                   bytes}]; kind is \"file\" or \"directory\", files are those of a directory;
-                   mount_namespace is null in this root directory
-";
+pub const HELP: &[Section] = &[
+    section(
+        "Examples",
+        &[
+            Example("windlass top", "refresh until q is pressed"),
+            Example("windlass top --once", "watch for two seconds, then print"),
+            Example("windlass top --duration 3600 --by program", "list the programs of an hour"),
+            Example("windlass top --json --interval 10", "print a line of JSON every ten seconds"),
+            Example("windlass top --watch /opt/app/ca.pem --once", "watch one more bundle"),
+        ],
+    ),
+    section(
+        "",
+        &[
+            Text(
+                "Windlass watches the files and directories of OpenSSL and GnuTLS, and the private bundles of \
+             Python, Java, .NET, NSS and others that it finds, in this root directory and in those of containers \
+             and chroots. A file that is replaced is still watched. A container that starts is found within a \
+             second.",
+            ),
+            Text(
+                "BYTES is the size of the opened files. If a process opens the same file twice before windlass sees \
+             the first open, both count as one; programs that parse the file take longer than that. A process \
+             that has already ended when windlass examines it is counted, with the facts that are known.",
+            ),
+        ],
+    ),
+    section(
+        "Output of --json",
+        &[
+            Text("One JSON object; with --interval, one object on one line for each interval:"),
+            SCHEMA,
+            Item("watched", "whether opens were watched; if not, this is what /proc shows"),
+            Item("why_not_watched", "the reason, or null"),
+            Item("seconds", "time since the start of watching; all counts begin there"),
+            List(
+                "missed",
+                "what is known to be missing:",
+                &[
+                    Item("overflows", "how often events were lost"),
+                    Item("failed", "why events could not be read, or null; if it is set, the exit status is a failure"),
+                    Item(
+                        "left_out",
+                        "{places, directories, roots}: numbers of places and homes, of directories with too many files, \
+                 and of root directories that are not watched",
+                    ),
+                    Item("processes", "processes that this user may not examine"),
+                    Item(
+                        "unread",
+                        "processes that were not searched for TLS libraries, because they are too large or block readers",
+                    ),
+                    Item("own_opens", "opens by windlass itself"),
+                ],
+            ),
+            Item("totals", "{processes, opens, listings, bytes}"),
+            Item("by", "\"process\" or \"program\""),
+            List(
+                "rows",
+                "most expensive first, each with",
+                &[
+                    Item("pid", "or null, for several processes or for one outside this pid namespace"),
+                    Item("processes", "number of processes in this row"),
+                    Item("uid", "null if they differ"),
+                    Item("user", "null if they differ"),
+                    Item("exe", "the executable"),
+                    Item("command", "all arguments of a process"),
+                    Item("unknown", "why nothing is known of these processes, or null"),
+                    Item("opens", "files opened; this field and the next three are null if opens were not watched"),
+                    Item("listings", "directories opened"),
+                    Item("bytes", "total size of these files"),
+                    Item("opens_per_minute", "in the last minute; in the first minute, extrapolated"),
+                    Item("open_descriptors", "descriptors open on a source now; null if opens were watched"),
+                    Item(
+                        "libraries",
+                        "[{name, kind, version, linkage, path, whole}]: name is for people; linkage is \"dynamic\" or \
+                 \"static\"; whole is false if only libcrypto is there",
+                    ),
+                    Item("windlass", "{served, reason, words}: served is true, false, or null if unknown"),
+                    Item("sources", "[{path, mount_namespace, opens, listings, bytes}]"),
+                ],
+            ),
+            Item(
+                "sources",
+                "what is watched: [{path, kind, why, mount_namespace, files, opens, listings, bytes}]; kind is \
+             \"file\" or \"directory\"; files is the number of files in a directory; mount_namespace is null in \
+             this root directory",
+            ),
+        ],
+    ),
+];
 
 /// Arguments of `windlass top`.
 #[derive(Debug, Args)]
 pub struct TopArgs {
-    /// Watch this file or directory as well; may be given several times
+    /// Watch this file or directory as well (repeatable)
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub watch: Vec<PathBuf>,
 
-    /// A line for each process, or for each program
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = By::Process)]
+    /// Print a row for each process or for each program
+    #[arg(long, value_enum, value_name = "UNIT", default_value_t = By::Process)]
     pub by: By,
 
-    /// What comes first
+    /// Sort rows by this column
     #[arg(long, value_enum, value_name = "COLUMN", default_value_t = Sort::Bytes)]
     pub sort: Sort,
 
-    /// Watch for one interval, print, and end
+    /// Watch for one interval, print, and exit
     #[arg(long, conflicts_with = "duration")]
     pub once: bool,
 
-    /// End after this time
+    /// Exit after this time
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
 
-    /// Time between two refreshes [default: 2]
+    /// Refresh after this time [default: 2]
     #[arg(long, value_name = "SECONDS", value_parser = interval)]
     pub interval: Option<Duration>,
 
-    /// Print everything as JSON; a line for each interval, if that is given
+    /// Print JSON instead of a table
+    ///
+    /// With --interval, print one line for each interval.
     #[arg(long)]
     pub json: bool,
 }
 
-/// What a line of the table is about.
+/// The unit of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
-    /// A process
+    /// One process
     Process,
-    /// All processes of an executable
+    /// All processes of one executable
     Program,
 }
 
 /// The order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
-    /// Sizes of the files that were opened: what programs have to parse
+    /// Total size of the files opened, which programs have to parse
     Bytes,
-    /// Number of files that were opened
+    /// Number of files opened
     Opens,
-    /// The same in the last minute
+    /// Number of files opened in the last minute
     Rate,
 }
 
