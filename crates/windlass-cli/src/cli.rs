@@ -36,7 +36,7 @@ pub const HELP: &[Section] = &[section(
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, about = ABOUT, long_about = None, propagate_version = true)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }

@@ -15,7 +15,7 @@ const LONGEST_TERM: usize = 20;
 pub struct Section {
     /// Its title, as in a sentence.
     pub title: &'static str,
-    /// Its content.
+    /// Its content, in order.
     pub blocks: &'static [Block],
 }
 

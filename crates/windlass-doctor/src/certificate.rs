@@ -16,9 +16,9 @@ pub type Fingerprint = [u8; 32];
 /// A certificate as it was read.
 #[derive(Clone, Debug)]
 pub struct Certificate {
-    /// Its bytes.
+    /// The DER encoding.
     pub der: Arc<[u8]>,
-    /// Of its bytes.
+    /// SHA-256 of the DER encoding.
     pub fingerprint: Fingerprint,
     /// The trust settings behind it refuse it for servers.
     pub is_refused: bool,
@@ -37,14 +37,14 @@ pub struct Says {
     pub subject_hash_old: Option<SubjectHash>,
     /// The first second in which it is valid.
     pub not_before: Timestamp,
-    /// The last.
+    /// The last second at which it is valid.
     pub not_after: Timestamp,
     /// It can vouch for others, as `X509_check_ca` sees it (OpenSSL, crypto/x509/v3_purp.c).
     pub is_ca: bool,
 }
 
 impl Certificate {
-    /// Reads one.
+    /// Reads a certificate in DER.
     pub fn of(der: Vec<u8>) -> Certificate {
         let says = X509Certificate::from_der(&der).ok().filter(|(rest, _)| rest.is_empty());
         let says = says.map(|(_, certificate)| Says::of(&certificate));
@@ -71,7 +71,7 @@ impl Certificate {
         }
     }
 
-    /// Its time has passed.
+    /// Whether its validity ended before `now`.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.says.as_ref().is_some_and(|says| says.not_after < now)
     }

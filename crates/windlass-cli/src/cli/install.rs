@@ -163,7 +163,7 @@ pub struct InstallArgs {
     #[arg(long)]
     pub no_try: bool,
 
-    /// How, and where.
+    /// Options that install and uninstall share.
     #[command(flatten)]
     pub how: HowArgs,
 }
@@ -183,12 +183,12 @@ pub struct UninstallArgs {
     #[arg(long, conflicts_with = "root")]
     pub shell: bool,
 
-    /// How, and where.
+    /// Options that install and uninstall share.
     #[command(flatten)]
     pub how: HowArgs,
 }
 
-/// What both have.
+/// Options that install and uninstall share.
 #[derive(Debug, Args)]
 pub struct HowArgs {
     /// Print the plan, and change nothing

@@ -27,7 +27,7 @@ pub mod stdout {
         }
     }
 
-    /// Writes all of `text`. A reader that went away early (`| head`) has what it wanted: that is success, said quietly.
+    /// Writes all of `text`. A reader that went away early (`| head`) has what it wanted: that is a success.
     pub fn write(text: &[u8]) -> Result<ExitCode, Failure> {
         is_read(text).map(|_| Exit::Success.into())
     }
@@ -42,8 +42,8 @@ pub mod stderr {
 
     /// Writes one message. Nobody can be told when standard error itself can't be written, so that is not an error.
     ///
-    /// Messages hold names of files and other words of strangers, which must not drive a terminal: only line ends stay what
-    /// they are.
+    /// Messages hold names of files and other words of strangers, which must not drive a terminal: only line ends are
+    /// kept as they are.
     pub fn line(message: &impl Display) {
         text(&format!("{message}\n"));
     }

@@ -65,7 +65,8 @@ pub const STATUS_HELP: &[Section] = &[
                             Item("age_seconds", "time since then"),
                             Item(
                                 "state",
-                                "\"fresh\"; \"fresh-by-content\": used, after the source was read; \"stale\": the source has \
+                                "\"fresh\"; \"fresh-by-content\": used, after the source was read; \"stale\": the \
+                                 source has \
                      changed; \"distrusted\": somebody else could have written it; \"malformed\"; \
                      \"other-version\": of another version of Windlass; \"unreadable\"",
                             ),
@@ -108,7 +109,7 @@ pub const CLEAR_HELP: &[Section] = &[
 /// Arguments of `windlass cache`.
 #[derive(Debug, Args)]
 pub struct CacheArgs {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: CacheCommand,
 }

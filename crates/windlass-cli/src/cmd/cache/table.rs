@@ -19,16 +19,14 @@ pub fn status(status: &Status, only: bool, width: Option<u16>) -> String {
         }
     }
     match (only, status.directories.is_empty()) {
-        (true, true) => {
-            text.push_str("WINDLASS_STORE is set, but not to an absolute path: no directory is looked at\n")
-        }
-        (true, false) => text.push_str("WINDLASS_STORE is set: no other directory is looked at\n"),
+        (true, true) => text.push_str("WINDLASS_STORE is set, but not to an absolute path: no directory is used\n"),
+        (true, false) => text.push_str("WINDLASS_STORE is set: no other directory is used\n"),
         (false, _) => {}
     }
     text
 }
 
-/// What was removed.
+/// The removed files, one on a line.
 pub fn removed(removed: &Removed) -> String {
     let mut text: String =
         removed.removed.iter().chain(&removed.leftovers).map(|path| format!("removed {}\n", printable(path))).collect();
@@ -109,7 +107,7 @@ mod tests {
             (store.anchors, store.bytes, store.age_seconds) = (Some(145), Some(204 << 10), Some(0));
             store.state = StoreState::FreshByContent;
             store.detail =
-                Some(String::from("the files' identity can't be believed, so programs read them to compare"));
+                Some(String::from("the identity of the files is not reliable, so programs read them to compare"));
             store
         };
         let all = [store(Some("/etc/ssl/certs/ca-certificates.crt")), store(None)];

@@ -79,7 +79,8 @@ pub const HELP: &[Section] = &[
                     Item("reason", "why it is a source"),
                     Item(
                         "state",
-                        "\"written\"; \"unchanged\": the same bytes were there before; \"shrinks\": refused, since most \
+                        "\"written\"; \"unchanged\": the same bytes were there before; \"shrinks\": refused, since \
+                         most \
                  anchors would be lost; \"absent\", \"unreadable\" or \"unsupported\": not compiled, programs \
                  use the source itself; with --check: \"fresh\"; \"fresh-by-content\": used, after the source \
                  was read; \"stale\", \"missing\" or \"unusable\": not used; or why it can't be compiled",

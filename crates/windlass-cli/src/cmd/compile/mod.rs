@@ -55,7 +55,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(
             FailureKind::Other,
             "cannot compile",
-            "there is no libcrypto here to accept the certificates",
+            "no libcrypto was found that could check the certificates",
         )
         .advise(
             "install OpenSSL's libraries (Debian: libssl3); without them nothing needs to be compiled for OpenSSL",
@@ -91,12 +91,18 @@ fn nothing_compiled(report: &Report, candidates: &[Candidate]) -> Option<Failure
     let what = "nothing was compiled";
     Some(if is(&[State::Unsupported]) {
         Failure::new(FailureKind::SourceUnsupported, what, "no default source could be")
-            .advise("programs go on with their sources as without Windlass")
+            .advise("programs use their sources directly, as without Windlass")
     } else if is(&[State::Unreadable]) {
         Failure::new(FailureKind::SourceUnreadable, what, "no default source could be read")
-            .advise("programs go on with their sources as without Windlass; `windlass doctor` says what is wrong")
+            .advise("programs use their sources directly, as without Windlass; `windlass doctor` says what is wrong")
     } else {
-        Failure::new(FailureKind::SourceUnreadable, what, "OpenSSL and GnuTLS have no default source of trust here").advise(
+        Failure::new(
+            FailureKind::SourceUnreadable,
+            what,
+            "OpenSSL and GnuTLS have no default source of trust \
+                                                           here",
+        )
+        .advise(
             "install the system's CA certificates (package ca-certificates), or name a source: windlass compile FILE",
         )
     })

@@ -51,7 +51,7 @@ fn note(row: &Row) -> Option<String> {
         State::Absent if row.kind == "cafile" => return None,
         // The error says it.
         _ if row.named && row.state != State::Missing && !row.state.is_stale() && row.store.is_none() => return None,
-        State::Unsupported | State::Unreadable => "; programs go on with it as without Windlass",
+        State::Unsupported | State::Unreadable => "; programs use it directly, as without Windlass",
         _ => "",
     };
     let keys = row.keys_not_decoded.filter(|keys| *keys > 0);

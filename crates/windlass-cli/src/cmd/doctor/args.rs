@@ -96,7 +96,8 @@ pub const HELP: &[Section] = &[
                             Item("remedy", "what to do"),
                             Item(
                                 "cost",
-                                "null, or {nanoseconds, runs, per, what, library}: median CPU time of this many runs, spent \
+                                "null, or {nanoseconds, runs, per, what, library}: median CPU time of this many \
+                                 runs, spent \
                      for each \"context\" on this action with this library",
                             ),
                         ],
@@ -195,7 +196,7 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// The least that counts.
+    /// The least severity that counts.
     pub fn severity(self) -> Severity {
         match self {
             FailOn::Error => Severity::Error,

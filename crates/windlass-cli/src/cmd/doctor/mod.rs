@@ -40,14 +40,19 @@ pub fn run(arguments: &DoctorArgs) -> Result<ExitCode, Failure> {
     let is_skipped = |check: &&Check| arguments.skip.iter().any(|skipped| skipped == check.id);
     let checks: Vec<_> = checks.into_iter().filter(|check| !is_skipped(check)).collect();
     if checks.is_empty() {
-        return Err(Failure::new(FailureKind::Usage, "--skip", "it leaves no check to run"));
+        return Err(Failure::new(FailureKind::Usage, "--skip", "no check is left to run"));
     }
     let root = arguments.root.as_ref().map(|root| image(root)).transpose()?;
     if let ([check], Some(root)) = (&checks[..], &root)
         && registry::needs_running(check)
     {
         let what = format!("--check {} with --root {}", check.id, root.display());
-        return Err(Failure::new(FailureKind::Usage, what, "it looks at running programs, and none of an image runs"));
+        return Err(Failure::new(
+            FailureKind::Usage,
+            what,
+            "this check examines running processes, and an image has \
+                                                           none",
+        ));
     }
     // Before the work: nobody waits for a report that can't be made.
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
@@ -81,7 +86,7 @@ fn check(id: &str) -> Result<&'static Check, Failure> {
 
 fn image(root: &std::path::Path) -> Result<PathBuf, Failure> {
     let cannot = |why: std::io::Error| {
-        Failure::new(FailureKind::Other, format!("cannot look into --root {}", root.display()), why)
+        Failure::new(FailureKind::Other, format!("cannot examine --root {}", root.display()), why)
             .advise("name the root directory of an image")
     };
     let root = std::path::absolute(root).map_err(cannot)?;

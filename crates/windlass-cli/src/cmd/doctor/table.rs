@@ -1,4 +1,4 @@
-//! `doctor` for people: each finding as a paragraph, the worst first, and the totals; and what --explain and --list say.
+//! `doctor` for people: each finding as a paragraph, the worst first, and the totals. Also --explain and --list.
 
 use anstyle::{AnsiColor, Style};
 use windlass_doctor::check::{Check, Finding, Severity};
@@ -32,7 +32,7 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
     };
     let mut text: String = findings.chunk_by(is_same).map(|alike| paragraphs(alike, terminal)).collect();
     if report.unseen.count() > 0 {
-        text.push_str("not looked at:\n");
+        text.push_str("not examined:\n");
         for unseen in report.unseen.shown().iter().take(MAX_UNSEEN) {
             let root = if unseen.needs_root { " (root can)" } else { "" };
             text.push_str(&format!(
@@ -50,7 +50,7 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
     text
 }
 
-/// All about one check.
+/// The title and explanation of a check.
 pub fn explanation(check: &Check, terminal: Terminal) -> String {
     let mut text = format!("{} ({})\n", terminal.paint(BOLD, check.id), check.severity.name());
     text.push_str(&wrapped(check.title, "  ", "  ", terminal.width()));
@@ -61,7 +61,7 @@ pub fn explanation(check: &Check, terminal: Terminal) -> String {
     text
 }
 
-/// All checks.
+/// A table of all checks.
 pub fn list() -> String {
     let cells = |check: &Check| [check.id.to_owned(), check.severity.name().to_owned(), check.title.to_owned()];
     columns::table(["CHECK", "SEVERITY", "FINDS"], &[], registry::all().map(cells).collect())
@@ -172,10 +172,10 @@ fn totals(summary: &Summary) -> String {
         text.push_str(&format!("; {known} in the baseline"));
     }
     if not_seen > 0 {
-        text.push_str(&format!("; {} could not be looked at", counted(not_seen, "thing")));
+        text.push_str(&format!("; {} could not be examined", counted(not_seen, "thing")));
     }
     if needs_root > 0 {
-        text.push_str(&format!("; root could look at {needs_root} more"));
+        text.push_str(&format!("; root could examine {needs_root} more"));
     }
     text.push('\n');
     text

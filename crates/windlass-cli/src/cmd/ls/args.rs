@@ -8,11 +8,13 @@ use crate::help::Block::{Example, Item, List, Text};
 use crate::help::{SCHEMA, Section, section};
 
 pub const ABOUT: &str = "\
-List the certificates of SOURCE, the trust anchors. SOURCE is a file of PEM certificates (CAfile) or a directory of files \
+List the certificates of SOURCE, the trust anchors. SOURCE is a file of PEM certificates (CAfile) or a directory of \
+files \
 named by subject hash (CApath, as made by `openssl rehash`). It may also be a file with one certificate in DER, which \
 OpenSSL does not accept as a CAfile.
 
-Without SOURCE, list the default source of OpenSSL on this machine: SSL_CERT_FILE, or else cert.pem in OPENSSLDIR. If that \
+Without SOURCE, list the default source of OpenSSL on this machine: SSL_CERT_FILE, or else cert.pem in OPENSSLDIR. \
+If that \
 file does not exist, list SSL_CERT_DIR, or else certs in OPENSSLDIR. The output says which source was chosen, and why.";
 
 pub const HELP: &[Section] = &[

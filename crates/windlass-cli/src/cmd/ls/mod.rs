@@ -42,7 +42,7 @@ fn failure(choice: &Choice, error: &LoadError) -> Failure {
             source,
             "no file in it is named by subject hash (as 5ad8a5d6.0)",
         )
-        .advise(format!("make the names: openssl rehash {}", path.display())),
+        .advise(format!("create these names: openssl rehash {}", path.display())),
         LoadError::Unsupported { path, what } => {
             let place = match line::of(path, what) {
                 Some(line) => format!("{}:{line}", path.display()),
@@ -54,9 +54,13 @@ fn failure(choice: &Choice, error: &LoadError) -> Failure {
                 other => other.to_string(),
             };
             Failure::new(FailureKind::SourceUnsupported, source, format!("{place}: {fault}"))
-                .advise("Windlass reads plain CERTIFICATE blocks in strict PEM and DER, all of a file or nothing of it")
                 .advise(
-                    "programs under `windlass run` are not affected: what Windlass can't read, OpenSSL reads itself",
+                    "Windlass reads plain CERTIFICATE blocks in strict PEM and DER, and accepts a file \
+                         completely or not at all",
+                )
+                .advise(
+                    "programs under `windlass run` are not affected: OpenSSL itself reads sources that Windlass \
+                     can't read",
                 )
                 .advise(format!("OpenSSL's view: openssl storeutl -noout -text {}", path.display()))
         }

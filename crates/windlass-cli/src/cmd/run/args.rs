@@ -9,15 +9,19 @@ use crate::help::Block::{Example, Item, Text};
 use crate::help::{SCHEMA, Section, section};
 
 pub const ABOUT: &str = "\
-Run PROGRAM with the Windlass preload library. PROGRAM and its child processes then load CA certificates once per process, \
+Run PROGRAM with the Windlass preload library. PROGRAM and its child processes then load CA certificates once per \
+process, \
 instead of once per TLS context.
 
-PROGRAM keeps its standard streams, signals and exit status. Without --stats and --add-ca, windlass replaces itself with \
+PROGRAM keeps its standard streams, signals and exit status. Without --stats and --add-ca, windlass replaces itself \
+with \
 PROGRAM. With either of them it stays as the parent process, passes signals on (except real-time signals), and ends as \
 PROGRAM ends. If LD_PRELOAD is already set, its libraries are kept, after this one.
 
-With --add-ca, PROGRAM and its child processes also trust the certificates in FILE; no other process does. Tests can use \
-it instead of installing a certificate. No trust store is changed. Afterwards nothing is left, except possibly an empty \
+With --add-ca, PROGRAM and its child processes also trust the certificates in FILE; no other process does. Tests can \
+use \
+it instead of installing a certificate. No trust store is changed. Afterwards nothing is left, except possibly an \
+empty \
 directory windlass-UID in /tmp (see TMPDIR).";
 
 pub const HELP: &[Section] = &[

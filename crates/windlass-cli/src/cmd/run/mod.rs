@@ -118,7 +118,7 @@ impl Stats {
     fn new(format: StatsFormat, file: Option<&Path>, environment: &mut Environment) -> Result<Stats, Failure> {
         let file = file.map(create).transpose()?;
         let owner =
-            StatsOwner::create().map_err(|error| prepare_failed("cannot make the counters of --stats", error))?;
+            StatsOwner::create().map_err(|error| prepare_failed("cannot create the counters of --stats", error))?;
         environment.set("WINDLASS_STATS", owner.path().into());
         Ok(Stats { format, file, owner })
     }

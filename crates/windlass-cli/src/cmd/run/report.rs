@@ -15,8 +15,9 @@ const SECTIONS: [(&str, &str); 5] = [
 ];
 
 /// Who is not told, whatever the flag does.
-const OUT_OF_REACH: &str = "programs with roots of their own that read none of these variables (browsers, Java without the java \
-                            launcher), setuid programs, and what runs elsewhere (containers, daemons, snap, flatpak)";
+const OUT_OF_REACH: &str = "programs that have their own roots and read none of these variables (browsers, Java \
+                            without the java launcher), setuid programs, and programs that run elsewhere \
+                            (containers, daemons, snap, flatpak)";
 
 /// The whole report.
 pub fn render(report: &Report) -> String {
@@ -51,7 +52,7 @@ fn totals(summary: &Summary) -> String {
     );
     if parsed > certificates {
         // Lookups in hashed directories parse, too, and count as no load.
-        text.push_str(&format!("  {parsed} certificates parsed, where loads were of {certificates}: none saved\n"));
+        text.push_str(&format!("  {parsed} certificates parsed for loads of {certificates}: none saved\n"));
     } else if *certificates > 0 {
         text.push_str(&format!("  {parsed} of {certificates} certificates parsed, {saved} saved\n"));
     }
@@ -70,12 +71,14 @@ fn nobody(report: &Report) -> String {
         return text;
     }
     text.push_str(
-        "  The program loaded no CA certificates through a dynamically linked libcrypto or libgnutls, or it is out of\n  \
+        "  The program loaded no CA certificates through a dynamically linked libcrypto or libgnutls, or it is out \
+         of\n  \
          reach: OpenSSL or GnuTLS linked into it, static, setuid, of another architecture, or run as another user\n  \
          or elsewhere.\n",
     );
     text.push_str(&format!(
-        "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E 'libcrypto|libgnutls|windlass'\n"
+        "  To see which libraries it loads: LD_DEBUG=files windlass run -- {program} ... 2>&1 | grep -E \
+         'libcrypto|libgnutls|windlass'\n"
     ));
     text
 }
@@ -96,7 +99,7 @@ pub fn added(set: &AddCa) -> String {
     ));
     text.push_str(&format!("  set for other programs: {}\n", names.join(", ")));
     for (name, why) in &set.left {
-        text.push_str(&format!("  {name} was left as it was: {}\n", printable(why)));
+        text.push_str(&format!("  {name} was left unchanged: {}\n", printable(why)));
     }
     text.push_str(&format!("  out of reach: {OUT_OF_REACH}\n"));
     text
@@ -118,6 +121,6 @@ mod tests {
         };
         assert!(totals(&summary(150, 3)).contains("3 of 150 certificates parsed, 147 saved"));
         let text = totals(&summary(150, 151));
-        assert!(text.contains("  151 certificates parsed, where loads were of 150: none saved\n"), "{text}");
+        assert!(text.contains("  151 certificates parsed for loads of 150: none saved\n"), "{text}");
     }
 }

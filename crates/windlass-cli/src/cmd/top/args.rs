@@ -64,13 +64,15 @@ pub const HELP: &[Section] = &[
                     Item("failed", "why events could not be read, or null; if it is set, the exit status is a failure"),
                     Item(
                         "left_out",
-                        "{places, directories, roots}: numbers of places and homes, of directories with too many files, \
+                        "{places, directories, roots}: numbers of places and homes, of directories with too many \
+                         files, \
                  and of root directories that are not watched",
                     ),
                     Item("processes", "processes that this user may not examine"),
                     Item(
                         "unread",
-                        "processes that were not searched for TLS libraries, because they are too large or block readers",
+                        "processes that were not searched for TLS libraries, because they are too large or block \
+                         readers",
                     ),
                     Item("own_opens", "opens by windlass itself"),
                 ],

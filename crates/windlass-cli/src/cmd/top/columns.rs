@@ -5,10 +5,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Blanks between columns.
 const GAP: usize = 2;
 
-/// One column.
+/// A column of the table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its name, above it.
+    /// The title above the column.
     pub title: &'static str,
     /// A number: set flush right.
     pub is_number: bool,
@@ -107,7 +107,7 @@ pub fn cut(text: &str, width: usize) -> String {
     cut
 }
 
-/// Its end.
+/// The end of `text`, in `width` columns.
 fn cut_start(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

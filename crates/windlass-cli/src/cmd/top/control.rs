@@ -29,7 +29,7 @@ pub struct Control {
     pub keys: bool,
 }
 
-/// What happened first.
+/// The first event of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// The time is up.

@@ -101,7 +101,8 @@ impl View {
             }
             stderr::line(&format!("windlass: opens are not watched: {}", self.why));
             stderr::line(
-                &"  help: this is only what /proc shows now; run as root to see who opens what, and how often",
+                &"  help: this shows only the present state in /proc; run as root to see which processes open \
+                  bundles, and how often",
             );
             return;
         }
@@ -178,7 +179,7 @@ fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let look = |path: &PathBuf| {
         let failure = |error| {
             Failure::new(FailureKind::SourceUnreadable, format!("can't watch {}", path.display()), error)
-                .advise("name a file or directory that is there; one that is replaced later is watched on")
+                .advise("name an existing file or directory; if it is replaced later, the new one is watched")
         };
         std::fs::metadata(path).and_then(|_| std::path::absolute(path)).map_err(failure)
     };

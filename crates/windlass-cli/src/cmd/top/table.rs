@@ -47,11 +47,11 @@ fn head(snapshot: &Snapshot) -> String {
         let why = snapshot.why_not_watched.as_deref().unwrap_or_default();
         let mut text = format!("Opens are not watched: {}\n", printable(why));
         text.push_str(&format!(
-            "Missing here: who opens what, how often and how much; processes that end soon; what is open in containers. Known: {places}\n"
+            "Not shown: opens and their sizes; short-lived processes; files open in containers. Known: {places}\n"
         ));
         if snapshot.missed.processes > 0 {
             text.push_str(&format!(
-                "Missing also: {} processes that this user may not look into\n",
+                "Also not shown: {} processes that this user may not examine\n",
                 snapshot.missed.processes
             ));
         }
@@ -92,14 +92,13 @@ fn missing(missed: &Missed) -> String {
     let words = |(count, one, many): &(usize, &str, &str)| format!("{count} {}", if *count == 1 { one } else { many });
     let parts: Vec<_> = parts.iter().filter(|(count, ..)| *count > 0).map(words).collect();
     if !parts.is_empty() {
-        text.push_str(&format!("Not all is watched, there is too much of it: {}\n", parts.join(", ")));
+        text.push_str(&format!("Too much to watch; left out: {}\n", parts.join(", ")));
     }
     match missed.unread {
         0 => {}
-        1 => text
-            .push_str("1 process was not searched for TLS libraries: too large, or it keeps whoever looks waiting\n"),
+        1 => text.push_str("1 process was not searched for TLS libraries: it is too large, or blocks readers\n"),
         count => text.push_str(&format!(
-            "{count} processes were not searched for TLS libraries: too large, or they keep whoever looks waiting\n"
+            "{count} processes were not searched for TLS libraries: they are too large, or block readers\n"
         )),
     }
     text
@@ -117,8 +116,8 @@ fn table(snapshot: &Snapshot, width: Option<usize>) -> String {
     let rows = &snapshot.rows;
     if rows.is_empty() {
         return match snapshot.watched {
-            true => "Nobody has opened any of it so far.\n".to_owned(),
-            false => "No process that can be looked into has a TLS library, or any of it open.\n".to_owned(),
+            true => "No process has opened any of it so far.\n".to_owned(),
+            false => "No process that this user can examine has a TLS library, or holds any of it open.\n".to_owned(),
         };
     }
     let column = |title, is_number, cell: fn(&Entry) -> String| Column {

@@ -20,7 +20,7 @@ pub struct Destinations {
     html: Option<Destination>,
 }
 
-/// One place.
+/// A place to write a report to.
 #[derive(Debug)]
 enum Destination {
     Stdout,
@@ -38,7 +38,7 @@ impl Destinations {
             let destination = Destination::open(path)?;
             if let Some((other, _)) = opened.iter().find(|(_, other)| other.is_same(&destination)) {
                 let what = format!("{other} and {option}");
-                let why = format!("both are to be written to {}", destination.name());
+                let why = format!("both would be written to {}", destination.name());
                 return Err(Failure::new(FailureKind::Usage, what, why).advise("give each report a file of its own"));
             }
             places[place] = Some(opened.len());

@@ -110,7 +110,7 @@ fn compared(arguments: &TraceArgs, ending: Ending) -> Compared {
     };
     // Who ended a server does not want to see it start again.
     if parent::was_told_to_end() || matches!(ending, Ending::Killed(_)) {
-        let note = "nothing was measured for --compare, since the run was ended by a signal";
+        let note = "nothing was measured for --compare, since a signal ended the run";
         return Compared { note: Some(note), ..Compared::default() };
     }
     match compare(&arguments.command, runs, ending) {
@@ -143,7 +143,7 @@ fn hint(failure: Failure, name: &OsStr, arguments: &TraceArgs) -> Failure {
     if arguments.compare.is_none() || !is_number {
         return failure;
     }
-    failure.advise(format!("a number for --compare stands behind an equals sign: --compare={}", name.to_string_lossy()))
+    failure.advise(format!("the number for --compare follows an equals sign: --compare={}", name.to_string_lossy()))
 }
 
 struct Traced<'a> {

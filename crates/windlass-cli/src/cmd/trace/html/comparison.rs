@@ -47,7 +47,7 @@ pub fn render(report: &Report) -> String {
     let runs = count(comparison.runs.into(), "run", "runs");
     let explanation = match comparison.runs {
         1 => format!("Measured: {runs} of each."),
-        _ => format!("Measured: medians of {runs} of each, in turns, and behind them the least and the most."),
+        _ => format!("Measured: medians of {runs} of each, in turns, followed by minimum and maximum."),
     };
     section("comparison", "The same run with Windlass", &explanation, &body)
 }
@@ -66,7 +66,8 @@ pub fn finding(report: &Report) -> String {
         return String::new();
     };
     format!(
-        " With Windlass the whole run takes <b>{wall}</b> of the time, and {cpu} of the CPU time, that it takes without."
+        " With Windlass the whole run takes <b>{wall}</b> of the time, and {cpu} of the CPU time, that it takes \
+         without."
     )
 }
 
@@ -82,7 +83,7 @@ fn rows(
 ) -> String {
     let [Some(stock), Some(windlass)] = medians else {
         return format!(
-            "<h3>{what}</h3><p class=\"detail\">not known: too small to be told from the measuring process</p>\n"
+            "<h3>{what}</h3><p class=\"detail\">unknown: too small to distinguish from the measuring process</p>\n"
         );
     };
     let widest = stock.max(windlass).max(1) as f64;

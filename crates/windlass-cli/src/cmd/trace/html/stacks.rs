@@ -19,14 +19,15 @@ pub fn render(report: &Report) -> String {
     if report.stacks.len() > MAX {
         body.push_str(&format!("<p class=\"about\">{} more are in --json.</p>\n", report.stacks.len() - MAX));
     }
-    section("stacks", "Call stacks", "The most expensive first; innermost frame at the top.", &body)
+    section("stacks", "Call stacks", "Most expensive first; the innermost frame is at the top.", &body)
 }
 
 fn one(stack: &Stack, open: bool) -> String {
     let entry = stack.frames.last().map(|frame| frame.name.as_str()).unwrap_or_default();
     let lines: String = stack.frames.iter().rev().map(line).collect();
     format!(
-        "<details{}><summary><b>{}</b> {} in {} <span>{}, {}, {} of CPU</span></summary>\n<ol class=\"stack\">\n{lines}</ol></details>\n",
+        "<details{}><summary><b>{}</b> {} in {} <span>{}, {}, {} of CPU</span></summary>\n<ol \
+         class=\"stack\">\n{lines}</ol></details>\n",
         if open { " open" } else { "" },
         time(stack.wall),
         escaped(entry),

@@ -30,7 +30,7 @@ pub fn render(report: &Report) -> String {
 fn finding(report: &Report) -> String {
     let summary = &report.summary;
     if summary.processes == 0 {
-        let why = report.unreachable.as_deref().unwrap_or("The program did not take the tracing library.");
+        let why = report.unreachable.as_deref().unwrap_or("The program did not load the tracing library.");
         return format!("<p class=\"finding\">Nothing was traced, so nothing is known. {}</p>\n", escaped(why));
     }
     let unreached = report.unreached.iter().map(|unreached| format!("{}: {}", unreached.who, unreached.reason));
@@ -45,7 +45,7 @@ fn finding(report: &Report) -> String {
         }
         return format!("<p class=\"finding\">{sentence}.</p>\n{out_of_reach}");
     };
-    let whose = if summary.cpu_missing == 0 { "" } else { " that processes told" };
+    let whose = if summary.cpu_missing == 0 { "" } else { " that processes reported" };
     let share = summary.cpu_share.map(|share| format!(" and <b>{}</b> of the CPU time{whose}", percent(share)));
     // Else it could be more than the run took.
     let threads = report.timeline.iter().filter(|row| !row.spans.is_empty()).count() as u64;
@@ -68,8 +68,8 @@ fn next(report: &Report) -> String {
     let command = quoted(&report.command);
     let command = if command.len() > LONGEST { String::from("PROGRAM…") } else { escaped(&command) };
     format!(
-        "<p class=\"about\">What Windlass would make of it is measured by \
-         <code>windlass trace --compare --html page.html -- {command}</code>, which runs the program some times more.</p>\n"
+        "<p class=\"about\">To measure the same with Windlass: <code>windlass trace --compare --html page.html -- \
+         {command}</code>, which runs the program several more times.</p>\n"
     )
 }
 
@@ -103,7 +103,7 @@ fn tiles(report: &Report) -> String {
         (
             "Held in memory",
             bytes_if_known(summary.memory_peak),
-            summary.memory_end.map(|end| format!("at most at a time; {} never freed", bytes(end))).unwrap_or_default(),
+            summary.memory_end.map(|end| format!("at the peak; {} never freed", bytes(end))).unwrap_or_default(),
         ),
         (
             "Loads per connection",

@@ -101,9 +101,10 @@ pub fn entries(report: &Report) -> String {
             number(bytes(entry.memory), entry.memory as f64),
         ]
     };
-    let explanation = "Functions that load, by what they were asked to read. Those inside of another are part of its numbers; \
-        “of CPU” is the part of the CPU time of all traced processes. “Heap” is what the heap grew by in all of the \
-        calls, also for stores that were freed since; the number at the top is what was held at one time.";
+    let explanation = "Loading functions, by source. The numbers of a function include those of the functions inside \
+                       it. “Of CPU” is the share of the CPU time of all traced processes. “Heap” is the heap \
+                       growth \
+                       in all calls, including stores that were freed later; the number at the top is the peak.";
     section("entries", "What loads", explanation, &table(&header, report.entries.iter().map(row)))
 }
 
@@ -139,12 +140,12 @@ pub fn processes(report: &Report) -> String {
             vec![pid(process), command(process), known(process.process_cpu, duration), rss(process)]
         };
         body.push_str(&format!(
-            "<details><summary>{}, of which no load was seen</summary>\n{}</details>\n",
+            "<details><summary>{} without loads</summary>\n{}</details>\n",
             count(others.len() as u64, "process", "processes"),
             table(&["Process", "Command", "CPU", "Peak RSS"], others.into_iter().map(row))
         ));
     }
-    section("processes", "Processes", "All that were traced.", &body)
+    section("processes", "Processes", "All traced processes.", &body)
 }
 
 fn process_row(process: &Process) -> Vec<Cell> {
@@ -175,7 +176,7 @@ fn command(process: &Process) -> Cell {
     let end = match (process.ended, process.running) {
         (true, _) => "",
         (false, true) => "<p class=\"detail\">still ran at the end</p>",
-        (false, false) => "<p class=\"detail\">ended without a word (a signal, _exit)</p>",
+        (false, false) => "<p class=\"detail\">ended abruptly (a signal, _exit)</p>",
     };
     let html = format!("<code>{}</code>{end}{}", escaped(&super::short(&command)), reason.unwrap_or_default());
     Cell { html, value: None }
@@ -223,17 +224,17 @@ pub fn certificates(report: &Report) -> String {
         loads => format!(" {} from memory, whose certificates are not among them.", count(loads, "load", "loads")),
     };
     let explanation = format!(
-        "{distinct} {} ended a verified chain.{memory} Sources were read once more after the run.",
+        "{distinct} {} ended a verified chain.{memory} Sources were read again after the run.",
         grouped(certificates.used as u64)
     );
     section("certificates", "Certificates", &explanation, &body)
 }
 
-/// What is missing.
+/// The notes: gaps of the report.
 pub fn notes(report: &Report) -> String {
     if report.notes.is_empty() {
         return String::new();
     }
     let lines: String = report.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
-    section("notes", "Notes", "What this page leaves out, or could not find out.", &format!("<ul>\n{lines}</ul>\n"))
+    section("notes", "Notes", "Facts that are missing on this page, or are unknown.", &format!("<ul>\n{lines}</ul>\n"))
 }

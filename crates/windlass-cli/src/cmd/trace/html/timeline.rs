@@ -33,10 +33,10 @@ pub fn render(report: &Report) -> String {
         body.push_str(&format!("<p class=\"about\">{more} not shown.</p>\n"));
     }
     // Each has its own part of the row: where many short processes run, one would hide the other.
-    let explanation = "Each row is a thread. Loads too near to each other to be told apart here are one bar. \
-        <span class=\"legend\"><i class=\"key load\"></i>loads CA certificates</span> \
-        <span class=\"legend\"><i class=\"key connection\"></i>a connection begins</span> \
-        <span class=\"legend\"><i class=\"key life\"></i>the process runs</span>";
+    let explanation = "Each row is a thread. Loads that are too close to be distinguished are one bar. <span \
+                       class=\"legend\"><i class=\"key load\"></i>loads CA certificates</span> <span \
+                       class=\"legend\"><i class=\"key connection\"></i>a connection begins</span> <span \
+                       class=\"legend\"><i class=\"key life\"></i>the process runs</span>";
     section("timeline", "When it loads", explanation, &body)
 }
 

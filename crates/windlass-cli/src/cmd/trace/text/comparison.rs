@@ -48,29 +48,30 @@ pub fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings = Vec::new();
     if comparison.endings_differ {
         warnings.push(String::from(
-            "Not all runs ended alike, the traced one included: they may have done different work, so no ratio is shown.",
+            "Not all runs ended alike (including the traced run): they may have done different work, so no ratio is \
+             shown.",
         ));
     }
     if comparison.loads_differ {
         let loads = count(comparison.loads.unwrap_or(0), "load", "loads");
         warnings.push(format!(
-            "A run as the measured ones, but traced, made {loads}, not as many as the traced run: it did different work, so no \
-             ratio is shown."
+            "A traced run under the conditions of the measured runs made {loads}, unlike the first traced run: it \
+             did different work, so no ratio is shown."
         ));
     }
     let overlapping: Vec<_> =
         MEASURES.iter().filter(|(_, of)| comparison.overlaps(of)).map(|(name, _)| *name).collect();
     if comparison.is_fair() && !overlapping.is_empty() {
         warnings.push(format!(
-            "No ratio is shown for {}: the runs with and without Windlass overlap, so the difference may be chance. On an idle machine, \
-             or with more runs (--compare={}), it may become clear.",
+            "No ratio is shown for {}: the runs with and without Windlass overlap, so the difference may be chance. \
+             Try an idle machine or more runs (--compare={}).",
             overlapping.join(" and "),
             comparison.runs.saturating_mul(4).min(1000)
         ));
     }
     if comparison.input_differs {
         warnings.push(String::from(
-            "The measured runs had an empty standard input; that of the traced run was a pipe or a file.",
+            "The measured runs had an empty standard input; standard input of the traced run was a pipe or a file.",
         ));
     }
     warnings

@@ -14,7 +14,8 @@ pub fn render(report: &Report, width: u16) -> String {
     let line = |text: &str| wrapped(&printable(text), "  ", "    ", Some(width));
     if summary.processes == 0 {
         let why = report.unreachable.as_deref().unwrap_or(
-            "the program did not take the tracing library: it may have been static, of another architecture, or run as another user or elsewhere",
+            "the program did not load the tracing library: it may be static, of another architecture, or run as \
+             another user or elsewhere",
         );
         return first("nothing was traced, so nothing is known") + &line(why);
     }
@@ -32,7 +33,7 @@ pub fn render(report: &Report, width: u16) -> String {
     ));
     let certificates = &report.certificates;
     let parsed = summary.certificates.map_or_else(
-        || String::from("how many certificates were parsed is not known"),
+        || String::from("the number of parsed certificates is unknown"),
         |parsed| format!("{} parsed", count(parsed, "certificate", "certificates")),
     );
     let distinct = certificates.distinct.map(|distinct| format!(", {} different", grouped(distinct as u64)));
@@ -47,10 +48,10 @@ pub fn render(report: &Report, width: u16) -> String {
     }
     text.push_str(&line(&match (summary.memory_peak, summary.memory_end) {
         (Some(peak), Some(end)) => {
-            format!("{} held by loaded stores at most at a time, {} never freed", bytes(peak), bytes(end))
+            format!("{} held by loaded stores at their peak, {} never freed", bytes(peak), bytes(end))
         }
-        (None, Some(end)) => format!("what loaded stores hold at a time is not known; {} never freed", bytes(end)),
-        _ => String::from("what loaded stores hold is not known"),
+        (None, Some(end)) => format!("the peak memory of loaded stores is unknown; {} never freed", bytes(end)),
+        _ => String::from("the memory of loaded stores is unknown"),
     }));
     let per = summary
         .loads_per_connection
@@ -64,9 +65,9 @@ pub fn render(report: &Report, width: u16) -> String {
     text
 }
 
-/// A part of the CPU time that is known; of processes that ended without a word it is only that at their last load.
+/// A part of the CPU time that is known; for processes that ended abruptly it was taken at their last load.
 fn share(report: &Report) -> String {
-    let whole = if report.summary.cpu_missing == 0 { "all CPU time" } else { "the CPU time that processes told" };
+    let whole = if report.summary.cpu_missing == 0 { "all CPU time" } else { "the CPU time that processes reported" };
     report.summary.cpu_share.map(|share| format!(", {} of {whole}", percent(share))).unwrap_or_default()
 }
 
@@ -83,8 +84,8 @@ pub fn nothing(report: &Report) -> String {
     );
     match (out_of_reach, others) {
         (0, _) => none,
-        (1, 0) => String::from("the process is out of reach, so nothing is known of what it loads"),
-        (_, 0) => format!("all {out_of_reach} processes are out of reach, so nothing is known of what they load"),
+        (1, 0) => String::from("the process is out of reach, so its loads are unknown"),
+        (_, 0) => format!("all {out_of_reach} processes are out of reach, so their loads are unknown"),
         _ => format!("{} out of reach; {none}", count(out_of_reach, "process is", "processes are")),
     }
 }

@@ -49,7 +49,7 @@ fn item(text: &str, width: u16) -> String {
 }
 
 fn stacks(report: &Report, width: u16) -> String {
-    let mut text = String::from("\nCall stacks that load, the most expensive first\n");
+    let mut text = String::from("\nCall stacks of loads, most expensive first\n");
     for Stack { program, frames, calls, certificates, wall, .. } in report.stacks.iter().take(STACKS) {
         let what = format!(
             "{} in {program}: {}, {}",
@@ -90,7 +90,7 @@ fn unseen(report: &Report, width: u16) -> String {
     let lines: String =
         problems.take(SOURCES).map(|(source, problem)| item(&format!("{}: {problem}", source.path), width)).collect();
     if !lines.is_empty() {
-        let title = "Sources that could not be read after the run, so their certificates are not counted as different";
+        let title = "Sources that could not be read after the run; their certificates are not counted as different";
         text.push_str(&format!("\n{}{lines}", wrapped(title, "", "", Some(width))));
     }
     text

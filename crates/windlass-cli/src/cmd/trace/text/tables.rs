@@ -19,7 +19,7 @@ struct Row {
     is_inside: bool,
 }
 
-/// What loads.
+/// The table of loading functions.
 pub fn entries(report: &Report, width: u16) -> String {
     let rows: Vec<_> = report.entries.iter().take(ENTRIES).flat_map(rows_of).collect();
     let whole = Some(with_sources(&rows)).filter(|table| fits(table, width));
