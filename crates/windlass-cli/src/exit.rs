@@ -80,17 +80,17 @@ impl Exit {
     const fn meaning(self) -> &'static str {
         match self {
             Exit::Success => "success",
-            Exit::Failure => "another failure, such as output that can't be written",
-            Exit::Usage => "the command line was not understood",
-            Exit::SourceUnreadable => "the source is missing or can't be read",
+            Exit::Failure => "any other failure, for example output that can't be written",
+            Exit::Usage => "invalid command line",
+            Exit::SourceUnreadable => "the source is missing or unreadable",
             Exit::SourceUnsupported => "the source holds something that Windlass does not accept",
             Exit::StoreStale => "with --check: a compiled store is stale or missing",
             Exit::StoreShrinks => "the source lost more than half of its anchors",
             Exit::DoctorWarnings => "the worst finding is a warning",
             Exit::DoctorErrors => "the worst finding is an error",
-            Exit::DoctorBlind => "nothing was found, but not everything could be looked at",
-            Exit::TraceLimit => "a condition of --fail-if holds, or can't be judged",
-            Exit::RunFailed => "a library or a file that is needed can't be used",
+            Exit::DoctorBlind => "no findings, but not everything could be examined",
+            Exit::TraceLimit => "a condition of --fail-if holds or can't be evaluated",
+            Exit::RunFailed => "a required library or file can't be used",
             Exit::NotExecutable => "PROGRAM was found, but can't be executed",
             Exit::NotFound => "PROGRAM was not found",
         }
@@ -100,19 +100,19 @@ impl Exit {
     fn meaning_of(self, subcommand: &str) -> &'static str {
         match (self, subcommand) {
             (Exit::DoctorWarnings, "doctor") => {
-                "the worst finding that counts is a warning, or a note (--fail-on note)"
+                "the worst finding that counts is a warning, or a note with --fail-on note"
             }
-            (Exit::DoctorBlind, "doctor") => "nothing was found that counts, but not everything could be looked at",
-            (Exit::Failure, "prune") => "not agreed to, nobody to ask, something was left alone, or another failure",
-            (Exit::Failure, "install" | "uninstall") => "not agreed to, nobody to ask, or another failure",
-            (Exit::SourceUnreadable, "prune") => "a PATH that was named is missing, or no directory",
+            (Exit::DoctorBlind, "doctor") => "no finding counts, but not everything could be examined",
+            (Exit::Failure, "prune") => "declined, nobody to ask, something was left in place, or any other failure",
+            (Exit::Failure, "install" | "uninstall") => "declined, nobody to ask, or any other failure",
+            (Exit::SourceUnreadable, "prune") => "a given PATH is missing or not a directory",
             (Exit::RunFailed, "run") => "the preload library, the counters or a file of --add-ca can't be used",
-            (Exit::RunFailed, "trace") => "a library of Windlass or a file for a report can't be used",
+            (Exit::RunFailed, "trace") => "a library of Windlass or a report file can't be used",
             _ => self.meaning(),
         }
     }
 
-    /// The subcommands that can end so; all, if none is named.
+    /// The subcommands that can end with it; all, if none is named.
     const fn subcommands(self) -> &'static [&'static str] {
         match self {
             Exit::Success | Exit::Failure | Exit::Usage => &[],
@@ -125,31 +125,25 @@ impl Exit {
         }
     }
 
-    /// The section of the help text that documents all exit statuses.
-    pub fn help() -> String {
-        let line = |exit: Exit| match exit.subcommands() {
-            [] => exit.line(exit.meaning()),
-            subcommands => exit.line(&format!("{}: {}", subcommands.join(", "), exit.meaning())),
+    /// The exit statuses of a subcommand and their meanings, and a remark on them. The page of `cache clear` is named
+    /// `cache-clear`; without a name, these are the statuses of all subcommands.
+    pub fn table(page: &str) -> (Vec<(u8, String)>, Option<&'static str>) {
+        let subcommand = page.split('-').next().unwrap_or_default();
+        let is_one = !subcommand.is_empty();
+        let can_be = |exit: &Exit| !is_one || exit.subcommands().is_empty() || exit.subcommands().contains(&subcommand);
+        let meaning = |exit: Exit| match exit.subcommands() {
+            _ if is_one => exit.meaning_of(subcommand).to_owned(),
+            [] => exit.meaning().to_owned(),
+            subcommands => format!("{}: {}", subcommands.join(", "), exit.meaning()),
         };
-        format!("{HEAD}{}\n{TAIL}", Self::ALL.map(line).concat())
-    }
-
-    /// The same for one subcommand.
-    pub fn help_of(subcommand: &str) -> String {
-        let can_be = |exit: &Exit| exit.subcommands().is_empty() || exit.subcommands().contains(&subcommand);
-        let lines: String =
-            Self::ALL.into_iter().filter(can_be).map(|exit| exit.line(exit.meaning_of(subcommand))).collect();
-        if RUN.contains(&subcommand) { format!("{HEAD}{lines}\n{TAIL}") } else { format!("{HEAD}{lines}") }
-    }
-
-    fn line(self, meaning: &str) -> String {
-        format!("  {:>3}  {meaning}\n", self.status())
+        let lines = Self::ALL.into_iter().filter(can_be).map(|exit| (exit.status(), meaning(exit)));
+        let remark = (!is_one || RUN.contains(&subcommand)).then_some(TAIL);
+        (lines.collect(), remark)
     }
 }
 
 const RUN: [&str; 2] = ["run", "trace"];
-const HEAD: &str = "Exit status:\n";
-const TAIL: &str = "Once PROGRAM runs, `run` and `trace` end as PROGRAM does: same status, or same signal.";
+const TAIL: &str = "Once PROGRAM runs, `run` and `trace` end as PROGRAM does: with the same status or signal.";
 
 impl From<Verdict> for Exit {
     fn from(verdict: Verdict) -> Self {
@@ -189,19 +183,20 @@ mod tests {
 
     #[test]
     fn statuses_are_distinct_and_all_documented() {
-        let help = Exit::help();
+        let (all, _) = Exit::table("");
         let mut seen = std::collections::BTreeSet::new();
         for exit in Exit::ALL {
             assert!(seen.insert(exit.status()), "{exit:?} repeats a status");
-            let is_there = |help: &str, meaning: &str| {
-                let start = format!("  {:>3}  ", exit.status());
-                help.lines().any(|line| line.starts_with(&start) && line.ends_with(meaning))
+            let is_there = |table: &[(u8, String)], meaning: &str| {
+                table.iter().any(|(status, said)| *status == exit.status() && said.ends_with(meaning))
             };
-            assert!(is_there(&help, exit.meaning()), "{exit:?}");
+            assert!(is_there(&all, exit.meaning()), "{exit:?}");
             for subcommand in exit.subcommands() {
-                assert!(is_there(&Exit::help_of(subcommand), exit.meaning_of(subcommand)), "{subcommand}: {exit:?}");
+                let (table, _) = Exit::table(subcommand);
+                assert!(is_there(&table, exit.meaning_of(subcommand)), "{subcommand}: {exit:?}");
             }
-            assert_eq!(is_there(&Exit::help_of("install"), ""), exit.subcommands().is_empty());
+            assert_eq!(is_there(&Exit::table("install").0, ""), exit.subcommands().is_empty());
         }
+        assert_eq!(Exit::table("cache-clear"), Exit::table("cache"));
     }
 }

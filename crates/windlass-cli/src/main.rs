@@ -5,7 +5,7 @@
 mod cli;
 mod cmd;
 mod exit;
-mod live;
+mod help;
 mod output;
 
 use std::process::ExitCode;

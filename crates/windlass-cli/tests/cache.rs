@@ -47,7 +47,7 @@ fn the_state_of_each_store_is_shown() {
     assert_state("fresh", "");
     let touched = std::fs::File::options().append(true).open(&source).unwrap();
     touched.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    assert_state("fresh-by-content", "another identity");
+    assert_state("fresh-by-content", "identity of the files has changed");
     bundle(directory.path(), &["rsa.pem"]);
     assert_state("stale", "bundle.pem has changed");
     mode(&file, 0o666);
@@ -107,9 +107,9 @@ fn the_directories_are_shown_in_order() {
         assert!(by_home.starts_with("1. /var/cache/windlass") && !by_home.contains("\n2. "), "{by_home}");
     }
     let only = shown(&[("HOME", home.path().as_os_str()), ("WINDLASS_STORE", home.path().as_os_str())]);
-    assert_eq!(only, format!("1. {path} (empty)\nWINDLASS_STORE is set: no other directory is looked at\n"));
+    assert_eq!(only, format!("1. {path} (empty)\nWINDLASS_STORE is set: no other directory is used\n"));
     let none = shown(&[("WINDLASS_STORE", "".as_ref())]);
-    assert_eq!(none, "WINDLASS_STORE is set, but not to an absolute path: no directory is looked at\n");
+    assert_eq!(none, "WINDLASS_STORE is set, but not to an absolute path: no directory is used\n");
 }
 
 #[test]

@@ -131,7 +131,10 @@ fn what_cannot_be_compiled_is_an_error_where_it_was_named() {
     let line = text.lines().count() + 1;
     let expected =
         format!("cannot compile {0}: {0}:{line}: a PEM block other than CERTIFICATE\n  help: ", damaged.display());
-    place.compile().arg(&damaged).assert().code(4).stderr(contains(expected).and(contains("programs go on")));
+    place.compile().arg(&damaged).assert().code(4).stderr(contains(expected).and(contains(
+        "programs use the source \
+        itself",
+    )));
     let empty = place.path().join("empty.pem");
     std::fs::write(&empty, "# none\n").unwrap();
     place.compile().arg(&empty).assert().code(4).stderr(contains("no certificate in it"));
@@ -142,7 +145,7 @@ fn what_cannot_be_compiled_is_an_error_where_it_was_named() {
     std::fs::create_dir(&hashed).unwrap();
     std::os::unix::fs::symlink("gone.pem", hashed.join("0a1b2c3d.0")).unwrap();
     let expected =
-        format!("cannot compile {}: its hash link 0a1b2c3d.0 leads nowhere\n  help: make the", hashed.display());
+        format!("cannot compile {}: its hash link 0a1b2c3d.0 is dangling\n  help: recreate the", hashed.display());
     place.compile().arg(&hashed).assert().code(3).stdout(contains("unreadable")).stderr(contains(expected));
     assert!(place.stores().is_empty());
 
@@ -162,7 +165,7 @@ fn a_source_that_lost_most_of_its_anchors_is_refused() {
 
     bundle(place.path(), &all[..1]);
     let expected = contains(
-        "holds 4 anchors, and only 1 would be left\n  help: if the source is meant to be so: windlass compile --force",
+        "holds 4 anchors, and only 1 would be left\n  help: if the source is correct: windlass compile --force",
     );
     place.compile().arg(&source).assert().code(6).stdout(contains("refused")).stderr(expected);
     assert_eq!(std::fs::read(&place.stores()[0]).unwrap(), before);

@@ -72,7 +72,7 @@ fn a_touched_source_is_fresh_by_content() {
     let compiled = Compiled::file(&["rsa.pem"]);
     let file = File::options().append(true).open(&compiled.source).unwrap();
     file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(3600)).unwrap();
-    compiled.assert("fresh-by-content", "another identity", 0);
+    compiled.assert("fresh-by-content", "identity of the files has changed", 0);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_swap_of_data_is_noticed() {
         directory.join("ca.pem")
     });
     swap(compiled.directory.path(), "..2026_2", &["rsa.pem"]);
-    compiled.assert("fresh-by-content", "another identity", 0);
+    compiled.assert("fresh-by-content", "identity of the files has changed", 0);
     swap(compiled.directory.path(), "..2026_3", &["p384.pem"]);
     compiled.assert("stale", "ca.pem has changed", 5);
 }
@@ -156,7 +156,7 @@ fn a_directory_is_stale_when_a_file_comes_goes_or_changes() {
     let added = hashed(&compiled.source, "ed25519.pem", 0);
     compiled.assert("stale", "1 files more and 0 files less", 5);
     std::fs::remove_file(added).unwrap();
-    compiled.assert("fresh-by-content", "another identity", 0);
+    compiled.assert("fresh-by-content", "identity of the files has changed", 0);
     let changed = hashed(&compiled.source, "rsa.pem", 0);
     std::fs::copy(fixture("twin.pem"), &changed).unwrap();
     compiled.assert("stale", &format!("{} has changed", changed.file_name().unwrap().to_str().unwrap()), 5);
@@ -200,7 +200,7 @@ fn another_spelling_of_a_compiled_source_is_told() {
         std::ffi::OsString::from(format!("{}/./{}", directory.display(), other.file_name().unwrap().to_str().unwrap()));
     let (report, status) = json_of(&compiled.store, &["compile".as_ref(), "--check".as_ref(), &other]);
     assert_eq!((report["sources"][0]["state"].as_str(), status), (Some("missing"), 5), "{report:#}");
-    let why = format!("there is one of {}, but programs find it by the path that they name", compiled.source.display());
+    let why = format!("there is one for {}, but programs find it only by exactly the path", compiled.source.display());
     assert!(report["sources"][0]["detail"].as_str().unwrap().starts_with(&why), "{report:#}");
     let mut command = windlass();
     let table =

@@ -130,7 +130,8 @@ fn without_libcrypto_nothing_is_compiled() {
     for name in ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"] {
         std::fs::write(place.path().join("libraries").join(name), "").unwrap();
     }
-    let expected = contains("cannot compile: there is no libcrypto here to accept the certificates\n  help: install");
+    let expected =
+        contains("cannot compile: no libcrypto was found that could check the certificates\n  help: install");
     place.compile("").arg(&place.source).assert().code(1).stderr(expected);
     assert!(!place.is_written());
 }

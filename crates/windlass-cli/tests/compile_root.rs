@@ -143,7 +143,8 @@ fn a_default_that_cannot_be_compiled_is_only_reported() {
     std::fs::write(&file, text.clone() + "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n").unwrap();
     let line = text.lines().count() + 1;
     let why = format!(
-        "/etc/ssl/certs/ca-certificates.crt:{line}: a PEM block other than CERTIFICATE; programs go on with it as without Windlass\n"
+        "/etc/ssl/certs/ca-certificates.crt:{line}: a PEM block other than CERTIFICATE; programs use it directly, as \
+         without Windlass\n"
     );
     let said = contains(why.clone()).and(contains("/etc/ssl/certs/ca-certificates.crt  unsupported"));
     let written = contains("/etc/ssl/certs (directory)          written            1");
@@ -172,7 +173,7 @@ fn a_default_directory_with_a_link_that_leads_nowhere_is_not_absent() {
     let image = Image::new();
     symlink("gone.pem", image.path().join("etc/ssl/certs/0a1b2c3d.0")).unwrap();
     let unreadable = contains("/etc/ssl/certs (directory)          unreadable\n");
-    let said = "/etc/ssl/certs: its hash link 0a1b2c3d.0 leads nowhere; programs go on with it as without Windlass\n";
+    let said = "/etc/ssl/certs: its hash link 0a1b2c3d.0 is dangling; programs use it directly, as without Windlass\n";
     compile(image.path()).assert().success().stdout(unreadable.and(contains(said))).stderr("");
     assert_eq!(image.stores().len(), 2, "the bundle, by both of its names");
     compile(image.path()).arg("--check").assert().success().stdout(contains(said));
@@ -181,7 +182,7 @@ fn a_default_directory_with_a_link_that_leads_nowhere_is_not_absent() {
     std::fs::remove_dir_all(image.path().join("var/cache")).unwrap();
     let nothing = contains("nothing was compiled: no default source could be read\n  help: ");
     compile(image.path()).assert().code(3).stderr(nothing);
-    let named = "cannot compile /usr/lib/ssl/certs: its hash link 0a1b2c3d.0 leads nowhere\n  help: make the links anew: \
+    let named = "cannot compile /usr/lib/ssl/certs: its hash link 0a1b2c3d.0 is dangling\n  help: recreate the links: \
                  openssl rehash /usr/lib/ssl/certs\n";
     compile(image.path()).arg("/usr/lib/ssl/certs").assert().code(3).stderr(contains(named));
 }

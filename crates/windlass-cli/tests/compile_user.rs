@@ -65,8 +65,11 @@ fn stores(directory: &Path) -> usize {
 fn a_users_stores_are_where_the_user_says() {
     let place = Scratch::new();
     let nowhere = || {
-        contains("no directory for compiled stores: programs look in /var/cache/windlass, and believe only root there")
-            .and(contains("help: for yourself: set WINDLASS_STORE=DIR for this command, and for the programs"))
+        contains(
+            "no directory for compiled stores: programs look in /var/cache/windlass, and use only stores of \
+                  root there",
+        )
+        .and(contains("help: for yourself: set WINDLASS_STORE=DIR for this command, and for the programs"))
     };
     place.compile().env("XDG_CACHE_HOME", place.path("home")).assert().code(1).stdout("").stderr(nowhere());
     place.windlass().args(["cache", "clear"]).assert().code(1).stderr(nowhere());

@@ -142,7 +142,7 @@ fn checks_can_be_skipped() {
     image.doctor(&["--skip", "double-load"]).assert().code(0);
     image.doctor(&["--skip", "no-such"]).assert().code(2).stdout("").stderr(contains("double-load, bundle-differs, "));
     let none = image.doctor(&["--check", "expired", "--skip", "expired"]).assert().code(2).stdout("");
-    none.stderr(contains("it leaves no check to run"));
+    none.stderr(contains("no check is left to run"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn what_a_baseline_has_is_not_new() {
     assert_eq!(suppressed[0], 1);
 
     let missing = image.doctor(&["--baseline", "/nonexistent"]).assert().code(1).stdout("");
-    missing.stderr(contains("cannot read the baseline /nonexistent: No such file or directory\n  help: make it:"));
+    missing.stderr(contains("cannot read the baseline /nonexistent: No such file or directory\n  help: create it:"));
     image.doctor(&["--write-baseline", "/nonexistent/a"]).assert().code(1).stdout("");
     image.doctor(&["--write-baseline", file, "--baseline", file]).assert().code(2);
     std::fs::write(file, "{}").unwrap();
@@ -235,13 +235,13 @@ fn an_image_has_no_running_programs_to_look_at() {
         .assert()
         .code(2)
         .stdout("")
-        .stderr(contains("looks at running programs, and none of an image runs"));
+        .stderr(contains("examines running processes, and an image has none"));
 }
 
 #[test]
 fn an_empty_directory_is_no_healthy_image() {
     let empty = Image(tempfile::tempdir().unwrap());
-    empty.doctor(&[]).assert().code(9).stdout(contains("nothing was found to look at"));
+    empty.doctor(&[]).assert().code(9).stdout(contains("nothing was found to examine"));
     // One whose programs have OpenSSL, which trusts nothing.
     std::fs::create_dir_all(empty.path("usr/lib/x86_64-linux-gnu")).unwrap();
     std::fs::write(empty.path("usr/lib/x86_64-linux-gnu/libcrypto.so.3"), "").unwrap();
@@ -256,7 +256,7 @@ fn what_can_not_be_looked_at_has_a_status_of_its_own() {
     let report = image.json(&["--json", "--check", "expired"]);
     assert_eq!(report["not_seen"][0]["path"], "/etc/ssl/certs/ca-certificates.crt");
     assert_eq!(report["not_seen"][0]["why"], "larger than 64 MiB");
-    image.doctor(&["--check", "expired"]).assert().code(9).stdout(contains("1 thing could not be looked at"));
+    image.doctor(&["--check", "expired"]).assert().code(9).stdout(contains("1 thing could not be examined"));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_wrong_command_line_is_2() {
         .args(["doctor", "--root", "/nonexistent"])
         .assert()
         .code(1)
-        .stderr(contains("cannot look into --root /nonexistent"));
+        .stderr(contains("cannot examine --root /nonexistent"));
 }
 
 #[test]

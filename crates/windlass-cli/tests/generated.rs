@@ -42,9 +42,9 @@ fn output(arguments: &[&str]) -> String {
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
-/// Compares with a file of tests/snapshots; WINDLASS_BLESS=1 writes it instead.
+/// Compares with a file of tests/help; WINDLASS_BLESS=1 writes it instead.
 fn assert_snapshot(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help").join(name);
     if std::env::var_os("WINDLASS_BLESS").is_some() {
         std::fs::write(&path, text).unwrap();
     }
@@ -52,35 +52,36 @@ fn assert_snapshot(name: &str, text: &str) {
     assert!(expected == text, "{name} changed; see it with WINDLASS_BLESS=1 and git diff. Now:\n{text}");
 }
 
+/// The words that lead to each help text, and the name of its file.
+fn commands() -> Vec<(Vec<&'static str>, String)> {
+    let subcommands = SUBCOMMANDS.iter().map(|name| (name.split(' ').collect(), page(name)));
+    std::iter::once((Vec::new(), String::from("windlass"))).chain(subcommands).collect()
+}
+
 #[test]
 fn help_is_as_recorded() {
-    assert_snapshot("help.txt", &output(&["--help"]));
-    assert_snapshot("help-short.txt", &output(&["-h"]));
-    for name in SUBCOMMANDS {
-        assert_snapshot(&format!("help-{}.txt", page(name)), &help(name));
+    for (words, file) in commands() {
+        assert_snapshot(&format!("{file}.txt"), &output(&[&words[..], &["--help"]].concat()));
+        assert_snapshot(&format!("{file}-short.txt"), &output(&[&words[..], &["-h"]].concat()));
     }
 }
 
 #[test]
-fn every_help_has_examples_and_fits_a_hundred_columns() {
-    let mut all = vec![output(&["--help"])];
-    all.extend(SUBCOMMANDS.iter().map(|name| help(name)));
-    for help in all {
-        assert!(help.contains("\nExamples:\n  windlass "), "{help}");
-        assert!(help.contains("\nExit status:\n    0  success\n    1  "), "{help}");
-        for line in help.lines() {
-            assert!(line.chars().count() <= 100, "{line}");
-        }
-    }
-    // Where there is more room, lists have the lines that they were given: clap would have broken those that are too
-    // long.
-    for name in SUBCOMMANDS {
-        let arguments: Vec<_> = name.split(' ').chain(["--help"]).collect();
-        let wide = windlass().args(&arguments).env("COLUMNS", "120").assert().success().get_output().stdout.clone();
-        let wide = String::from_utf8(wide).unwrap();
-        let (_, lists) = wide.split_once("\nExamples:\n").unwrap();
-        for line in lists.lines() {
-            assert!(line.chars().count() <= 100, "{name}: {line}");
+fn every_help_has_examples_and_fits_terminals() {
+    for (words, file) in commands() {
+        for (columns, width) in [(None, 100), (Some("80"), 80), (Some("100"), 100), (Some("200"), 100)] {
+            for option in ["--help", "-h"] {
+                let mut command = windlass();
+                command.args(&words).arg(option).envs(columns.map(|columns| ("COLUMNS", columns)));
+                let help = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+                for line in help.lines() {
+                    assert!(line.chars().count() <= width, "{file} {option} {columns:?}: {line}");
+                }
+                if option == "--help" {
+                    assert!(help.contains("\nExamples:\n  windlass "), "{help}");
+                    assert!(help.contains("\nExit status:\n    0  success\n    1  "), "{help}");
+                }
+            }
         }
     }
 }
@@ -201,7 +202,7 @@ fn manual_pages_are_made_for_the_command_and_its_subcommands() {
         assert!(page.contains(&format!("windlass {name}")), "{page}");
     }
     let run = output(&["man", "run"]);
-    assert!(run.contains("windlass run [OPTIONS] [\\-\\-] PROGRAM [ARGS]..."), "{run}");
+    assert!(run.contains("\\fBwindlass run\\fR [OPTIONS] [\\-\\-] PROGRAM [ARGS]..."), "{run}");
     assert!(run.contains(".SH \"EXIT STATUS\"\n"), "{run}");
     // A line of a page may not be taken for a request.
     assert!(!run.lines().any(|line| line.starts_with("..") || line.starts_with('\'')), "{run}");

@@ -82,7 +82,9 @@ fn the_json_is_complete_and_documented() {
         listing["source"],
         serde_json::json!({"kind": "cafile", "path": source.to_str(), "reason": "named on the command line"})
     );
-    let summary = serde_json::json!({"anchors": 3, "distinct": 2, "duplicates": 1, "expired": 1, "not_ca": 0, "not_yet_valid": 0});
+    let summary = serde_json::json!({
+        "anchors": 3, "distinct": 2, "duplicates": 1, "expired": 1, "not_ca": 0, "not_yet_valid": 0
+    });
     assert_eq!(listing["summary"], summary);
     let [first, second, third] = listing["anchors"].as_array().unwrap().as_slice() else { panic!("three anchors") };
     assert_eq!(first["key"], serde_json::json!({"algorithm": "RSA", "bits": 2048, "curve": null}));

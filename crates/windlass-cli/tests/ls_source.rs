@@ -110,7 +110,7 @@ fn an_unsupported_source_is_4_and_the_place_is_named() {
         }
     }
     let empty = tempfile::tempdir().unwrap();
-    let expected = contains(format!("help: make the names: openssl rehash {}", empty.path().display()));
+    let expected = contains(format!("help: create these names: openssl rehash {}", empty.path().display()));
     windlass().arg("ls").arg(empty.path()).assert().code(4).stdout("").stderr(expected);
 }
 

@@ -505,8 +505,8 @@ fn the_examples_of_the_manual_page_work() {
     }
     let page = windlass().args(["man", "prune"]).assert().success().get_output().stdout.clone();
     let page = String::from_utf8(page).unwrap();
-    let (_, examples) = page.split_once(".SH \"EXAMPLES\"\n").unwrap();
-    let lines = examples.lines().filter_map(|line| line.strip_prefix("\\&windlass prune"));
+    let (_, examples) = page.split_once(".SH EXAMPLES\n").unwrap();
+    let lines = examples.lines().filter_map(|line| line.strip_prefix("\\fBwindlass prune")?.strip_suffix("\\fR"));
     let image = scene.path("image");
     fs::create_dir(&image).unwrap();
     let command = |line: &str| line.replace("\\-", "-").replace("/mnt/image", image.to_str().unwrap());

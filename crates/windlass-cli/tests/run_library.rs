@@ -37,7 +37,8 @@ fn without_a_library_the_paths_that_were_tried_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     let tried = format!(
-        "windlass: the preload library was not found: none of these is a file:\n    {0}/bin/libwindlass_preload.so\n    \
+        "windlass: the preload library was not found: none of these is a file:\n    \
+         {0}/bin/libwindlass_preload.so\n    \
          {0}/lib/windlass/libwindlass_preload.so\n    {0}/lib/{1}-linux-gnu/windlass/libwindlass_preload.so\n  help: ",
         root.display(),
         std::env::consts::ARCH

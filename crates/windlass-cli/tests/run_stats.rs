@@ -149,7 +149,7 @@ fn a_library_that_is_linked_in_is_recognised() {
     let source = "const char *texts[] = {\"OpenSSL 3.0.13 30 Jan 2024\", \"../deps/openssl/crypto/x509/by_file.c\"};
                   int main(int count, char **values) { return texts[count % 2][0] == 0; }";
     common::compile(source, &program, &[]);
-    let reason = "OpenSSL 3.0.13 is part of the executable itself, so no library can stand in front of it";
+    let reason = "OpenSSL 3.0.13 is part of the executable itself, so no library can replace it";
     let expected = format!("windlass: no process attached, so nothing was served\n  {reason}\n");
     windlass().args(["run", "--stats", "--"]).arg(&program).assert().success().stderr(expected);
     assert_eq!(unreachable(windlass().args(["run", "--stats=json", "--"]).arg(&program)), reason);

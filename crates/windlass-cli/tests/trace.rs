@@ -47,8 +47,13 @@ fn report(events: impl AsRef<[u8]>) -> (String, Value, String) {
 
 fn load(rest: &str) -> String {
     format!(
-        r#"{{"e":"load","pid":7,"tid":7,"t":5,"wall":20000000,"cpu":15000000,"process_cpu":60000000,"entry":"F","depth":0,"library":"OpenSSL 3","sources":[{{"kind":"file","path":"/no/such.pem"}}],"result":1,"parsed":144,"certificates":140,"memory":891289,"store":"0x10"{rest}}}
-"#
+        concat!(
+            r#"{{"e":"load","pid":7,"tid":7,"t":5,"wall":20000000,"cpu":15000000,"process_cpu":60000000,"#,
+            r#""entry":"F","depth":0,"library":"OpenSSL 3","sources":[{{"kind":"file","path":"/no/such.pem"}}],"#,
+            r#""result":1,"parsed":144,"certificates":140,"memory":891289,"store":"0x10"{rest}}}"#,
+            "\n"
+        ),
+        rest = rest
     )
 }
 
@@ -62,13 +67,13 @@ fn the_text_says_what_the_events_say() {
     let start = "\
 windlass: 2 loads of CA certificates in 1 of 1 process took 40.0 ms (30.0 ms of CPU, 50 % of all CPU time)
   288 certificates parsed; 0 of them ended a verified chain
-  1.7 MiB held by loaded stores at most at a time, 1.7 MiB never freed
+  1.7 MiB held by loaded stores at their peak, 1.7 MiB never freed
   1 connection, 0 verifications: 2 loads a connection
 
 ENTRY POINT  SOURCE        CALLS  CERTIFICATES     WALL      CPU  OF CPU
 F            /no/such.pem      2           288  40.0 ms  30.0 ms    50 %
 
-Call stacks that load, the most expensive first
+Call stacks of loads, most expensive first
   40.0 ms in app: 2 calls, 288 certificates
       F
       f (/a/app.py:3)
@@ -104,7 +109,10 @@ fn text_of_width(events: &str, width: &str) -> String {
 #[test]
 fn lines_fit_the_terminal() {
     let name = "SSL_CTX_set_default_verify_paths";
-    let paths = r#"{"kind":"default-file","path":"/usr/lib/ssl/cert.pem"},{"kind":"default-directory","path":"/usr/lib/ssl/certs"}"#;
+    let paths = concat!(
+        r#"{"kind":"default-file","path":"/usr/lib/ssl/cert.pem"},"#,
+        r#"{"kind":"default-directory","path":"/usr/lib/ssl/certs"}"#
+    );
     let load =
         load("").replace("\"F\"", &format!("\"{name}\"")).replace(r#"{"kind":"file","path":"/no/such.pem"}"#, paths);
     let events = load.clone() + &load.replace("\"pid\":7", "\"pid\":8");
@@ -193,7 +201,8 @@ fn hostile_events_are_counted_and_reach_nobody() {
         load("").replace("20000000", "18446744073709551615").replace("\"t\":5", "\"t\":18446744073709551615"),
         load(r#","stack":[[0,1],[9,18446744073709551615],[null,0]]"#),
         String::from(
-            "{\"e\":\"module\",\"pid\":7,\"id\":0,\"path\":\"/dev/zero\"}\n{\"e\":\"module\",\"pid\":7,\"id\":1,\"path\":\"\"}\n",
+            "{\"e\":\"module\",\"pid\":7,\"id\":0,\"path\":\"/dev/zero\"}\n\
+             {\"e\":\"module\",\"pid\":7,\"id\":1,\"path\":\"\"}\n",
         ),
         String::from(
             "{\"e\":\"exit\",\"pid\":7,\"t\":0,\"cpu\":18446744073709551615,\"max_rss\":18446744073709551615}\n",
@@ -207,7 +216,7 @@ fn hostile_events_are_counted_and_reach_nobody() {
     assert!(json_text.contains("<img"), "{json_text}");
     assert!(!page.contains("<img") && page.matches("</script>").count() == 1 && !page.contains('\u{202e}'), "{page}");
     assert_eq!((&json["events"]["unreadable"], &json["events"]["unknown"]), (&Value::from(4), &Value::from(1)));
-    assert!(text.contains("4 lines of the trace were torn or damaged"), "{text}");
+    assert!(text.contains("4 lines of the trace were truncated or damaged"), "{text}");
 }
 
 #[test]

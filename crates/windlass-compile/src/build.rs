@@ -14,7 +14,7 @@ use super::target;
 
 /// Is told how far a source is, and that it is done by being dropped.
 pub trait Progress {
-    /// Something else begins.
+    /// A new stage begins.
     fn stage(&self, stage: &str);
     /// So much of it is done.
     fn part(&self, done: usize, of: usize);
@@ -58,15 +58,15 @@ impl Build<'_> {
                     keys_not_decoded: Some(keys_not_decoded),
                     ..Row::new(candidate, state)
                 };
-                let slow = "the identity of its files can't be believed here (a network file system, a change time in whole \
-                            seconds as builders of images write it, or one in the future), so programs read it each \
-                            time to compare";
+                let slow = "the identity of its files is not reliable here (a network file system, a change time in \
+                            whole seconds as image builders write it, or one in the future), so programs read it \
+                            each time to compare";
                 Ok((if image.is_believed() { row } else { row.because(slow) }, None))
             }
             Err(error @ WriteError::Shrinks { .. }) => {
                 let what = format!("not compiled: {}", candidate.source.path().display());
                 let failure = Failure::new(FailureKind::StoreShrinks, what, &error)
-                    .advise("if the source is meant to be so: windlass compile --force");
+                    .advise("if the source is correct: windlass compile --force");
                 Ok((Row::new(candidate, State::Shrinks).because(error), Some(failure)))
             }
             Err(error) => Err(not_written(self.directory, error)),
@@ -97,13 +97,13 @@ impl Build<'_> {
         let what = format!("cannot compile {}", candidate.source.path().display());
         let failure = Failure::new(kind, what, row.detail.as_deref().unwrap_or_default());
         if dangling(self.root, candidate, error).is_some() {
-            let advice = format!("make the links anew: openssl rehash {}", candidate.source.path().display());
+            let advice = format!("recreate the links: openssl rehash {}", candidate.source.path().display());
             return (row, Some(failure.advise(advice)));
         }
         let advice = match kind {
             FailureKind::SourceUnsupported => {
-                "Windlass reads plain CERTIFICATE blocks in strict PEM and DER, all of a file or nothing of it; programs go on \
-                 with the source as without Windlass"
+                "Windlass reads plain CERTIFICATE blocks in strict PEM and DER, and accepts a file completely or not \
+                 at all; programs use the source itself, as without Windlass"
             }
             _ => "name a file of PEM certificates or a hashed directory that you may read",
         };
@@ -117,7 +117,7 @@ pub(crate) fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -
         return String::from("no file in it is named by subject hash (as 5ad8a5d6.0)");
     }
     if let Some(link) = dangling(root, candidate, error) {
-        return format!("its hash link {link} leads nowhere");
+        return format!("its hash link {link} is dangling");
     }
     let CompileError::Load(LoadError::Unsupported { path, what }) = error else { return error.to_string() };
     let fault = match what {
@@ -175,11 +175,11 @@ fn not_written(directory: &Path, error: WriteError) -> Failure {
         }
         error => {
             let advice = match &error {
-                WriteError::Locked { .. } => "another windlass is writing there: try again when it is done",
+                WriteError::Locked { .. } => "another windlass is writing there: try again when it has finished",
                 WriteError::Distrusted(_) => {
                     "the directory must belong to root or to you, and only its owner may write to it: chmod go-w"
                 }
-                _ => "what was there before is still there",
+                _ => "the previous compiled store is unchanged",
             };
             Failure::new(FailureKind::Other, format!("cannot write to {}", directory.display()), error).advise(advice)
         }

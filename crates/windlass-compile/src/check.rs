@@ -34,9 +34,9 @@ pub fn source(candidate: &Candidate, directory: &Path, root: Root<'_>) -> Row {
 /// What being fresh by content costs, and why it is.
 pub fn by_content(is_believed: bool) -> &'static str {
     if is_believed {
-        "the files have another identity than when they were compiled, so programs read them to compare"
+        "the identity of the files has changed since they were compiled, so programs read them to compare"
     } else {
-        "the files' identity can't be believed, so programs read them to compare"
+        "the identity of the files is not reliable, so programs read them to compare"
     }
 }
 
@@ -48,7 +48,7 @@ fn not_there(candidate: &Candidate, directory: &Path, root: Root<'_>, error: &Re
         let row = Row::new(candidate, State::Missing);
         return match otherwise_named(candidate, directory) {
             Some(other) => row.because(format!(
-                "there is one of {}, but programs find it by the path that they name themselves, to the byte",
+                "there is one for {}, but programs find it only by exactly the path that they use themselves",
                 other.path().display()
             )),
             None => match compiled::compile(&candidate.source, root.0, None) {

@@ -16,9 +16,9 @@ pub struct Report {
     pub directory: String,
     /// The root directory of the image.
     pub root: Option<String>,
-    /// Those that were asked.
+    /// The libcryptos that checked the certificates.
     pub libcrypto: Vec<Judge>,
-    /// One after the other.
+    /// The sources, in order.
     pub sources: Vec<Row>,
 }
 
@@ -26,11 +26,11 @@ pub struct Report {
 #[derive(Debug, Serialize)]
 pub struct Judge {
     library: String,
-    /// What it calls itself.
+    /// The version that the library reports.
     pub version: String,
 }
 
-/// One source.
+/// The result for one source.
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// `cafile` or `capath`.
@@ -39,18 +39,18 @@ pub struct Row {
     pub path: String,
     /// Why it is a source.
     pub reason: String,
-    /// Named by the user.
+    /// Whether the user named it.
     #[serde(skip)]
     pub named: bool,
-    /// What came of it.
+    /// The outcome.
     pub state: State,
-    /// For people.
+    /// More about the state, for people.
     pub detail: Option<String>,
-    /// Of the compiled store.
+    /// In the compiled store.
     pub anchors: Option<usize>,
-    /// Of the compiled store.
+    /// In the compiled store.
     pub bytes: Option<u64>,
-    /// Its path.
+    /// The path of the compiled store.
     pub store: Option<String>,
     /// Certificates whose public key libcrypto can't decode.
     pub keys_not_decoded: Option<usize>,
@@ -60,7 +60,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Compiled now.
+    /// A compiled store was written.
     Written,
     /// Compiled now, to the same bytes as were there.
     Unchanged,
@@ -114,7 +114,7 @@ impl State {
 }
 
 impl Report {
-    /// Nothing but the frame.
+    /// A report without sources.
     pub fn new(directory: &Path, root: Option<&Path>, libcryptos: &[Libcrypto]) -> Report {
         let judge = |library: &Libcrypto| Judge { library: library.name().into(), version: library.version().into() };
         Report {

@@ -18,16 +18,16 @@ pub struct Status {
     pub directories: Vec<Directory>,
 }
 
-/// One directory.
+/// A directory of compiled stores.
 #[derive(Debug, Serialize)]
 pub struct Directory {
-    /// Its path.
+    /// The path.
     pub directory: String,
     /// Whether it can be used.
     pub state: DirectoryState,
-    /// For people.
+    /// More about the state, for people.
     pub detail: Option<String>,
-    /// What is in it.
+    /// The compiled stores in it.
     pub stores: Vec<Store>,
 }
 
@@ -48,14 +48,14 @@ pub enum DirectoryState {
 /// One compiled store.
 #[derive(Debug, Default, Serialize)]
 pub struct Store {
-    /// Its path.
+    /// The path.
     pub file: String,
     kind: Option<&'static str>,
-    /// Of the source.
+    /// The path of the source.
     pub path: Option<String>,
     /// Certificates in it.
     pub anchors: Option<usize>,
-    /// Its size.
+    /// The size of the compiled store.
     pub bytes: Option<u64>,
     files: Option<usize>,
     source_bytes: Option<u64>,
@@ -64,7 +64,7 @@ pub struct Store {
     pub age_seconds: Option<u64>,
     /// Whether it is used.
     pub state: StoreState,
-    /// For people.
+    /// More about the state, for people.
     pub detail: Option<String>,
 }
 
@@ -93,9 +93,9 @@ pub enum StoreState {
 #[derive(Debug, Serialize)]
 pub struct Removed {
     schema: u32,
-    /// That was cleared.
+    /// The directory that was cleared.
     pub directory: String,
-    /// Compiled stores.
+    /// Paths of removed compiled stores.
     pub removed: Vec<String>,
     /// Of writers that were killed.
     pub leftovers: Vec<String>,

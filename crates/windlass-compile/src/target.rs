@@ -40,9 +40,12 @@ pub fn own(writes: bool) -> Result<PathBuf, Failure> {
         return Err(cannot("WINDLASS_STORE is set, but not to an absolute path").advise("set it to one, or unset it"));
     };
     if writes && directory == Path::new(SYSTEM_DIRECTORY) && !rustix::process::geteuid().is_root() {
-        return Err(cannot(&format!("programs look in {SYSTEM_DIRECTORY}, and believe only root there"))
+        return Err(cannot(&format!("programs look in {SYSTEM_DIRECTORY}, and use only stores of root there"))
             .advise("for the whole machine: run this as root (sudo)")
-            .advise("for yourself: set WINDLASS_STORE=DIR for this command, and for the programs that are to look in DIR only"));
+            .advise(
+                "for yourself: set WINDLASS_STORE=DIR for this command, and for the programs that should look \
+                     only in DIR",
+            ));
     }
     Ok(directory.to_owned())
 }
@@ -65,8 +68,8 @@ pub fn not_writable(directory: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::new(FailureKind::Other, format!("cannot write to {}", directory.display()), error);
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => failure.advise(format!(
-            "run as the user whom the directory belongs to, or name another one: --store DIR (programs look in {SYSTEM_DIRECTORY}; \
-             WINDLASS_STORE=DIR makes them look in DIR only)"
+            "run as the owner of the directory, or name another one: --store DIR (programs look in \
+             {SYSTEM_DIRECTORY}; WINDLASS_STORE=DIR makes them look in DIR only)"
         )),
         _ => failure.advise("name another directory: --store DIR"),
     }

@@ -16,7 +16,7 @@ const SCHEMA: u32 = 1;
 /// A finding takes some hundred bytes, and a directory of 50,000 names some megabytes.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// What is accepted.
+/// The accepted findings.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
@@ -47,11 +47,11 @@ impl Baseline {
     pub fn read(path: &Path) -> Result<Baseline, Failure> {
         let failed = |why: &dyn std::fmt::Display| {
             Failure::new(FailureKind::Other, format!("cannot read the baseline {}", path.display()), why)
-                .advise(format!("make it: windlass doctor --write-baseline {}", path.display()))
+                .advise(format!("create it: windlass doctor --write-baseline {}", path.display()))
         };
         let metadata = path.metadata().map_err(|error| failed(&error))?;
         if !metadata.is_file() || metadata.len() > MAX_SIZE {
-            return Err(failed(&"it is no regular file of at most 64 MiB"));
+            return Err(failed(&"it is not a regular file of at most 64 MiB"));
         }
         let bytes = std::fs::read(path).map_err(|error| failed(&error))?;
         let baseline: Baseline = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
@@ -74,7 +74,7 @@ impl Baseline {
             let mode = match real.metadata() {
                 Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
                 // A device or a FIFO would be replaced by a file.
-                Ok(_) => return Err(std::io::Error::other("it is there, and no regular file")),
+                Ok(_) => return Err(std::io::Error::other("it exists, and is not a regular file")),
                 Err(_) => None,
             };
             let directory = real.parent().unwrap_or(Path::new("/"));
@@ -187,6 +187,6 @@ mod tests {
         assert_eq!(Baseline::read(&path).unwrap().findings, baseline.findings);
         std::fs::write(&path, text.replace("\"schema\": 1", "\"schema\": 2")).unwrap();
         assert!(Baseline::read(&path).unwrap_err().to_string().contains("schema 2"));
-        assert!(baseline.write(directory.path()).unwrap_err().to_string().contains("no regular file"));
+        assert!(baseline.write(directory.path()).unwrap_err().to_string().contains("not a regular file"));
     }
 }

@@ -33,7 +33,7 @@ pub struct Contents {
 pub struct Placed {
     /// The line of its BEGIN, from 1.
     pub line: u64,
-    /// The certificate.
+    /// The parsed certificate.
     pub certificate: SourceCertificate,
 }
 
@@ -57,7 +57,7 @@ pub struct Bundle {
     pub file: File,
     /// Its owner is root or the user of the doctor, so that it may be given to libcrypto.
     pub is_ours: bool,
-    /// What it holds.
+    /// The blocks of the file, or why it can't be read.
     pub contents: Contents,
 }
 
@@ -99,7 +99,7 @@ impl Contents {
         if is_one {
             self.certificates.push(Placed { line, certificate });
         } else {
-            self.bad.push(Bad { line, why: String::from("the block is base64, but no X.509 certificate") });
+            self.bad.push(Bad { line, why: String::from("the block is base64, but not an X.509 certificate") });
         }
     }
 
@@ -166,7 +166,8 @@ mod tests {
     fn good_and_bad_blocks_are_told_apart() {
         let rsa = testing::fixture("rsa.pem");
         let text = format!(
-            "{rsa}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"
+            "{rsa}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n-----BEGIN X509 \
+             CRL-----\nAAAA\n-----END X509 CRL-----\n"
         );
         let contents = Contents::of(text.as_bytes(), None);
         assert_eq!(contents.certificates.len(), 1);

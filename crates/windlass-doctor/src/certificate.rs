@@ -14,9 +14,9 @@ pub type Fingerprint = [u8; 32];
 /// A certificate as it was read.
 #[derive(Clone, Debug)]
 pub struct SourceCertificate {
-    /// Its bytes.
+    /// The DER encoding.
     pub der: Arc<[u8]>,
-    /// Of its bytes.
+    /// SHA-256 of the DER encoding.
     pub fingerprint: Fingerprint,
     /// The trust settings behind it refuse it for servers.
     pub is_refused: bool,
@@ -51,7 +51,7 @@ impl SourceCertificate {
         }
     }
 
-    /// Its time has passed.
+    /// Whether its validity ended before `now`.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.says.as_ref().is_some_and(|says| says.is_expired(now))
     }

@@ -65,15 +65,15 @@ pub struct Finding {
     /// What it is about besides the path, in words that stay the same from run to run: fingerprints, file names, a
     /// variable with its value. By these a baseline tells a finding that has grown.
     pub about: Vec<String>,
-    /// A baseline has it.
+    /// Whether the baseline has it.
     pub is_known: bool,
     /// What is so: a sentence without a full stop, that can stand behind the path.
     pub what: String,
     /// Particulars, one a line: certificates, file names.
     pub facts: Facts,
-    /// Why that matters.
+    /// The effect of the problem, for people.
     pub reason: String,
-    /// What to do.
+    /// The remedy, for people.
     pub remedy: String,
     /// Of what is found, measured here and now.
     pub cost: Option<Cost>,
@@ -82,7 +82,7 @@ pub struct Finding {
 /// A list that may be long. All are counted, and a few are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// The first ones.
+    /// The first facts, up to a limit.
     pub shown: Vec<String>,
     /// Those that are not kept.
     pub more: usize,
@@ -91,9 +91,9 @@ pub struct Facts {
 /// Something that could not be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unseen {
-    /// Where.
+    /// The path that could not be examined.
     pub path: PathBuf,
-    /// Why.
+    /// The reason, for people.
     pub why: String,
     /// Only root could. That is no failure of a doctor who is not root.
     pub needs_root: bool,
@@ -105,7 +105,7 @@ const MAX_FACTS: usize = 100;
 pub const MAX_UNSEEN: usize = 1000;
 
 impl Severity {
-    /// That of this name.
+    /// The severity with this name.
     pub fn named(name: &str) -> Option<Severity> {
         [Severity::Note, Severity::Warning, Severity::Error].into_iter().find(|severity| severity.name() == name)
     }
@@ -159,18 +159,18 @@ impl Finding {
         self
     }
 
-    /// Adds particulars.
+    /// Adds details, such as certificates and file names.
     pub fn facts(mut self, facts: impl IntoIterator<Item = String>) -> Finding {
         facts.into_iter().for_each(|fact| self.facts.add(fact));
         self
     }
 
-    /// Says why it matters.
+    /// Sets the effect of the problem.
     pub fn reason(self, reason: impl Into<String>) -> Finding {
         Finding { reason: reason.into(), ..self }
     }
 
-    /// Says what to do.
+    /// Sets the remedy.
     pub fn remedy(self, remedy: impl Into<String>) -> Finding {
         Finding { remedy: remedy.into(), ..self }
     }
@@ -182,14 +182,14 @@ impl Finding {
 }
 
 impl Facts {
-    /// One more.
+    /// Adds a fact.
     pub fn add(&mut self, fact: String) {
         if self.shown.len() < MAX_FACTS { self.shown.push(fact) } else { self.more += 1 }
     }
 }
 
 impl Outcome {
-    /// One more finding.
+    /// Adds a finding.
     pub fn found(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
@@ -219,7 +219,7 @@ impl Unseens {
         self.shown.push(unseen);
     }
 
-    /// All of another list.
+    /// Appends another list.
     pub fn extend(&mut self, other: &Unseens) {
         other.shown.iter().for_each(|unseen| self.add(unseen.clone()));
         self.more.iter_mut().zip(other.more).for_each(|(more, others)| *more += others);

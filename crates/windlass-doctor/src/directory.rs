@@ -40,7 +40,7 @@ pub struct Item {
     pub name: Option<HashName>,
     /// It is a symbolic link.
     pub is_link: bool,
-    /// What it leads to.
+    /// The file or directory that the name leads to.
     pub leads: Leads,
 }
 
@@ -49,7 +49,7 @@ pub struct Item {
 pub enum Leads {
     /// A regular file. Names of the same file share it.
     To(Rc<File>),
-    /// Nothing is there.
+    /// A dangling link.
     Nowhere,
     /// A directory, a device, or what could not be read.
     Elsewhere,
@@ -60,12 +60,12 @@ pub enum Leads {
 pub struct File {
     /// May be given to libcrypto.
     pub is_ours: bool,
-    /// What it holds.
+    /// The blocks of the file.
     pub contents: Contents,
 }
 
 impl Directory {
-    /// Reads a directory.
+    /// Reads the names of a directory and the files they lead to.
     pub fn read(machine: &Machine<'_>, path: &Path) -> Result<Directory, Unseen> {
         Directory::read_within(machine, path, &mut MAX_TOTAL.clone())
     }
@@ -135,7 +135,7 @@ impl Directory {
 }
 
 impl Item {
-    /// What it leads to.
+    /// The file or directory that the name leads to.
     pub fn file(&self) -> Option<&File> {
         if let Leads::To(file) = &self.leads { Some(file) } else { None }
     }
@@ -145,7 +145,7 @@ impl Item {
         self.file().map_or(&[], |file| &file.contents.certificates)
     }
 
-    /// The name alone.
+    /// The file name, without the directory.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -159,7 +159,7 @@ impl Item {
 
 struct Reading<'a> {
     machine: &'a Machine<'a>,
-    /// By device and inode.
+    /// Files already read, by device and inode.
     files: HashMap<(u64, u64), Leads>,
     left: &'a mut u64,
     unseen: Vec<Unseen>,
@@ -199,7 +199,8 @@ impl Reading<'_> {
         let content = match self.machine.read(path, MAX_FILE.min(*self.left)) {
             Ok(content) => content,
             Err(_) if *self.left < MAX_FILE => {
-                return self.not_seen(Unseen::new(path, "what was read before it is too much: it was not read"));
+                return self
+                    .not_seen(Unseen::new(path, "it was not read: the limit for all files together is reached"));
             }
             Err(unseen) => return self.not_seen(unseen),
         };

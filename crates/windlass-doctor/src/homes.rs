@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn every_home_once() {
-        let passwd = b"root:x:0:0::/root:/bin/sh\na:x:1:1::/home/a:\nb:x:2:2::/home/a:\nc:x:3:3::/nonexistent:\nd:x:4:4::/:\nbroken\n";
+        let passwd = b"root:x:0:0::/root:/bin/sh\na:x:1:1::/home/a:\nb:x:2:2::/home/a:\nc:x:3:3::/nonexistent:\n\
+            d:x:4:4::/:\nbroken\n";
         assert_eq!(named_in(passwd, |home| !home.ends_with("nonexistent")), [Path::new("/home/a"), Path::new("/root")]);
     }
 }

@@ -42,7 +42,7 @@ pub struct Machine<'a> {
     pub environment: Vec<(OsString, OsString)>,
     /// Home directories to look into, as programs of the machine name them: one's own, or for root those of all users.
     pub homes: Vec<PathBuf>,
-    /// Measures costs.
+    /// Measures the cost of findings.
     pub measure: Measure<'a>,
     sources: OnceCell<Sources>,
     places: OnceCell<Vec<Place>>,
@@ -51,7 +51,7 @@ pub struct Machine<'a> {
 /// One name in a directory.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name alone.
+    /// The file name, without the directory.
     pub name: OsString,
     /// As programs of the machine name it.
     pub path: PathBuf,
@@ -62,11 +62,11 @@ pub struct Entry {
 /// A file that was read.
 #[derive(Debug)]
 pub struct Content {
-    /// All of it.
+    /// The whole content.
     pub bytes: Vec<u8>,
     /// Of the file that was read. A path can come to mean another one at any time.
     pub metadata: Metadata,
-    /// That file.
+    /// The open file.
     pub file: File,
 }
 
@@ -226,7 +226,7 @@ impl<'a> Machine<'a> {
             if entries.len() == MAX_ENTRIES {
                 let more = Unseen::new(
                     directory,
-                    format!("it has more than {MAX_ENTRIES} entries: only so many were looked at"),
+                    format!("it has more than {MAX_ENTRIES} entries: only the first {MAX_ENTRIES} were examined"),
                 );
                 return Ok((sorted(entries), Some(more)));
             }

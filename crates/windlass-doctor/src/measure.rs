@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Files are in the page cache by then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
-    /// The median.
+    /// Median CPU time.
     pub nanoseconds: u64,
     /// How many times it was measured.
     pub runs: usize,
@@ -31,7 +31,7 @@ pub struct Cost {
     pub per: &'static str,
     /// What was done, as a clause.
     pub what: String,
-    /// Which library did it.
+    /// The library that was measured.
     pub library: String,
 }
 

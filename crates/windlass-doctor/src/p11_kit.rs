@@ -36,7 +36,7 @@ pub struct Module<'a> {
 }
 
 impl<'a> Configuration<'a> {
-    /// Reads them.
+    /// Reads the configuration files of all modules.
     pub fn read(machine: &'a Machine<'_>, outcome: &mut Outcome) -> Configuration<'a> {
         let mut files = Vec::new();
         for place in machine.places().iter().filter(|place| place.kind == PlaceKind::P11KitModule) {
@@ -91,7 +91,7 @@ impl Module<'_> {
         self.value("enable-in").is_some() || programs.into_iter().any(|name| !matches!(name, "" | "p11-kit-proxy"))
     }
 
-    /// Where the library is.
+    /// The path of the module's library, if it exists.
     pub fn library(&self, machine: &Machine<'_>) -> Option<PathBuf> {
         let is_file = |path: &PathBuf| matches!(machine.look(path), Ok(Target::File(_)));
         let named = Path::new(self.named());

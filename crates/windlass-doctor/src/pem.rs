@@ -7,11 +7,11 @@ use std::fmt;
 /// `-----END`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
-    /// As `CERTIFICATE`.
+    /// The label, for example `CERTIFICATE`.
     pub label: String,
     /// Of its first line, from 1.
     pub line: u64,
-    /// What it holds.
+    /// The decoded bytes.
     pub content: Result<Vec<u8>, Fault>,
 }
 

@@ -9,10 +9,10 @@ use super::check::{Check, Finding, Outcome, Severity, Unseens};
 use super::machine::{INSIDE, Machine};
 use super::registry;
 
-/// What all checks found.
+/// The findings of all checks.
 #[derive(Debug)]
 pub struct Report {
-    /// That of `--root`.
+    /// The directory of `--root`.
     pub root: Option<PathBuf>,
     /// In the order in which they ran.
     pub results: Vec<Examined>,
@@ -24,19 +24,19 @@ pub struct Report {
     pub summary: Summary,
 }
 
-/// What one check found.
+/// The findings of one check.
 #[derive(Debug)]
 pub struct Examined {
-    /// The check.
+    /// The check that ran.
     pub check: &'static Check,
-    /// What it found.
+    /// Its findings.
     pub outcome: Outcome,
 }
 
 /// Totals of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// That ran.
+    /// Number of checks that ran.
     pub checks: usize,
     /// New findings of this severity; without a baseline all are new.
     pub errors: usize,

@@ -44,7 +44,7 @@ pub struct Pair {
 }
 
 impl Sources {
-    /// Reads all of them.
+    /// Reads all sources of the machine.
     pub fn read(machine: &Machine<'_>) -> Sources {
         let pairs = pairs(machine);
         let lonely = if pairs.is_empty() { libcrypto(machine) } else { None };
@@ -61,7 +61,7 @@ impl Sources {
         }
         let is_nothing = sources.bundles.is_empty() && sources.directories.is_empty() && sources.unseen.is_empty();
         if is_nothing && sources.pairs.is_empty() && sources.lonely.is_none() {
-            let why = "nothing was found to look at: no libcrypto, and none of the usual sources of trust";
+            let why = "nothing was found to examine: no libcrypto, and none of the usual sources of trust";
             sources.unseen.push(Unseen::new(Path::new("/"), why));
         }
         sources
@@ -110,7 +110,7 @@ impl Sources {
 /// The certificates of one source, each with where in it it is.
 #[derive(Debug)]
 pub struct Holding<'s> {
-    /// Without links.
+    /// The path, with links resolved.
     pub path: &'s Path,
     /// OpenSSL loads all of it for each context.
     pub is_bundle: bool,
@@ -178,9 +178,9 @@ impl Holding<'_> {
 pub struct Those {
     /// Of each, in hexadecimal.
     pub fingerprints: Vec<String>,
-    /// One for each.
+    /// A fact for each certificate.
     pub facts: Vec<String>,
-    /// Of loading them.
+    /// The cost of loading them.
     pub cost: Option<Cost>,
 }
 

@@ -31,7 +31,7 @@ pub struct Token {
     pub has_company: bool,
     /// What it reads, in its order.
     pub places: Vec<PathBuf>,
-    /// Why these.
+    /// The origin of the list of places.
     pub origin: Origin,
     /// Usual places that are there, and not read because of these.
     pub passed_over: Vec<PathBuf>,

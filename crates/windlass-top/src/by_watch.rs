@@ -107,9 +107,9 @@ fn entry(who: &Who, row: &Row, rate: f64, sources: &[Source], users: &Users) -> 
     let (pid, exe, unknown) = match who {
         Who::Process { pid, exe, .. } => (Some(*pid), exe.clone(), None),
         Who::Former { exe } => (None, exe.clone(), None),
-        Who::Others => (None, None, Some("of too many programs to list")),
+        Who::Others => (None, None, Some("too many programs to list")),
         Who::TooSoon => (None, None, Some("ended too soon")),
-        Who::Outside => (None, None, Some("outside of this pid namespace")),
+        Who::Outside => (None, None, Some("outside this pid namespace")),
     };
     let facts = row.facts.as_ref();
     let unseen = if row.unread { Unseen::Unread } else { Unseen::Gone };

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 /// Device and inode.
 pub type Inode = (u64, u64);
 
-/// All of them.
+/// The files of all watched directories.
 #[derive(Debug, Default)]
 pub struct Entries {
     files: HashMap<Inode, Entry>,
-    /// By directory.
+    /// The last pass over each directory.
     passes: HashMap<Inode, Pass>,
     has_passed: bool,
 }

@@ -21,9 +21,9 @@ const LOOKS: u32 = 64;
 pub struct Row {
     /// What it is; `None` where nothing is known, or not yet.
     pub facts: Option<ProcessFacts>,
-    /// All that it opened.
+    /// Totals of everything that it opened.
     pub tally: Tally,
-    /// The same, by source.
+    /// Totals by source.
     pub sources: BTreeMap<usize, Tally>,
     /// How many processes these are.
     pub processes: u64,
@@ -34,7 +34,7 @@ pub struct Row {
     has_tls_library: bool,
 }
 
-/// All rows.
+/// The counted opens of all processes.
 #[derive(Debug)]
 pub struct Ledger {
     started: Instant,
@@ -52,7 +52,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty one.
+    /// An empty ledger.
     pub fn new() -> Ledger {
         Ledger {
             started: Instant::now(),
@@ -72,7 +72,7 @@ impl Ledger {
         self.started.elapsed()
     }
 
-    /// All rows.
+    /// The counted opens of all processes.
     pub fn rows(&self) -> impl Iterator<Item = (&Who, &Row)> {
         self.rows.iter()
     }

@@ -16,7 +16,7 @@ const BUFFER: usize = 4096;
 #[derive(Debug)]
 pub struct Marks(Fanotify);
 
-/// One record.
+/// A record that the kernel delivers.
 #[derive(Debug)]
 pub enum Event {
     /// A process opened something.
@@ -27,7 +27,7 @@ pub enum Event {
         process: Option<Descriptor>,
         /// Whether the kernel gives it at all. Without a descriptor the process had ended, then.
         has_pidfd: bool,
-        /// What was opened.
+        /// The opened file.
         file: Descriptor,
     },
     /// The queue of the kernel was full: events were lost.

@@ -26,7 +26,7 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// All of them.
+    /// All sources, in the order of their numbers.
     pub fn all(&self) -> &[Source] {
         &self.all
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// So many are watched for changes. Beside the others, changes are seen at the next look.
 const MOST: usize = 4096;
 
-/// All of them.
+/// The directories of all watched paths.
 #[derive(Debug, Default)]
 pub struct Parents {
     known: HashSet<PathBuf>,

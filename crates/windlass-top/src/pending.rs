@@ -12,7 +12,7 @@ const OPEN: usize = 128;
 /// What was taken of each of some processes.
 pub type Captures = Vec<(Who, Capture)>;
 
-/// Those that wait.
+/// Captures that nobody has taken yet.
 #[derive(Debug, Default)]
 pub struct Pending(Captures);
 
@@ -28,7 +28,7 @@ impl Pending {
         }
     }
 
-    /// All of them.
+    /// Takes all waiting captures.
     pub fn take(&mut self) -> Captures {
         std::mem::take(&mut self.0)
     }

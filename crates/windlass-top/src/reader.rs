@@ -21,7 +21,7 @@ const FAILURES: usize = 100_000;
 /// What the worker has to do.
 #[derive(Debug)]
 pub enum Message {
-    /// Count this.
+    /// A file was opened.
     Opened(Opener, Stat),
     /// Note that events were lost.
     Overflow,
@@ -29,7 +29,7 @@ pub enum Message {
     Failed(Errno),
     /// Look at the sources: something changed beside one.
     Changed,
-    /// That was all.
+    /// No more events will come.
     End,
 }
 

@@ -24,7 +24,7 @@ pub struct Namespace(pub u64);
 /// The root directory of a process, held open as long as this is.
 #[derive(Debug)]
 pub struct RootDirectory {
-    /// Whose it is.
+    /// The identity of the root directory.
     pub id: RootId,
     /// The path by which it is reached, while that process lives.
     pub path: PathBuf,
@@ -48,7 +48,7 @@ pub const ROOTS: usize = 256;
 #[derive(Debug)]
 pub struct Found {
     descriptor: OwnedFd,
-    /// What it is.
+    /// Its status, from stat(2).
     pub stat: rustix::fs::Stat,
 }
 
@@ -109,7 +109,7 @@ impl Found {
 }
 
 impl RootId {
-    /// What to call it.
+    /// The mount namespace that it is reported as.
     pub fn namespace(self) -> Namespace {
         Namespace(self.namespace)
     }

@@ -36,15 +36,15 @@ pub enum Sort {
     Rate,
 }
 
-/// All that is shown.
+/// Everything that a report shows.
 #[derive(Debug, Serialize)]
 pub struct Snapshot {
     pub schema: u32,
     /// Whether opens were watched, or only `/proc` was looked at.
     pub watched: bool,
-    /// Why they were not.
+    /// Why opens were not watched.
     pub why_not_watched: Option<String>,
-    /// How long.
+    /// Time since the start of watching.
     pub seconds: f64,
     /// What is missing in this.
     pub missed: Missed,

@@ -12,9 +12,9 @@ pub struct Source {
     /// Its path in its root directory, links resolved.
     #[serde(serialize_with = "windlass_machine::processes::lossy::path")]
     pub path: PathBuf,
-    /// What it is.
+    /// Whether it is a file or a directory.
     pub kind: SourceKind,
-    /// Who uses it.
+    /// The programs that use it, for people.
     pub why: String,
     /// Where it is not in the root directory of this process: the number of the mount namespace.
     pub mount_namespace: Option<Namespace>,
@@ -22,7 +22,7 @@ pub struct Source {
     pub files: usize,
 }
 
-/// What a source is.
+/// The kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {

@@ -82,7 +82,7 @@ impl Sources {
         self.list.all()
     }
 
-    /// What is not watched.
+    /// Counts of sources that are not watched.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }

@@ -7,16 +7,16 @@ use super::recent::Recent;
 /// What was opened, and how often.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Opened files.
+    /// Number of opened files.
     pub opens: u64,
-    /// Opened directories.
+    /// Number of opened directories.
     pub listings: u64,
     /// The sizes of the opened files.
     pub bytes: u64,
     recent: Recent,
 }
 
-/// One open.
+/// An open of a file or directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Open {
     /// The size of a file; `None` for a directory.
@@ -26,7 +26,7 @@ pub struct Open {
 }
 
 impl Tally {
-    /// Counts one more.
+    /// Counts an open.
     pub fn count(&mut self, open: Open) {
         match open.size {
             Some(size) => {

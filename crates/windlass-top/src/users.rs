@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn the_first_name_of_a_number_counts() {
-        let passwd = b"root:x:0:0:root:/root:/bin/sh\ntoor:x:0:0::/root:/bin/sh\ndamage\na:b:c\n\xffwww:x:33:33::/usr/games:\n:::\n";
+        let passwd = b"root:x:0:0:root:/root:/bin/sh\ntoor:x:0:0::/root:/bin/sh\n\
+            damage\na:b:c\n\xffwww:x:33:33::/usr/games:\n:::\n";
         let users = Users::read(&passwd[..], HOMES);
         assert_eq!(
             (users.name(0).as_str(), users.name(33).as_str(), users.name(7).as_str()),

@@ -17,16 +17,16 @@ pub const OF_A_KIND_ELSEWHERE: usize = 1024;
 /// Who made a place what it is: nobody but root, or the user with this home. In another root directory all is of one.
 pub type Owner = Option<usize>;
 
-/// A place.
+/// A path to watch.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// As programs name it.
     pub path: PathBuf,
     /// Without links, in its root directory.
     pub real: PathBuf,
-    /// Who uses it.
+    /// The programs that use it, for people.
     pub why: String,
-    /// Whose it is.
+    /// The owner of the place.
     pub owner: Owner,
 }
 

@@ -39,7 +39,7 @@ pub struct Watch {
     executables: Executables,
 }
 
-/// Why it can't begin.
+/// Why watching can't begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// CAP_SYS_ADMIN is needed.
@@ -109,7 +109,7 @@ impl Watch {
         }
         let (ended, stuck): (Vec<_>, Vec<_>) = self.threads.drain(..).partition(JoinHandle::is_finished);
         if ended.into_iter().map(JoinHandle::join).any(|ended| ended.is_err()) {
-            return Err("a thread of windlass has failed".to_owned());
+            return Err("a thread of windlass failed".to_owned());
         }
         let _ = (0..LAST).any(|_| self.learn());
         if !stuck.is_empty() {

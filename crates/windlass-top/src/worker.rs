@@ -25,9 +25,9 @@ const BETWEEN: Duration = Duration::from_millis(50);
 /// What the worker and the main thread share.
 #[derive(Debug)]
 pub struct State {
-    /// Who opened what.
+    /// The counted opens.
     pub ledger: Ledger,
-    /// What is watched.
+    /// The watched sources.
     pub sources: Vec<Source>,
     /// What is not, since it is too much.
     pub left_out: LeftOut,
@@ -49,7 +49,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Marks what is there.
+    /// Marks all sources that exist now.
     pub fn new(
         state: Arc<Mutex<State>>,
         sources: Sources,

@@ -22,7 +22,7 @@ use super::{reader, scratch};
 /// Runs without and with the preload library, in turns.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
-    /// Of each side.
+    /// Number of runs of each side.
     pub runs: u32,
     pub stock: Side,
     pub windlass: Side,
@@ -37,7 +37,7 @@ pub struct Comparison {
     pub input_differs: bool,
 }
 
-/// One side.
+/// The runs with, or without, Windlass.
 #[derive(Debug, Default, Serialize)]
 pub struct Side {
     /// Medians.

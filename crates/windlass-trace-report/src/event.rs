@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// One line.
+/// A line of the trace.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "e", rename_all = "lowercase")]
 pub enum Event {
@@ -81,7 +81,7 @@ pub struct Load {
     #[serde(default)]
     pub ns: Option<u64>,
     pub tid: u32,
-    /// When it began.
+    /// The start of the call, in nanoseconds.
     #[serde(default)]
     pub t: Option<u64>,
     #[serde(default)]

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use super::report::Summary;
 
-/// What to write instead.
-const GRAMMAR: &str = "write METRIC OP VALUE, as 'loads>10', 'bytes>8MiB', 'ms>=50' or 'share>10%': METRIC is loads, bytes, ms or share, \
+/// The syntax of a condition, for errors.
+const GRAMMAR: &str = "write METRIC OP VALUE, as 'loads>10', 'bytes>8MiB', 'ms>=50' or 'share>10%': METRIC is loads, \
+                       bytes, ms or share, \
      OP is >, >=, < or <=";
 
 /// One condition: the run fails if it holds.
@@ -20,7 +21,7 @@ pub struct Condition {
     text: String,
 }
 
-/// What is looked at.
+/// The number that a condition limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Metric {
     /// Loads of CA certificates.
@@ -77,14 +78,14 @@ impl FromStr for Condition {
         let refuse = |what: String| format!("{what}; {GRAMMAR}");
         let start = text.find(['<', '>', '=', '!']);
         let Some((name, rest)) = start.and_then(|start| text.split_at_checked(start)) else {
-            return Err(refuse(String::from("there is no comparison in it (an unquoted > is the shell's)")));
+            return Err(refuse(String::from("it has no comparison (the shell takes an unquoted >)")));
         };
         let metric = match name.trim() {
             "loads" => Metric::Loads,
             "bytes" => Metric::Bytes,
             "ms" => Metric::Ms,
             "share" => Metric::Share,
-            "" => return Err(refuse(String::from("there is no metric before the comparison"))),
+            "" => return Err(refuse(String::from("no metric precedes the comparison"))),
             other => return Err(refuse(format!("there is no metric {other:?}"))),
         };
         let operators = [
@@ -95,7 +96,7 @@ impl FromStr for Condition {
         ];
         let known = operators.into_iter().find_map(|(sign, operator)| Some((rest.strip_prefix(sign)?, operator)));
         let Some((value, operator)) = known else {
-            return Err(refuse(String::from("= and != are no limits")));
+            return Err(refuse(String::from("= and != are not limits")));
         };
         let value = metric.value(value.trim()).map_err(refuse)?;
         Ok(Condition { metric, operator, value, text: text.to_owned() })
@@ -105,7 +106,7 @@ impl FromStr for Condition {
 impl Metric {
     fn value(self, text: &str) -> Result<f64, String> {
         if text.is_empty() {
-            return Err(String::from("there is no value behind the comparison"));
+            return Err(String::from("no value follows the comparison"));
         }
         let number =
             text.trim_end_matches(|character: char| character.is_ascii_alphabetic() || character == '%').trim_end();
@@ -116,12 +117,12 @@ impl Metric {
             (Metric::Bytes, "MiB") => 1024.0 * 1024.0,
             (Metric::Bytes, "GiB") => 1024.0 * 1024.0 * 1024.0,
             (Metric::Share, "") => return Err(format!("a share is in percent: {text}%")),
-            (_, unit) => return Err(format!("{unit:?} is no unit of {}", self.name())),
+            (_, unit) => return Err(format!("{unit:?} is not a unit of {}", self.name())),
         };
         // No sign, no exponent, no "inf".
         let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let value: Option<f64> = number.parse().ok().filter(|_| is_plain);
-        let value = value.ok_or_else(|| format!("{number:?} is no number"))? * factor;
+        let value = value.ok_or_else(|| format!("{number:?} is not a number"))? * factor;
         match self {
             Metric::Share if value > 100.0 => Err(String::from("a share is 100% at most")),
             _ => Ok(value),
@@ -174,21 +175,21 @@ mod tests {
     #[test]
     fn errors_teach() {
         for (text, why) in [
-            ("share", "there is no comparison in it"),
-            (">3", "there is no metric before"),
+            ("share", "it has no comparison"),
+            (">3", "no metric precedes the comparison"),
             ("time>3", "there is no metric \"time\""),
-            ("loads=3", "= and != are no limits"),
-            ("loads!=3", "= and != are no limits"),
-            ("loads>", "there is no value behind"),
-            ("loads>x", "\"x\" is no unit of loads"),
-            ("loads>-1", "\"-1\" is no number"),
-            ("loads>1e3", "\"1e3\" is no number"),
-            ("loads>inf", "is no unit of loads"),
-            ("loads>>3", "\">3\" is no number"),
+            ("loads=3", "= and != are not limits"),
+            ("loads!=3", "= and != are not limits"),
+            ("loads>", "no value follows the comparison"),
+            ("loads>x", "\"x\" is not a unit of loads"),
+            ("loads>-1", "\"-1\" is not a number"),
+            ("loads>1e3", "\"1e3\" is not a number"),
+            ("loads>inf", "is not a unit of loads"),
+            ("loads>>3", "\">3\" is not a number"),
             ("share>10", "a share is in percent: 10%"),
             ("share>101%", "100% at most"),
-            ("ms>3s", "\"s\" is no unit of ms"),
-            ("bytes>3MB", "\"MB\" is no unit of bytes"),
+            ("ms>3s", "\"s\" is not a unit of ms"),
+            ("bytes>3MB", "\"MB\" is not a unit of bytes"),
         ] {
             let error = text.parse::<Condition>().unwrap_err();
             assert!(error.contains(why) && error.contains("write METRIC OP VALUE"), "{text}: {error}");

@@ -11,7 +11,7 @@ use super::symbols::{Function, Symbols};
 /// A level of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Frame {
-    /// What it is.
+    /// The kind of the frame.
     pub kind: Kind,
     /// The function; for `object`, the file name of the object.
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Frame {
     pub place: Option<String>,
 }
 
-/// What a frame is.
+/// Kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -40,7 +40,7 @@ pub struct NamedStack {
     pub program: String,
     /// Outermost first; the last one is the loading function.
     pub frames: Vec<Frame>,
-    /// What they took.
+    /// The sums of the loads with this stack.
     pub sum: Stack,
 }
 
@@ -171,7 +171,11 @@ mod tests {
         let modules = [(0, "/opt/none/python3.11"), (1, "/opt/none/_ssl.so"), (2, "/opt/none/libc.so.6")];
         let modules = modules.map(|(id, path)| format!(r#"{{"e":"module","pid":1,"id":{id},"path":"{path}"}}"#));
         let load = format!(
-            r#"{{"e":"load","pid":1,"tid":1,"wall":5,"entry":"F","stack":[[1,10],[0,11],[2,9],[0,12],[2,13],[2,14]],"script":{script}}}"#
+            concat!(
+                r#"{{"e":"load","pid":1,"tid":1,"wall":5,"entry":"F","#,
+                r#""stack":[[1,10],[0,11],[2,9],[0,12],[2,13],[2,14]],"script":{script}}}"#
+            ),
+            script = script
         );
         let mut trace = Trace::default();
         reader::read(format!("{}\n{load}", modules.join("\n")).as_bytes(), |event| trace.take(event)).unwrap();

@@ -79,9 +79,13 @@ mod tests {
         let long = "x".repeat(100_000);
         let source = format!(r#"{{"kind":"{long}","path":"{long}"}}"#);
         let line = format!(
-            r#"{{"pid":1,"tid":1,"entry":"{long}","library":"{long}","sources":[{}],"stack":[{}[0,1]],"script":[{{"file":"{long}","function":"{long}"}}]}}"#,
-            vec![source; 18].join(","),
-            "[0,1],".repeat(10_000),
+            concat!(
+                r#"{{"pid":1,"tid":1,"entry":"{long}","library":"{long}","sources":[{sources}],"#,
+                r#""stack":[{stack}[0,1]],"script":[{{"file":"{long}","function":"{long}"}}]}}"#
+            ),
+            long = long,
+            sources = vec![source; 18].join(","),
+            stack = "[0,1],".repeat(10_000),
         );
         let mut load: Load = serde_json::from_str(&line).unwrap();
         assert!(cut_load(&mut load));

@@ -21,7 +21,7 @@ use windlass_run::parent::{self, Ending};
 use windlass_run::program;
 use windlass_run::start::Invocation;
 
-/// What a run took.
+/// The measurements of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     /// Nanoseconds.

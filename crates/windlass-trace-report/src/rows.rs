@@ -12,11 +12,11 @@ pub struct Row {
     /// That of the process in the report.
     #[serde(skip)]
     pub number: u32,
-    /// Of its process.
+    /// The process ID.
     pub pid: u32,
-    /// Its own number.
+    /// The thread ID.
     pub tid: u32,
-    /// What its process ran.
+    /// The program that its process ran.
     pub program: String,
     /// In the order of time.
     pub spans: Vec<Span>,
@@ -33,7 +33,7 @@ pub struct Span {
     pub duration: u64,
     /// Loads in it.
     pub calls: u64,
-    /// That these parsed.
+    /// Certificates that these loads parsed.
     pub certificates: u64,
     /// The function; null for several.
     pub function: Option<String>,

@@ -58,7 +58,7 @@ pub fn directory() -> Result<TempDir, Failure> {
 }
 
 fn no_directory(error: &io::Error) -> Failure {
-    Failure::new(FailureKind::RunFailed, "cannot make a file for the events of the trace", error)
+    Failure::new(FailureKind::RunFailed, "cannot create a file for the events of the trace", error)
         .advise("set TMPDIR to a directory that you may write")
 }
 

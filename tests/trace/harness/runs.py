@@ -147,7 +147,7 @@ def compared(world):
 
 
 def outlived(world):
-    """A child that goes on is not waited for, and has not "ended without a word"."""
+    """A child that goes on is not waited for, and has not "ended abruptly"."""
     ready, end = world.fresh() / "ready", world.fresh() / "end"
     text = LOADS + (f"import time\nopen({str(ready)!r}, 'w').close()\n"
                     f"while not os.path.exists({str(end)!r}): time.sleep(0.05)")
@@ -160,7 +160,7 @@ def outlived(world):
         end.touch()
     [process] = [process for process in traced.report["processes"] if process["loads"]]
     equal((process["running"], process["ended"]), (True, False), "running, ended")
-    check("1 process still ran when PROGRAM had ended" in traced.text, traced.text)
+    check("1 process was still running when PROGRAM ended" in traced.text, traced.text)
     check("loading process ended" not in traced.text, traced.text)
 
 

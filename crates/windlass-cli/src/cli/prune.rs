@@ -2,95 +2,138 @@
 
 use std::path::PathBuf;
 
+use crate::help::Block::{Example, Item, List, Text};
+use crate::help::{SCHEMA, Section, section};
+
 use clap::Args;
 
 pub const ABOUT: &str = "\
-Take away what is superfluous in .NET stores and hashed directories: certificates that have expired, that are there twice, or \
-that were made for a test and have a newer one of the same name; and links that lead nowhere.
+Remove superfluous certificates from .NET stores and hashed directories: expired certificates, duplicates, test \
+certificates of which a newer one with the same name exists, and dangling links.
 
-The plan is shown first. Then you are asked whether to carry it out. Where nobody can be asked (standard input or output is no \
-terminal, or --json), it is carried out with --yes only. What goes is moved to a backup, with its mode, owner and times, and \
---undo puts it back, also if this command was interrupted.
+The plan is printed first, then you are asked whether to carry it out. If nobody can be asked (standard input or \
+output is not a terminal, or --json is given), it is carried out only with --yes. Removed files are moved to a \
+backup, with their mode, owner and times. --undo puts them back, even if this command was interrupted.
 
-Without PATH: the .NET stores of your home; for root those of all homes, and the default hashed directories of OpenSSL. \
-With --root, all of those in the image below DIR.";
+Without PATH, prune the .NET stores in your home directory; as root, those in all home directories and OpenSSL's \
+default hashed directories. With --root, prune all of these in the image in DIR.";
 
-pub const HELP: &str = "\
-Examples:
-  windlass prune --dry-run              what would go, and why
-  windlass prune                        shows that, and asks
-  windlass prune --list                 what went earlier
-  windlass prune --undo --yes           puts the last back
-  windlass prune --tests --dry-run ~/.dotnet/corefx/cryptography/x509stores
-  windlass prune --root /mnt/image --dry-run
-
-Left alone, with a note that says what to do instead: what belongs to a package, what
-update-ca-certificates or update-ca-trust would make again, certificates that are no authority in a
-hashed directory (a server may use the file), and without --force the last anchors of a hashed
-directory, and one in which most leads nowhere. What somebody has changed since the plan was shown
-stays too. Files of several certificates, and so bundles, are never touched.
-
-A hashed directory of an image has links that are meant for its inside: here they lead nowhere, or
-to files of this machine. So name the image with --root; each PATH is then a path in it, links
-included, and nothing of the image is run. The plan and the backup have the paths of this machine.
-
-Backups go to /var/backups/windlass for root; else to windlass/pruned in XDG_DATA_HOME or
-~/.local/share. They are yours to remove when nobody misses anything. Keys of certificates are in
-there too: only their owner can look into it.
-
-Environment:
-  XDG_DATA_HOME, HOME
-          where the .NET stores and backups of a user are
-
-Output of --json, one object, before anything is done:
-  schema   1; a larger number means a change that readers must know of
-  dry_run  whether it ends there
-  stores   each directory that was looked through, with
-    path     without links
-    kind     \"dotnet-store\" or \"hashed-directory\"
-    items    what goes: {name, reason, certificate}; certificate is a name for people, or null
-    kept     certificates that stay
-    refused  true: nothing goes, as no anchor would be left or most leads nowhere (see --force);
-             the exit status is 1
-  notes    what is not done: {path, what, remedy}, for people
-With --undo, instead of stores and notes:
-  backup   its name, or null if there is none
-  steps    in order: {path, what, certificate}
-With --list:
-  backups  the oldest first: {name, made, finished, entries}; each entry has directory, kind, name,
-           saved (its name in the backup), reason, certificate, row (the first number of its row of
-           hash links) and seen: {target, mode, uid, gid, size, mtime, atime, sha256}
-A name that is no UTF-8 is written as {hex}.
-";
+pub const HELP: &[Section] = &[
+    section(
+        "Examples",
+        &[
+            Example("windlass prune --dry-run", "print what would be removed, and why"),
+            Example("windlass prune", "print that, ask, and remove"),
+            Example("windlass prune --list", "list earlier backups"),
+            Example("windlass prune --undo --yes", "undo the last prune"),
+            Example("windlass prune --tests --dry-run ~/.dotnet/corefx/cryptography/x509stores", ""),
+            Example("windlass prune --root /mnt/image --dry-run", ""),
+        ],
+    ),
+    section(
+        "",
+        &[
+            Text(
+                "These are left in place, with a note that names an alternative: files of a package; files that \
+             update-ca-certificates or update-ca-trust would create again; certificates in a hashed directory \
+             that are not a CA (a server may use the file); and without --force, the last anchors of a hashed \
+             directory, and a directory in which most links dangle. Files that were changed since the plan was \
+             printed are left in place, too. Files with several certificates, which includes bundles, are never \
+             touched.",
+            ),
+            Text(
+                "Links in a hashed directory of an image are meant to be read inside the image. From here they \
+             dangle, or lead to files of this machine. Use --root for an image: each PATH is then a path in the \
+             image, symbolic links are resolved within it, and no program of the image is run. The plan and the \
+             backup have the paths of this machine.",
+            ),
+            Text(
+                "Backups can be deleted once nothing is missing. They also hold the keys of certificates; only their \
+             owner can read them.",
+            ),
+        ],
+    ),
+    section("Environment", &[Item("XDG_DATA_HOME, HOME", "Where a user's .NET stores and backups are.")]),
+    section(
+        "Files",
+        &[
+            Item("/var/backups/windlass", "Backups of root."),
+            Item(
+                "~/.local/share/windlass/pruned",
+                "Backups of other users; windlass/pruned in XDG_DATA_HOME, if that is set.",
+            ),
+        ],
+    ),
+    section(
+        "Output of --json",
+        &[
+            Text("One JSON object, printed before anything is done:"),
+            SCHEMA,
+            Item("dry_run", "whether the command stops there"),
+            List(
+                "stores",
+                "each directory that was searched, with",
+                &[
+                    Item("path", "without links"),
+                    Item("kind", "\"dotnet-store\" or \"hashed-directory\""),
+                    Item(
+                        "items",
+                        "what is removed: {name, reason, certificate}; certificate is a name for people, or null",
+                    ),
+                    Item("kept", "number of certificates that stay"),
+                    Item(
+                        "refused",
+                        "true: nothing is removed, because no anchor would be left or most links dangle (see --force); \
+                 the exit status is 1",
+                    ),
+                ],
+            ),
+            Item("notes", "what is left in place: {path, what, remedy}, for people"),
+            Text("With --undo, instead of stores and notes:"),
+            Item("backup", "its name, or null if there is none"),
+            Item("steps", "in order: {path, what, certificate}"),
+            Text("With --list:"),
+            Item(
+                "backups",
+                "oldest first: {name, made, finished, entries}; each entry has directory, kind, name, saved (its \
+             name in the backup), reason, certificate, row (the first number of its row of hash links) and seen: \
+             {target, mode, uid, gid, size, mtime, atime, sha256}",
+            ),
+            Text("A name that is not UTF-8 is written as {hex}."),
+        ],
+    ),
+];
 
 /// Arguments of `windlass prune`.
 #[derive(Debug, Args)]
 pub struct PruneArgs {
-    /// .NET stores (or x509stores, for all in it) and hashed directories
+    /// .NET stores and hashed directories
+    ///
+    /// A directory named x509stores stands for all stores in it.
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["undo", "list"])]
     pub paths: Vec<PathBuf>,
 
-    /// Show the plan, and do nothing
+    /// Print the plan, and change nothing
     #[arg(long, short = 'n', conflicts_with = "list")]
     pub dry_run: bool,
 
-    /// Don't ask; needed where nobody can be asked
+    /// Do not ask; required if nobody can be asked
     #[arg(long, short, conflicts_with = "list")]
     pub yes: bool,
 
-    /// Take away test certificates also if they are valid and the only ones of their name
+    /// Remove test certificates even if they are valid and have no duplicate
     #[arg(long, conflicts_with_all = ["undo", "list"])]
     pub tests: bool,
 
-    /// Take away also the last anchors of a hashed directory, or most of it
+    /// Remove the last anchors or most files of a hashed directory, too
     #[arg(long, conflicts_with_all = ["undo", "list"])]
     pub force: bool,
 
-    /// Look into the image below DIR
+    /// Prune the image in DIR instead of this machine
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with_all = ["undo", "list"])]
     pub root: Option<PathBuf>,
 
-    /// Put back what was taken away last, or by the named prune
+    /// Restore the backup WHICH, or the newest one
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub undo: Option<String>,
 
@@ -98,11 +141,11 @@ pub struct PruneArgs {
     #[arg(long, conflicts_with = "undo")]
     pub list: bool,
 
-    /// Keep backups in DIR
+    /// Use DIR for backups
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub backups: Option<PathBuf>,
 
-    /// Print everything as JSON; with --yes the plan is carried out
+    /// Print JSON; with --yes, the plan is carried out
     #[arg(long)]
     pub json: bool,
 }

@@ -2,12 +2,31 @@
 
 use std::process::ExitCode;
 
-use clap::{Arg, Command, ValueHint};
+use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::Shell;
 use windlass_machine::{Failure, FailureKind};
 
-use crate::cli::{self, CompletionsArgs};
+use crate::cli;
+use crate::help::Block::Example;
+use crate::help::{Section, section};
 use crate::output::stdout;
+
+/// What `--help` prints behind the options.
+pub const HELP: &[Section] = &[section(
+    "Examples",
+    &[
+        Example("windlass completions bash > ~/.local/share/bash-completion/completions/windlass", ""),
+        Example("windlass completions fish > ~/.config/fish/completions/windlass.fish", ""),
+    ],
+)];
+
+/// Arguments of `windlass completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell that will read the script
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
 
 /// Behind some subcommands stands a command with arguments of its own, for which Bash knows best what may follow.
 /// clap_complete offers nothing there.

@@ -1,30 +1,55 @@
-//! Everything that is printed: one file for each form.
+//! What several commands print with: streams, columns, lines that fit, and characters that are safe.
 
-pub mod anchors_json;
-pub mod anchors_table;
-pub mod cache_json;
-pub mod cache_table;
 pub mod columns;
-pub mod compile_json;
-pub mod compile_progress;
-pub mod compile_table;
-pub mod doctor_explain;
-pub mod doctor_json;
-pub mod doctor_sarif;
-pub mod doctor_table;
 pub mod install_json;
 pub mod install_plan;
-pub mod man;
 pub mod prune_json;
 pub mod prune_plan;
-pub mod report;
-pub mod report_add_ca;
-pub mod report_json;
-pub mod stderr;
-pub mod stdout;
 pub mod terminal;
-pub mod top_columns;
-pub mod top_json;
-pub mod top_table;
-pub mod trace;
 pub mod wrap;
+
+/// Writing the result to standard output.
+pub mod stdout {
+    use std::io::{self, ErrorKind, Write};
+    use std::process::ExitCode;
+
+    use windlass_machine::{Failure, FailureKind};
+
+    use crate::exit::Exit;
+
+    /// Writes all of `text`. Says whether anybody still reads.
+    pub fn is_read(text: &[u8]) -> Result<bool, Failure> {
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(text).and_then(|()| stdout.flush()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Failure::new(FailureKind::Other, "standard output", error)),
+        }
+    }
+
+    /// Writes all of `text`. A reader that went away early (`| head`) has what it wanted: that is a success.
+    pub fn write(text: &[u8]) -> Result<ExitCode, Failure> {
+        is_read(text).map(|_| Exit::Success.into())
+    }
+}
+
+/// Writing messages to standard error.
+pub mod stderr {
+    use std::fmt::Display;
+    use std::io::Write;
+
+    use super::terminal::printable_lines;
+
+    /// Writes one message. Nobody can be told when standard error itself can't be written, so that is not an error.
+    ///
+    /// Messages hold names of files and other words of strangers, which must not drive a terminal: only line ends are
+    /// kept as they are.
+    pub fn line(message: &impl Display) {
+        text(&format!("{message}\n"));
+    }
+
+    /// The same for text that has its line ends.
+    pub fn text(text: &str) {
+        let _ = std::io::stderr().lock().write_all(printable_lines(text).as_bytes());
+    }
+}

@@ -74,7 +74,8 @@ pub fn old_libc() -> &'static Path {
 /// The real preload library, which the Makefile builds and names.
 pub fn preload_library() -> PathBuf {
     let path = std::env::var_os("WINDLASS_PRELOAD_LIBRARY").expect(
-        "WINDLASS_PRELOAD_LIBRARY is not set: build the library (cargo build -p windlass-preload) and name it, or use make test",
+        "WINDLASS_PRELOAD_LIBRARY is not set: build the library (cargo build -p windlass-preload) and name it, or \
+         use make test",
     );
     let path = std::path::absolute(path).expect("path of the library");
     assert!(path.is_file(), "{} is not there", path.display());

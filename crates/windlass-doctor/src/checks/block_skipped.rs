@@ -5,15 +5,18 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "block-skipped",
-    title: "a bundle has certificates that OpenSSL passes over without an error",
+    title: "a bundle has certificates that OpenSSL skips without an error",
     severity: Severity::Warning,
-    explanation: "OpenSSL looks for lines that are a BEGIN or END marker and nothing else, but for blanks at their end. Where a marker shares \
-        its line with base64, or has blanks before it, there is no block for OpenSSL: it loads the rest of the file and reports \
-        success. GnuTLS searches for the markers anywhere, and reads such a block. So what is trusted depends on the program.\n\nIt comes \
-        about when a certificate goes through an environment variable, a YAML file or a secret store that removes the line ends, or \
-        indents the lines. The length of the base64 lines does not matter: a block with all of its base64 in one line of any length \
-        is read by OpenSSL 1.1.1w, 3.0.19, 3.5.5 and 4.0.3, as long as BEGIN and END stand alone.\n\nA bad block for which OpenSSL \
-        refuses the whole file is another matter, see bundle-dropped.",
+    explanation: "\
+        OpenSSL only recognizes a BEGIN or END marker if nothing else is on its line, except for blanks at the end. \
+        If a marker shares its line with base64, or has blanks before it, OpenSSL skips the block, loads the rest of \
+        the file and reports success. GnuTLS finds markers anywhere in a line, and reads the block. Which \
+        certificates are trusted then depends on the program.\n\n\
+        This happens when a certificate goes through an environment variable, a YAML file or a secret store that \
+        removes the line ends, or indents the lines. The length of the base64 lines does not matter: a block with \
+        all of its base64 in one line of any length is read by OpenSSL 1.1.1w, 3.0.19, 3.5.5 and 4.0.3, as long as \
+        BEGIN and END stand alone.\n\n\
+        For bad blocks that make OpenSSL refuse the whole file, see bundle-dropped.",
     run,
 };
 
@@ -24,8 +27,8 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let skipped = &bundle.contents.skipped;
         let what = match skipped.len() {
             0 => continue,
-            1 => String::from("OpenSSL passes over 1 certificate of this file without an error"),
-            count => format!("OpenSSL passes over {count} certificates of this file without an error"),
+            1 => String::from("OpenSSL skips 1 certificate of this file without an error"),
+            count => format!("OpenSSL skips {count} certificates of this file without an error"),
         };
         let facts: Vec<_> = skipped.iter().map(|skipped| format!("line {}: {}", skipped.line, skipped.why)).collect();
         outcome.found(
@@ -33,10 +36,11 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                 .at_line(skipped.first().map(|first| first.line))
                 .about(facts.iter().cloned())
                 .facts(facts)
-                .reason("OpenSSL's programs do not trust these certificates, while GnuTLS' programs do")
+                .reason("programs with OpenSSL do not trust these certificates, while programs with GnuTLS do")
                 .remedy(
-                    "put BEGIN and END on lines of their own, without blanks before them, where the certificate comes from; a bundle \
-                     that a tool makes is made anew by it (update-ca-certificates, update-ca-trust)",
+                    "correct the file that the certificate comes from: put BEGIN and END on lines of their own, \
+                     without blanks before them; if a tool generates the bundle, run it again \
+                     (update-ca-certificates, update-ca-trust)",
                 ),
         );
     }
@@ -74,7 +78,7 @@ mod tests {
             let image = Image::healthy();
             image.write(BUNDLE, &(fixture("rsa.pem") + &block + &fixture("ed25519.pem")));
             let finding = image.finding(&CHECK);
-            assert_eq!(finding.what, "OpenSSL passes over 1 certificate of this file without an error", "{block}");
+            assert_eq!(finding.what, "OpenSSL skips 1 certificate of this file without an error", "{block}");
             assert!(finding.facts.shown[0].contains(why), "{finding:?}");
             assert_eq!(in_openssl(&image.path(BUNDLE)), 2, "{block}");
         }

@@ -13,14 +13,18 @@ pub const CHECK: Check = Check {
     id: "bundle-differs",
     title: "a bundle and the hashed directory beside it hold different certificates",
     severity: Severity::Warning,
-    explanation: "A distribution keeps the same certificates in two forms: a bundle for programs that load all of them, and a hashed \
-        directory for OpenSSL. If the two disagree, what is trusted depends on the program: on Debian GnuTLS' programs and Python's \
-        requests use the bundle, curl both, and OpenSSL's default paths the directory and, where cert.pem exists, the bundle too.\n\nIt comes about when a \
-        certificate is copied into the directory, or appended to the bundle, instead of being given to update-ca-certificates or \
-        update-ca-trust. A TRUSTED CERTIFICATE has OpenSSL's trust settings behind it: one that rejects servers (or any use), or has a \
-        list of trusted uses without them, is refused, and the same certificate in the other form is trusted. A directory without any hash link is not looked at: nobody uses it as a hashed one. Certificates of no CA that are in \
-        the directory alone are not meant, see not-ca: Debian keeps servers' own there, as ssl-cert-snakeoil.pem. A bundle with a bad block, or without any \
-        certificate, has to be made anew first, see bundle-dropped.",
+    explanation: "\
+        A distribution keeps the same certificates in two forms: a bundle for programs that load all of them, and a \
+        hashed directory for OpenSSL. If the two disagree, the trusted certificates depend on the program: on \
+        Debian, programs with GnuTLS and Python's requests use the bundle, curl both, and OpenSSL's default paths \
+        the directory and, where cert.pem exists, the bundle too.\n\n\
+        This happens when a certificate is copied into the directory, or appended to the bundle, instead of being \
+        given to update-ca-certificates or update-ca-trust. A TRUSTED CERTIFICATE has OpenSSL's trust settings \
+        behind it: one that rejects servers (or any use), or has a list of trusted uses without them, is refused, \
+        and the same certificate in the other form is trusted. A directory without any hash link is ignored: no \
+        program uses it as a hashed directory. Certificates that are not a CA and are only in the directory are \
+        ignored, too (see not-ca): Debian keeps server certificates there, for example ssl-cert-snakeoil.pem. A \
+        bundle with a bad block or without certificates must be regenerated first, see bundle-dropped.",
     run,
 };
 
@@ -80,10 +84,10 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
     let path = bundle.real.display();
     let mut what = match (only_bundle, only_directory) {
         (0, 0) => String::new(),
-        (0, more) => format!("the directory has {more} that {path} has not"),
-        (more, 0) => format!("{path} has {more} that the directory has not"),
+        (0, more) => format!("the directory has {more} that {path} lacks"),
+        (more, 0) => format!("{path} has {more} that the directory lacks"),
         (more, others) => {
-            format!("{path} has {more} that the directory has not, and the directory {others} that it has not")
+            format!("{path} has {more} that the directory lacks, and the directory has {others} that it lacks")
         }
     };
     match refused {
@@ -102,30 +106,30 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
     let remedy = if bundle.contents.has_mark {
         facts.insert(
             0,
-            String::from("a byte order mark is before the bundle's first block, so OpenSSL does not see that block"),
+            String::from("a byte order mark precedes the bundle's first block, so OpenSSL does not see that block"),
         );
         String::from(
-            "take the byte order mark away (sed -i '1s/^\\xEF\\xBB\\xBF//' FILE), or make the bundle anew (update-ca-certificates, \
-             update-ca-trust)",
+            "remove the byte order mark (sed -i '1s/^\\xEF\\xBB\\xBF//' FILE), or regenerate the bundle \
+             (update-ca-certificates, update-ca-trust)",
         )
     } else if lacks_links {
         let path = directory.real.display();
         format!(
-            "make the hash links: openssl rehash {path}; where files are missing too: update-ca-certificates (Fedora: \
+            "create the hash links: openssl rehash {path}; if files are missing too: update-ca-certificates (Fedora: \
              update-ca-trust)"
         )
     } else {
         String::from(
-            "to be trusted by all: put the certificate into /usr/local/share/ca-certificates, as a file .crt, and run \
-             update-ca-certificates (Fedora: /etc/pki/ca-trust/source/anchors, update-ca-trust); by none: remove it from \
-             where it is; of one that is refused on purpose: remove the plain one",
+            "if all programs should trust the certificate: put it into /usr/local/share/ca-certificates as a .crt \
+             file, and run update-ca-certificates (Fedora: /etc/pki/ca-trust/source/anchors, update-ca-trust); if \
+             none should: remove it; if it is refused on purpose: remove the plain copy",
         )
     };
     Some(
         Finding::new(Severity::Warning, &directory.real, format!("bundle and directory disagree: {what}"))
             .about(told.iter().map(|fingerprint| hex(fingerprint)))
             .facts(facts)
-            .reason("what is trusted depends on which of the two a program uses")
+            .reason("programs trust different certificates, depending on which of the two they use")
             .remedy(remedy),
     )
 }
@@ -184,7 +188,7 @@ mod tests {
             finding.facts.shown[0].starts_with("a byte order mark ") && finding.facts.shown.len() == 2,
             "{finding:?}"
         );
-        assert!(finding.remedy.starts_with("take the byte order mark away (sed -i '1s/^\\xEF"), "{}", finding.remedy);
+        assert!(finding.remedy.starts_with("remove the byte order mark (sed -i '1s/^\\xEF"), "{}", finding.remedy);
         image.write("etc/ssl/certs/ca-certificates.crt", &format!("\u{feff}# two\n{bundle}"));
         assert!(image.findings(&CHECK).is_empty());
     }
@@ -194,7 +198,7 @@ mod tests {
         let image = Image::healthy();
         image.write("usr/lib/ssl/cert.pem", &crate::testing::fixture("rsa.pem"));
         let finding = image.finding(&CHECK);
-        assert!(finding.what.ends_with("the directory has 1 that /usr/lib/ssl/cert.pem has not"), "{}", finding.what);
+        assert!(finding.what.ends_with("the directory has 1 that /usr/lib/ssl/cert.pem lacks"), "{}", finding.what);
     }
 
     /// `openssl verify` says of the leaf: OK with -CAfile, "certificate rejected" with -CApath.
@@ -240,7 +244,7 @@ mod tests {
     #[test]
     fn what_only_lacks_its_hash_link_gets_one() {
         let image = Image::healthy();
-        let rehash = "make the hash links: openssl rehash /etc/ssl/certs; ";
+        let rehash = "create the hash links: openssl rehash /etc/ssl/certs; ";
         let link = |name: &str| format!("etc/ssl/certs/{}.0", crate::testing::hash(name));
         image.remove(&link("rsa.pem"));
         assert!(image.finding(&CHECK).remedy.starts_with(rehash), "its file lies there");

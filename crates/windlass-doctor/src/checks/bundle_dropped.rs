@@ -7,13 +7,16 @@ use crate::measure::path_of;
 
 pub const CHECK: Check = Check {
     id: "bundle-dropped",
-    title: "a bundle of which OpenSSL loads nothing, because of one bad block",
+    title: "a bundle that OpenSSL refuses completely, because of one bad block",
     severity: Severity::Error,
-    explanation: "OpenSSL loads all of a bundle or nothing: one block that is cut off, not base64 or no certificate, and the whole file is \
-        refused (X509_load_cert_crl_file). With the default paths nobody hears of it: X509_STORE_set_default_paths ignores the result, and \
-        verification fails later with \"unable to get local issuer certificate\", or goes on with the hashed directory. A file without \
-        any certificate is refused, too.\n\nWhether it is so, this machine's libcrypto is asked, by loading the file, if it has no more than 16 MiB. Which block it is, the \
-        doctor looks for himself.",
+    explanation: "\
+        OpenSSL loads all of a bundle or nothing: one block that is cut off, not base64 or no certificate, and the \
+        whole file is refused (X509_load_cert_crl_file). With the default paths there is no error message: \
+        X509_STORE_set_default_paths ignores the result, and verification fails later with \"unable to get local \
+        issuer certificate\", or continues with the hashed directory. A file without any certificate is refused, \
+        too.\n\n\
+        To find out, this machine's libcrypto loads the file, if it has at most 16 MiB. doctor itself then looks for \
+        the bad block.",
     run,
 };
 
@@ -25,35 +28,35 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let contents = &bundle.contents;
         let good = contents.certificates.len();
         let what = match (contents.bad.first(), good) {
-            (Some(bad), _) => format!("OpenSSL loads nothing of this file: {}", bad.why),
-            (None, 0) => String::from("OpenSSL loads nothing of this file: it holds no certificate"),
-            (None, _) => format!("OpenSSL loads nothing of this file: {refused}"),
+            (Some(bad), _) => format!("OpenSSL refuses this whole file: {}", bad.why),
+            (None, 0) => String::from("OpenSSL refuses this file: it holds no certificate"),
+            (None, _) => format!("OpenSSL refuses this whole file: {refused}"),
         };
         let lost = match good {
             0 => None,
-            1 => Some(String::from("1 good certificate is lost with it")),
-            _ => Some(format!("{good} good certificates are lost with it")),
+            1 => Some(String::from("1 valid certificate is lost with it")),
+            _ => Some(format!("{good} valid certificates are lost with it")),
         };
         let mut facts: Vec<_> = lost.into_iter().collect();
         facts.extend(contents.bad.iter().map(|bad| format!("line {}: {}", bad.line, bad.why)));
         facts.push(refused);
         facts.push(format!("it is the {}", bundle.reason));
         let (first, then) = match (contents.bad.is_empty(), good) {
-            (true, 0) => ("put certificates in PEM into it", ""),
+            (true, 0) => ("put PEM certificates into it", ""),
             _ => (
                 "correct or remove the block",
-                ", after the bad file was removed from where its certificates come from",
+                ", after removing the bad file from the directory that its certificates come from",
             ),
         };
         let remedy = format!(
-            "{first}; a bundle that a tool makes is made anew by it (update-ca-certificates, update-ca-trust){then}"
+            "{first}; if a tool generates the bundle, run it again (update-ca-certificates, update-ca-trust){then}"
         );
         outcome.found(
             Finding::new(Severity::Error, &bundle.real, what)
                 .at_line(contents.bad.first().map(|bad| bad.line))
                 .about(contents.bad.iter().map(|bad| bad.why.clone()))
                 .facts(facts)
-                .reason("programs that use this file trust nothing of it: their verifications fail")
+                .reason("programs that use this file trust none of its certificates: their verifications fail")
                 .remedy(remedy),
         );
     }
@@ -69,7 +72,7 @@ fn refused(machine: &Machine<'_>, bundle: &Bundle) -> Option<String> {
     let is_small = bundle.file.metadata().is_ok_and(|metadata| metadata.len() <= MAX_ASKED);
     let Some(libcrypto) = machine.libcryptos.first().filter(|_| bundle.is_ours && is_small) else {
         let is_bad = !bundle.contents.bad.is_empty() || bundle.contents.certificates.is_empty();
-        return is_bad.then(|| String::from("as Windlass reads it; no libcrypto was asked"));
+        return is_bad.then(|| String::from("as Windlass reads it; no libcrypto was used"));
     };
     let loaded = libcrypto.load_file(&path_of(&bundle.file));
     let version = libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" ");
@@ -94,8 +97,8 @@ mod tests {
         image.write("etc/ssl/certs/ca-certificates.crt", &format!("{good}{bad}"));
         let finding = image.finding(&CHECK);
         assert_eq!(finding.line, Some(good.lines().count() as u64 + 1));
-        assert_eq!(finding.what, "OpenSSL loads nothing of this file: the block is base64, but no X.509 certificate");
-        assert_eq!(finding.facts.shown[0], "1 good certificate is lost with it");
+        assert_eq!(finding.what, "OpenSSL refuses this whole file: the block is base64, but not an X.509 certificate");
+        assert_eq!(finding.facts.shown[0], "1 valid certificate is lost with it");
         assert!(finding.facts.shown.iter().any(|fact| fact.starts_with("OpenSSL 3")), "{:?}", finding.facts);
         assert_eq!(finding.facts.shown.last().unwrap(), "it is the default file of GnuTLS on Debian");
     }

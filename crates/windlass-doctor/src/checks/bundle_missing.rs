@@ -11,12 +11,14 @@ use crate::machine::{Machine, Target};
 
 pub const CHECK: Check = Check {
     id: "bundle-missing",
-    title: "a bundle that programs read by default is not there, beside a hashed directory",
+    title: "a bundle that programs read by default is missing, beside a hashed directory",
     severity: Severity::Error,
-    explanation: "OpenSSL may have enough in its hashed directory, but GnuTLS' programs on Debian, and all programs that name the bundle \
-        themselves, read that file alone, and curl fails with error 77 if it is not there.\n\nIt is told where OpenSSL's cert.pem is a link that leads nowhere, and on a machine with \
-        /etc/ca-certificates.conf (Debian, Alpine) that has no file /etc/ssl/certs/ca-certificates.crt. Where there is no certificate at \
-        all, no-default-source tells it.",
+    explanation: "\
+        OpenSSL may find enough in its hashed directory. But programs with GnuTLS on Debian, and all programs that \
+        name the bundle themselves, read only that file, and curl fails with error 77 if it is missing.\n\n\
+        It is reported if OpenSSL's cert.pem is a dangling link, and on a machine with /etc/ca-certificates.conf \
+        (Debian, Alpine) but without the file /etc/ssl/certs/ca-certificates.crt. If there is no certificate at all, \
+        no-default-source reports it instead.",
     run,
 };
 
@@ -43,13 +45,19 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     for (path, facts) in missing {
         let what = match machine.look(&path) {
             Ok(Target::Directory) => "is a directory, where programs look for a bundle",
-            _ => "programs look for a bundle here, and there is none",
+            _ => "programs look for a bundle here, but it is missing",
         };
         outcome.found(
             Finding::new(Severity::Error, path, what)
                 .facts(facts)
-                .reason("curl fails without it (error 77), and programs that read this file alone, as those of GnuTLS on Debian, refuse every server")
-                .remedy("make it anew: update-ca-certificates (Fedora: update-ca-trust); a directory of that name has to go first"),
+                .reason(
+                    "curl fails without it (error 77), and programs that read only this file, for example those \
+                         with GnuTLS on Debian, refuse every server",
+                )
+                .remedy(
+                    "generate it: update-ca-certificates (Fedora: update-ca-trust); if there is a directory of \
+                         that name, remove it first",
+                ),
         );
     }
 }

@@ -6,11 +6,13 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "dangling-links",
-    title: "links of a hashed directory that lead nowhere",
+    title: "dangling links in a hashed directory",
     severity: Severity::Warning,
-    explanation: "A link that is named by hash and leads nowhere was the way to a certificate that is gone. OpenSSL's versions differ in what \
-        they make of it: 3.0 and 4.0 go on to the next number, 3.5 stops there and finds nothing behind it.\n\nOther links, as Some_Root.pem to a \
-        file that a package took away, are never read by OpenSSL; GnuTLS and programs that read the whole directory try each of them.\n\n\
+    explanation: "\
+        A dangling hash link once led to a certificate that is gone. OpenSSL's versions treat it differently: 3.0 \
+        and 4.0 continue with the next number, 3.5 stops there and finds no higher number.\n\n\
+        OpenSSL never reads other links, for example Some_Root.pem to a file that a package removed; GnuTLS and \
+        programs that read the whole directory try each of them.\n\n\
         `windlass prune` removes them, with a backup.",
     run,
 };
@@ -36,7 +38,8 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let options: &[&str] = if is_refused(directory) { &["--force"] } else { &[] };
         let (prune, inside) = (machine.prune_with(options, &directory.real), machine.inside());
         let remedy = format!(
-            "`{prune}` takes them away, with a backup; if a certificate is lost, put it back first, then {inside}openssl rehash {}",
+            "`{prune}` removes them, with a backup; if a certificate is lost, restore it first, then {inside}openssl \
+             rehash {}",
             directory.real.display()
         );
         let (hashed, others): (Vec<_>, Vec<_>) = (dangling(true).collect(), dangling(false).collect());
@@ -45,7 +48,10 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                 Finding::new(Severity::Warning, &directory.real, count(&hashed, "hash link"))
                     .about(hashed.iter().cloned())
                     .facts(hashed)
-                    .reason("a certificate that was trusted is gone; OpenSSL 3.5 also finds nothing that has the same hash and a higher number")
+                    .reason(
+                        "a trusted certificate is gone; OpenSSL 3.5 also finds no certificate with the same hash \
+                             and a higher number",
+                    )
                     .remedy(&remedy),
             );
         }
@@ -54,7 +60,10 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                 Finding::new(Severity::Note, &directory.real, count(&others, "link"))
                     .about(others.iter().cloned())
                     .facts(others)
-                    .reason("left over from certificates that are gone; programs that read the whole directory try to open them each time")
+                    .reason(
+                        "left over from certificates that are gone; programs that read the whole directory try \
+                             to open them each time",
+                    )
                     .remedy(&remedy),
             );
         }
@@ -102,7 +111,7 @@ mod tests {
         image.link("etc/ssl/certs/01234567.0", "nowhere");
         let remedy = image.finding(&CHECK).remedy;
         let root = image.root().display();
-        assert!(remedy.starts_with(&format!("`windlass prune --root {root} /etc/ssl/certs` takes ")), "{remedy}");
+        assert!(remedy.starts_with(&format!("`windlass prune --root {root} /etc/ssl/certs` removes ")), "{remedy}");
         assert!(remedy.contains("inside the image: openssl rehash /etc/ssl/certs"), "{remedy}");
     }
 

@@ -10,14 +10,18 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "double-load",
-    title: "OpenSSL reads a whole bundle for each context, and has the hashed directory too",
+    title: "OpenSSL reads a whole bundle for each context, although it has the hashed directory",
     severity: Severity::Warning,
-    explanation: "OpenSSL's default paths are a file, cert.pem, and a directory of files named by subject hash, certs. \
-        X509_STORE_set_default_paths (and SSL_CTX_set_default_verify_paths, Ruby's set_default_paths, Python's create_default_context) \
-        parses every certificate of the file, each time it is called, if the file exists; of the directory it reads nothing before a \
-        verification asks for one subject. Where both hold the same certificates, the file adds only cost.\n\nDebian, Ubuntu, \
-        Fedora and Arch are delivered so: a package links cert.pem to the bundle that the distribution generates. That costs time and is no \
-        fault, so it is a note. Another file at this place is somebody's own: that is a warning.\n\nThe cost is that of loading the file into a fresh store with this machine's libcrypto, without Windlass.",
+    explanation: "\
+        OpenSSL's default paths are a file, cert.pem, and a directory of files named by subject hash, certs. \
+        X509_STORE_set_default_paths (and SSL_CTX_set_default_verify_paths, Ruby's set_default_paths, Python's \
+        create_default_context) parses every certificate of the file on each call, if the file exists; it reads \
+        nothing from the directory before a verification asks for a subject. If both hold the same certificates, the \
+        file only adds cost.\n\n\
+        This is the default on Debian, Ubuntu, Fedora and Arch: a package links cert.pem to the bundle that the \
+        distribution generates. It costs time but is not a fault, so it is a note. Any other file at this path was \
+        put there locally, and is a warning.\n\n\
+        The cost is that of loading the file into a fresh store with this machine's libcrypto, without Windlass.",
     run,
 };
 
@@ -43,24 +47,35 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let left_to_openssl = refused(machine, &pair.file);
         let remedy = match &left_to_openssl {
             None => {
-                "let Windlass serve it: `windlass run -- PROGRAM` for one program, `windlass install --service NAME` for a \
+                "let Windlass serve it: `windlass run -- PROGRAM` for one program, `windlass install --service NAME` \
+                 for a \
                  service, `windlass install --machine` for all; removing the link \
                  instead breaks programs that name the file, and the next update of the package may bring it back"
             }
             Some(_) => {
-                "make the file anew of plain CERTIFICATE blocks alone (update-ca-certificates, update-ca-trust): Windlass does not serve it as \
-                 it is"
+                "regenerate the file with plain CERTIFICATE blocks only (update-ca-certificates, update-ca-trust): \
+                 Windlass does not serve it as it is"
             }
         };
         facts.extend(left_to_openssl.map(|why| format!("Windlass leaves it to OpenSSL: {why}")));
         let whose = &pair.whose;
         let severity = if is_as_shipped(&machine.real(&pair.file)) { Severity::Note } else { Severity::Warning };
         outcome.found(
-            Finding::new(severity, &pair.file, format!("{whose} reads this file for each context, and has the directory too"))
-                .facts(facts)
-                .reason("programs that use the default paths parse the file anew for each TLS context, though the directory alone would do")
-                .remedy(remedy)
-                .cost(machine.measure.load_file(&bundle.file)),
+            Finding::new(
+                severity,
+                &pair.file,
+                format!(
+                    "{whose} reads this file for each context, although it has \
+                                                        the directory"
+                ),
+            )
+            .facts(facts)
+            .reason(
+                "programs that use the default paths parse the file again for each TLS context, though the \
+                         directory would suffice",
+            )
+            .remedy(remedy)
+            .cost(machine.measure.load_file(&bundle.file)),
         );
     }
 }

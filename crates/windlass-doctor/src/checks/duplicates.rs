@@ -13,11 +13,13 @@ pub const CHECK: Check = Check {
     id: "duplicates",
     title: "the same certificate several times in one source",
     severity: Severity::Warning,
-    explanation: "A certificate that stands twice in a bundle is parsed twice by each context, and then thrown away once. In a hashed \
-        directory it has two names, as 5ad8a5d6.0 and 5ad8a5d6.1, and a search for its subject reads both.\n\nIt comes about when bundles \
-        are put together with cat, or when a CA is added that the distribution has already. Certificates count as the same if all their \
-        bytes are the same; two certificates of one subject are no duplicates.\n\nThe cost is that of decoding the repetitions and adding \
-        them to a fresh store.",
+    explanation: "\
+        Each context parses a certificate that is twice in a bundle twice, and then discards one. In a hashed \
+        directory it has two names, as 5ad8a5d6.0 and 5ad8a5d6.1, and a search for its subject reads both.\n\n\
+        This happens when bundles are joined with cat, or when a CA is added that the distribution already has. \
+        Certificates count as the same if all their bytes are the same; two certificates with the same subject are \
+        not duplicates.\n\n\
+        The cost is that of decoding the repetitions and adding them to a fresh store.",
     run,
 };
 
@@ -36,15 +38,16 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         };
         let (reason, remedy) = if holding.is_bundle {
             (
-                "each context that loads the file parses the repetitions too, and throws them away",
+                "each context that loads the file also parses the repetitions, and discards them",
                 String::from(
-                    "remove the repetitions where the source is made from; a bundle that a tool makes is made anew by it",
+                    "remove the repetitions from the files that the bundle is made from; if a tool generates the \
+                     bundle, run it again",
                 ),
             )
         } else {
             (
-                "each search for such a subject reads the certificate once more",
-                format!("`{}` takes the repetitions away, with a backup", machine.prune(holding.path)),
+                "each search for this subject reads the certificate once more",
+                format!("`{}` removes the repetitions, with a backup", machine.prune(holding.path)),
             )
         };
         let is_measured = holding.is_bundle && holding.is_ours;
@@ -105,7 +108,7 @@ mod tests {
         let image = Image::healthy();
         image.link(&format!("etc/ssl/certs/{}.1", hash("rsa.pem")), "rsa.pem");
         let finding = image.finding(&CHECK);
-        assert!(finding.remedy.contains(" /etc/ssl/certs` takes the repetitions away"), "{}", finding.remedy);
+        assert!(finding.remedy.contains(" /etc/ssl/certs` removes the repetitions"), "{}", finding.remedy);
         let hash = hash("rsa.pem");
         assert!(finding.facts.shown[0].starts_with(&format!("{hash}.1 repeats {hash}.0: ")), "{:?}", finding.facts);
     }

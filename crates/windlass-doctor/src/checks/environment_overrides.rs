@@ -14,17 +14,20 @@ use crate::measure::Cost;
 
 pub const CHECK: Check = Check {
     id: "environment-overrides",
-    title: "environment variables by which programs trust something else than the system's certificates",
+    title: "environment variables that make programs trust certificates other than the system's",
     severity: Severity::Error,
-    explanation: "SSL_CERT_FILE, SSL_CERT_DIR, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO and others name a file or \
-        a directory of trusted certificates. If nothing is there, or nothing that can be read, such programs refuse every server; \
-        curl and git say that the file is missing, OpenSSL's default paths say nothing. If it is another source than the system's, what is \
-        added to or removed from the system's certificates does not reach these programs: that is a note, as it is often meant.\n\nIt is looked \
-        at in the environment of the doctor, in files for logins and shells (/etc/environment, /etc/profile and the like, of the \
-        system and of users), in systemd's units and the files they name, and in the environments of running processes: as root all, else \
-        one's own. Processes of containers have paths of their own and are not meant. Values that are not known before they are expanded \
-        ($HOME/ca.pem) are passed over. Variables that name a source of the system itself are no finding.\n\nThe cost is that of loading the \
-        file into a fresh store.",
+    explanation: "\
+        SSL_CERT_FILE, SSL_CERT_DIR, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO and \
+        others name a file or a directory of trusted certificates. If the file or directory is missing or \
+        unreadable, these programs refuse every server; curl and git say that the file is missing, OpenSSL's default \
+        paths say nothing. If it differs from the system's source, certificates added to or removed from the \
+        system's do not affect these programs. That is often intended, so it is a note.\n\n\
+        doctor looks for them in its own environment, in files for logins and shells (/etc/environment, /etc/profile \
+        and the like, of the system and of users), in systemd's units and the files they name, and in the \
+        environments of running processes: as root all of them, else those of this user. Processes in containers \
+        have their own paths and are ignored. Values that need expansion ($HOME/ca.pem) are ignored, too. A variable \
+        that names a source of the system itself is not a finding.\n\n\
+        The cost is that of loading the file into a fresh store.",
     run,
 };
 
@@ -83,7 +86,7 @@ impl Judge<'_> {
             return Ok(None);
         }
         if setting.value.is_empty() {
-            return Ok(Some(Verdict::of(Severity::Error, "is set to nothing, which stands in the way of the default")));
+            return Ok(Some(Verdict::of(Severity::Error, "is set to an empty value, which disables the default")));
         }
         if kind == Kind::Directories {
             return self.directories(setting);
@@ -91,7 +94,10 @@ impl Judge<'_> {
         if path.is_relative() {
             // Whoever is in another directory reads another file.
             let verdict = Verdict::of(Severity::Warning, "is a relative path");
-            return Ok(Some(Verdict { reason: Some("in each directory it names another file, or none"), ..verdict }));
+            return Ok(Some(Verdict {
+                reason: Some("it names a different file in each directory, or none"),
+                ..verdict
+            }));
         }
         match (self.machine.look(path)?, kind) {
             (Target::Nothing | Target::Dangling, Kind::MoreCertificates) => {
@@ -107,7 +113,7 @@ impl Judge<'_> {
             }
             (Target::File(_), _) => self.file(setting),
             (Target::Other, _) => {
-                Ok(Some(Verdict::of(Severity::Warning, "is no regular file, so no certificate comes from it")))
+                Ok(Some(Verdict::of(Severity::Warning, "is not a regular file, so it gives no certificate")))
             }
         }
     }
@@ -140,7 +146,7 @@ impl Judge<'_> {
         if held.is_empty() {
             let what = match contents.certificates.len() {
                 0 => "holds no certificate",
-                _ => "holds only certificates that are refused by the trust settings behind them",
+                _ => "holds only certificates that their own trust settings refuse",
             };
             return Ok(Some(Verdict::of(Severity::Error, what)));
         }
@@ -167,7 +173,7 @@ impl Judge<'_> {
         if all.len() > MAX_DIRECTORIES {
             let what = setting.file.as_ref().map_or(Path::new("/"), |(file, _)| file);
             let why = format!(
-                "its {} names more than {MAX_DIRECTORIES} directories: they were not looked at",
+                "its {} names more than {MAX_DIRECTORIES} directories: they were not examined",
                 setting.variable.name
             );
             return Err(Unseen::new(what, why));
@@ -205,7 +211,7 @@ impl Judge<'_> {
             if held.is_empty() {
                 return Err(unseen.clone());
             }
-            facts.push(format!("{} could not be looked at: {}", unseen.path.display(), unseen.why));
+            facts.push(format!("{} could not be examined: {}", unseen.path.display(), unseen.why));
         }
         if held.is_empty() {
             return Ok(Some(Verdict {
@@ -218,7 +224,7 @@ impl Judge<'_> {
                 return Ok(None);
             }
             let verdict = Verdict::of(Severity::Note, "names a directory that does not exist, beside the system's");
-            return Ok(Some(Verdict { facts, reason: Some("programs look there too, each time, in vain"), ..verdict }));
+            return Ok(Some(Verdict { facts, reason: Some("programs look there each time, in vain"), ..verdict }));
         }
         facts.extend(self.compared(&held));
         Ok(Some(Verdict { facts, ..Verdict::elsewhere() }))
@@ -232,8 +238,8 @@ impl Judge<'_> {
         if (only_there, only_system) == (0, 0) {
             facts.push(String::from("today these are the same as the system's"));
         } else {
-            facts.push(format!("not among the system's: {only_there}"));
-            facts.push(format!("of the system's, not there: {only_system}"));
+            facts.push(format!("only there: {only_there}"));
+            facts.push(format!("only among the system's: {only_system}"));
         }
         facts
     }
@@ -245,8 +251,8 @@ impl Verdict {
     }
 
     fn elsewhere() -> Verdict {
-        let reason = "what is added to the system's certificates, or removed from them, does not reach these programs";
-        Verdict { reason: Some(reason), ..Verdict::of(Severity::Note, "is another source than the system's") }
+        let reason = "certificates added to or removed from the system's do not affect these programs";
+        Verdict { reason: Some(reason), ..Verdict::of(Severity::Note, "is a different source from the system's") }
     }
 }
 
@@ -258,16 +264,16 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
         None => Finding::of_machine(verdict.severity, what).seen_at(&setting.seen_at),
     };
     let reason = verdict.reason.unwrap_or(match variable.kind {
-        Kind::MoreCertificates => "the certificates that were to be added are not",
+        Kind::MoreCertificates => "the additional certificates are not trusted",
         _ if variable.may_be_empty() => "these programs trust no certificate: they refuse every server",
         _ => {
-            "programs that read only this trust nothing, as curl; OpenSSL's default paths say nothing of it, and go on with the other of \
-             the two (file and directory) alone"
+            "programs that read only this source, such as curl, trust nothing; OpenSSL's default paths report no \
+             error, and use only the other of the two (file and directory)"
         }
     });
     let remedy = match verdict.severity {
         Severity::Note => {
-            "if it is not meant, unset it; a CA that was to be added can be given to the system (update-ca-certificates, \
+            "if it is not intended, unset it; to add a CA, add it to the system (update-ca-certificates, \
              update-ca-trust), or to one program: windlass run --add-ca FILE -- PROGRAM"
         }
         _ => "correct the path, or unset the variable",

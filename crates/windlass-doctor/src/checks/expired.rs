@@ -14,14 +14,17 @@ use crate::sources::{Holding, Those};
 
 pub const CHECK: Check = Check {
     id: "expired",
-    title: "expired certificates among the trusted ones",
+    title: "expired certificates among the trusted certificates",
     severity: Severity::Warning,
-    explanation: "No chain that ends in an expired certificate is accepted, but each context that loads a bundle parses it all the \
-        same. A CA of one's own in such a list means that its servers are refused.\n\nDistributions remove expired roots with an update \
-        of their package ca-certificates, and often have some until then. Those are a note: nobody who runs the machine is at fault. \
-        The distribution's are those in /usr/share/ca-certificates, /usr/share/pki/ca-trust-source or /usr/share/pki/trust, and where dpkg \
-        says what its package ca-certificates holds, only what it says. All others are a warning.\n\nThe cost is that of decoding these certificates and adding them to a fresh store, as every \
-        context does that loads the bundle. Those of a hashed directory cost nothing: they are only read when they are looked for.",
+    explanation: "\
+        A chain that ends in an expired certificate is refused, but each context that loads the bundle still parses \
+        it. If your own CA is in the list, its servers are refused.\n\n\
+        Distributions remove expired roots with an update of their package ca-certificates, and often have some \
+        until then. They are a note, since the administrator is not at fault. The distribution's certificates are \
+        those in /usr/share/ca-certificates, /usr/share/pki/ca-trust-source or /usr/share/pki/trust; if dpkg lists \
+        the content of its package ca-certificates, only the listed ones. All others are a warning.\n\n\
+        The cost is that of decoding these certificates and adding them to a fresh store, as every context does that \
+        loads the bundle. Those of a hashed directory cost nothing: they are only read when they are looked for.",
     run,
 };
 
@@ -53,8 +56,8 @@ fn since(says: &Certificate) -> String {
 fn finding(machine: &Machine<'_>, holding: &Holding<'_>, those: Those, is_of_distribution: bool) -> Finding {
     let (severity, whose) =
         if is_of_distribution { (Severity::Note, " of the distribution") } else { (Severity::Warning, "") };
-    let update = "remove the certificate from where it was put (Debian: /usr/local/share/ca-certificates), then \
-         update-ca-certificates or update-ca-trust";
+    let update = "remove the certificate from the directory that it was added to (Debian: \
+                  /usr/local/share/ca-certificates), then run update-ca-certificates or update-ca-trust";
     let remedy = if is_of_distribution {
         String::from("nothing needs to be done: an update of the package ca-certificates removes them")
     } else if holding.is_bundle {
@@ -62,14 +65,14 @@ fn finding(machine: &Machine<'_>, holding: &Holding<'_>, those: Those, is_of_dis
     } else {
         let prune = machine.prune(holding.path);
         format!(
-            "`{prune}` takes them away, with a backup, where no package brings them back; {}{update}",
+            "`{prune}` removes them, with a backup, unless a package would bring them back; {}{update}",
             machine.inside()
         )
     };
     let reason = if holding.is_bundle {
-        "nothing that they signed is accepted, and each context that loads the file parses them in vain"
+        "certificates that they signed are refused, and each context that loads the file parses them in vain"
     } else {
-        "nothing that they signed is accepted"
+        "certificates that they signed are refused"
     };
     let counted = those.count();
     Finding::new(severity, holding.path, format!("{counted}{whose} expired"))
@@ -134,7 +137,7 @@ mod tests {
         add_own(&image);
         let finding = image.finding(&CHECK);
         assert_eq!(finding.path.as_deref(), Some("/etc/ssl/certs".as_ref()));
-        let prune = format!("`windlass prune --root {} /etc/ssl/certs` takes them away", image.root().display());
+        let prune = format!("`windlass prune --root {} /etc/ssl/certs` removes them", image.root().display());
         assert!(finding.remedy.starts_with(&prune), "{}", finding.remedy);
         assert!(
             finding.facts.shown[0].starts_with(&format!("{}.0: Expired Root", crate::testing::hash("expired.pem")))

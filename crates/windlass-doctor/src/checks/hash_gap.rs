@@ -9,11 +9,14 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "hash-gap",
-    title: "hash links behind a missing number, which OpenSSL never comes to",
+    title: "hash links after a missing number, which OpenSSL never reads",
     severity: Severity::Warning,
-    explanation: "OpenSSL asks a hashed directory for 5ad8a5d6.0, 5ad8a5d6.1 and so on, until one does not exist (by_dir.c). What is behind a \
-        number that is missing is never found: a certificate there is not trusted, a CRL (5ad8a5d6.r0) not heeded.\n\nIt comes about when \
-        a link is removed by hand. A link that is there but leads nowhere is no gap in the numbers: see dangling-links.",
+    explanation: "\
+        OpenSSL asks a hashed directory for 5ad8a5d6.0, 5ad8a5d6.1 and so on, until one does not exist (by_dir.c). \
+        It never finds names after a missing number: a certificate there is not trusted, a CRL (5ad8a5d6.r0) is \
+        ignored.\n\n\
+        This happens when a link is removed by hand. A link that is there but leads nowhere is no gap in the \
+        numbers: see dangling-links.",
     run,
 };
 
@@ -22,9 +25,10 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         machine,
         outcome,
         behind_gaps,
-        ["name that OpenSSL never comes to", "names that OpenSSL never comes to"],
-        "OpenSSL stops at the first number that is missing: what is behind it is not trusted, or not revoked",
-        |directory| format!("number the names anew: openssl rehash {directory}"),
+        ["name that OpenSSL never reads", "names that OpenSSL never reads"],
+        "OpenSSL stops at the first missing number: certificates after it are not trusted, and CRLs after it are \
+         ignored",
+        |directory| format!("renumber the links: openssl rehash {directory}"),
     );
 }
 
@@ -62,7 +66,7 @@ mod tests {
         let hash = hash("rsa.pem");
         image.remove(&format!("etc/ssl/certs/{hash}.0"));
         let finding = image.finding(&CHECK);
-        assert_eq!(finding.what, "1 name that OpenSSL never comes to");
+        assert_eq!(finding.what, "1 name that OpenSSL never reads");
         let fact = &finding.facts.shown[0];
         assert!(
             fact.starts_with(&format!("{hash}.1 (Rsa Root")) && fact.ends_with(&format!("there is no {hash}.0")),

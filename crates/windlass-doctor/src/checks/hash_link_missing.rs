@@ -9,11 +9,13 @@ pub const CHECK: Check = Check {
     id: "hash-link-missing",
     title: "CA certificates in a hashed directory that no hash link leads to",
     severity: Severity::Warning,
-    explanation: "In a hashed directory OpenSSL finds a certificate only by a name made of its subject's hash, as 5ad8a5d6.0. A file that was \
-        only copied there is not trusted by programs that use the directory, whatever it is called. GnuTLS reads every file of the \
-        directory, and trusts it.\n\nOnly files .pem, .crt and .cer with exactly one certificate count, as with `openssl rehash`, and only \
-        those of CAs: Debian keeps servers' own certificates in this directory, too. A directory without any hash link is not looked at: \
-        nobody uses it as a hashed one.",
+    explanation: "\
+        In a hashed directory OpenSSL finds a certificate only by a name made of its subject's hash, as 5ad8a5d6.0. \
+        A file that was only copied there is not trusted by programs that use the directory. GnuTLS reads every file \
+        of the directory, and trusts it.\n\n\
+        Only files .pem, .crt and .cer with exactly one certificate count, as with `openssl rehash`, and only those \
+        of CAs: Debian keeps servers' own certificates in this directory, too. A directory without any hash link is \
+        ignored: no program uses it as a hashed directory.",
     run,
 };
 
@@ -23,9 +25,10 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         outcome,
         unlinked,
         ["CA certificate has no hash link", "CA certificates have no hash link"],
-        "OpenSSL does not find it there, so that its programs do not trust what it signed, while GnuTLS' programs do",
+        "OpenSSL does not find it there, so its programs refuse certificates that it signed, while programs with \
+         GnuTLS accept them",
         |directory| {
-            format!("if it is to be trusted: openssl rehash {directory}; else take the file out of the directory")
+            format!("if it should be trusted: openssl rehash {directory}; else remove the file from the directory")
         },
     );
 }

@@ -11,9 +11,12 @@ pub const CHECK: Check = Check {
     id: "hash-link-stale",
     title: "hash links to a certificate of another subject",
     severity: Severity::Warning,
-    explanation: "A name such as 5ad8a5d6.0 says that the certificate behind it has a subject with that hash. If the file was replaced by \
-        a certificate of another subject, OpenSSL reads it when it looks for the old one, and does not find the new one at all.\n\nNames by the \
-        hash of OpenSSL before 1.0.0 (MD5) are not meant: `openssl rehash -compat` and older tools make both.",
+    explanation: "\
+        A name such as 5ad8a5d6.0 says that the certificate behind it has a subject with that hash. If the file was \
+        replaced by a certificate of another subject, OpenSSL reads it when it looks for the old one, and does not \
+        find the new one at all.\n\n\
+        Names by the hash of OpenSSL before 1.0.0 (MD5) are ignored: `openssl rehash -compat` and older tools make \
+        both.",
     run,
 };
 
@@ -23,8 +26,8 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         outcome,
         |directory| directory.items.iter().filter_map(|item| stale(item, item.name?)).collect(),
         ["hash link leads to a certificate of another subject", "hash links lead to certificates of another subject"],
-        "OpenSSL looks for a certificate by the hash of its subject: by this name it reads one of no use",
-        |directory| format!("make the links anew: openssl rehash {directory}"),
+        "OpenSSL looks for a certificate by the hash of its subject: under this name it reads a wrong one",
+        |directory| format!("recreate the links: openssl rehash {directory}"),
     );
 }
 

@@ -11,11 +11,13 @@ pub const CHECK: Check = Check {
     id: "local-not-taken",
     title: "certificates in /usr/local/share/ca-certificates that are not trusted",
     severity: Severity::Warning,
-    explanation: "On Debian and Ubuntu an administrator adds a CA by putting it into /usr/local/share/ca-certificates, and \
-        update-ca-certificates then takes it into the bundle and the hashed directory. It takes only files whose names end in .crt, in \
-        small letters, in this directory and those below it. It says nothing of a file named .pem or .cer, and nothing happens before it \
-        is run.\n\nThe files must be PEM: one in DER is copied into the bundle as it is, where no program finds it. Looked at are \
-        files that hold a certificate; what is compared is the bundle /etc/ssl/certs/ca-certificates.crt.",
+    explanation: "\
+        On Debian and Ubuntu an administrator adds a CA by putting it into /usr/local/share/ca-certificates, and \
+        running update-ca-certificates, which adds it to the bundle and the hashed directory. It takes only files \
+        whose names end in .crt, in lower case, in this directory and those below it. It silently ignores files \
+        named .pem or .cer.\n\n\
+        The files must be PEM: one in DER is copied into the bundle as it is, where no program finds it. The check \
+        compares files that hold a certificate with the bundle /etc/ssl/certs/ca-certificates.crt.",
     run,
 };
 
@@ -86,7 +88,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             Finding::new(Severity::Warning, DIRECTORY, what)
                 .about(facts.iter().cloned())
                 .facts(facts)
-                .reason("programs refuse the servers of a CA that somebody meant to add")
+                .reason("programs refuse servers with certificates of this CA, which was meant to be added")
                 .remedy(remedy),
         );
     }

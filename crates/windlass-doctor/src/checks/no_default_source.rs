@@ -11,10 +11,13 @@ pub const CHECK: Check = Check {
     id: "no-default-source",
     title: "OpenSSL's default paths lead to no certificate",
     severity: Severity::Error,
-    explanation: "OpenSSL looks for trusted certificates in the file cert.pem and in the directory certs of its OPENSSLDIR, both built in \
-        (`openssl version -d`). If neither gives any, every program that relies on the defaults refuses every server with \"unable to get local \
-        issuer certificate\".\n\nIt is usual in container images without the package ca-certificates, and with an OpenSSL that was built from \
-        source with another --openssldir. In an image, whose libcrypto can't be asked, the usual directories are looked at.",
+    explanation: "\
+        OpenSSL looks for trusted certificates in the file cert.pem and in the directory certs of its OPENSSLDIR, \
+        both built in (`openssl version -d`). If neither gives any, every program that relies on the defaults \
+        refuses every server with \"unable to get local issuer certificate\".\n\n\
+        This is usual in container images without the package ca-certificates, and with an OpenSSL that was built \
+        from source with another --openssldir. In an image, whose libcrypto can't be run, the usual directories are \
+        examined.",
     run,
 };
 
@@ -38,7 +41,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let state = |path: &Path| {
             let state = match machine.look(path) {
                 Ok(Target::Nothing) => "does not exist",
-                Ok(Target::Dangling) => "is a link that leads nowhere",
+                Ok(Target::Dangling) => "is a dangling link",
                 Ok(Target::File(_)) => "holds no certificate",
                 Ok(Target::Directory) => "has no certificate named by hash",
                 Ok(Target::Other) | Err(_) => "can't be used",
@@ -53,7 +56,7 @@ fn finding(path: &Path, whose: &str) -> Finding {
     Finding::new(Severity::Error, path, format!("{whose} has no trusted certificate by default"))
         .reason("programs that rely on the defaults refuse every server")
         .remedy(
-            "install the package ca-certificates; with an OpenSSL of one's own, link the two names to those of the system",
+            "install the package ca-certificates; with your own build of OpenSSL, link the two names to the system's",
         )
 }
 
@@ -76,10 +79,7 @@ mod tests {
         let image = Image::empty();
         image.link_default_file();
         let finding = image.finding(&CHECK);
-        let facts = [
-            "/usr/lib/ssl/cert.pem is a link that leads nowhere",
-            "/usr/lib/ssl/certs has no certificate named by hash",
-        ];
+        let facts = ["/usr/lib/ssl/cert.pem is a dangling link", "/usr/lib/ssl/certs has no certificate named by hash"];
         assert_eq!(finding.facts.shown, facts);
     }
 
@@ -96,7 +96,7 @@ mod tests {
     fn an_image_with_nothing_in_it_is_not_healthy() {
         let outcome = Image::bare().outcome(&CHECK);
         let unseen = outcome.unseen.shown();
-        assert!(outcome.findings.is_empty() && unseen[0].why.starts_with("nothing was found to look at"), "{unseen:?}");
+        assert!(outcome.findings.is_empty() && unseen[0].why.starts_with("nothing was found to examine"), "{unseen:?}");
     }
 
     /// What is not there is no source of this machine either.

@@ -5,13 +5,15 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "not-ca",
-    title: "trusted certificates that are no CA's",
+    title: "trusted certificates that are not a CA",
     severity: Severity::Note,
-    explanation: "A certificate without CA:TRUE in its basic constraints can vouch for nobody but itself: it makes the one server that \
-        has its key trusted, by every program of the machine. That may be meant, as with the self-signed certificate of a device.\n\n\
-        Debian's package ssl-cert puts such a certificate, ssl-cert-snakeoil.pem, into the hashed directory of each machine that has it. \
-        It is told from a CA as OpenSSL does it (X509_check_ca): by key usage, then by basic constraints; self-signed certificates of \
-        version 1 count as CAs.",
+    explanation: "\
+        A certificate without CA:TRUE in its basic constraints can vouch only for itself: every program of the \
+        machine trusts the one server that has its key. That may be intended, for example for the self-signed \
+        certificate of a device.\n\n\
+        Debian's package ssl-cert puts a certificate of this kind, ssl-cert-snakeoil.pem, into the hashed directory \
+        of each machine that has it. CAs are recognized as by OpenSSL (X509_check_ca): by key usage, then by basic \
+        constraints; self-signed certificates of version 1 count as CAs.",
     run,
 };
 
@@ -27,8 +29,8 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             Finding::new(Severity::Note, holding.path, format!("{} of no CA", those.count()))
                 .about(those.fingerprints)
                 .facts(those.facts)
-                .reason("such a certificate vouches for nobody but itself: whoever has its key is trusted as that one server")
-                .remedy("if that is not meant, remove them, and trust the CA that issued them instead")
+                .reason("this certificate vouches only for itself: whoever has its key is trusted as that one server")
+                .remedy("if that is not intended, remove them, and trust the CA that issued them instead")
                 .cost(those.cost),
         );
     }

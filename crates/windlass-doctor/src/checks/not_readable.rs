@@ -14,10 +14,13 @@ pub const CHECK: Check = Check {
     id: "not-readable",
     title: "trusted certificates that only some users can read",
     severity: Severity::Error,
-    explanation: "Certificates are no secret, and each program reads them with its own rights. If the bundle, a file of the hashed directory or \
-        a directory above them is closed to others, root's programs verify and those of all other users fail, often with no word about the \
-        reason: OpenSSL's default paths pass over what can't be opened.\n\nIt comes about with a umask such as 077, or when a file is \
-        copied into an image as it was. It is told by the permissions for others; access control lists are not looked at.",
+    explanation: "\
+        Certificates are no secret, and each program reads them with its own rights. If the bundle, a file of the \
+        hashed directory or a directory above them is closed to others, verification works in root's programs and \
+        fails in those of all other users, often without a reason: OpenSSL's default paths skip files that can't be \
+        opened.\n\n\
+        This happens with a umask such as 077, or when a file is copied into an image with its mode. The check looks \
+        at the permissions for others, not at access control lists.",
     run,
 };
 
@@ -37,7 +40,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
     for (path, (mode, behind)) in closed {
         let paths = behind.iter().filter(|other| **other != path);
-        let facts = paths.map(|other| format!("it is in the way to {}", other.display()));
+        let facts = paths.map(|other| format!("it is on the path to {}", other.display()));
         outcome.found(finding(&path, format!("is closed to other users (mode {mode:03o})"), facts, &path));
     }
     outcome.findings.extend(of_directories);
@@ -76,8 +79,11 @@ fn linked(machine: &Machine<'_>, closed: &mut Closed, directory: &Directory) -> 
 fn finding(path: &Path, what: String, facts: impl Iterator<Item = String>, first: &Path) -> Finding {
     Finding::new(Severity::Error, path, what)
         .facts(facts)
-        .reason("programs of users who are neither its owner nor of its group do without these certificates, and refuse servers that root's programs accept")
-        .remedy(format!("let everybody read it, as certificates are no secret: chmod a+rX {}", first.display()))
+        .reason(
+            "programs of users who are neither its owner nor in its group lack these certificates, and refuse \
+                 servers that root's programs accept",
+        )
+        .remedy(format!("let everybody read it, since certificates are not secret: chmod a+rX {}", first.display()))
 }
 
 #[cfg(test)]
@@ -103,7 +109,7 @@ mod tests {
         let finding = image.finding(&CHECK);
         assert_eq!(finding.path.as_deref(), Some(Path::new("/etc/ssl/certs/ca-certificates.crt")));
         assert_eq!(finding.what, "is closed to other users (mode 600)");
-        assert_eq!(finding.facts.shown, ["it is in the way to /usr/lib/ssl/cert.pem"]);
+        assert_eq!(finding.facts.shown, ["it is on the path to /usr/lib/ssl/cert.pem"]);
     }
 
     #[test]
@@ -111,7 +117,7 @@ mod tests {
         let image = Image::healthy();
         close(&image, "etc/ssl", 0o750);
         let finding = image.finding(&CHECK);
-        assert_eq!(finding.remedy, "let everybody read it, as certificates are no secret: chmod a+rX /etc/ssl");
+        assert_eq!(finding.remedy, "let everybody read it, since certificates are not secret: chmod a+rX /etc/ssl");
         close(&image, "etc/ssl", 0o755);
         close(&image, "usr/share/ca-certificates", 0o700);
         assert_eq!(image.finding(&CHECK).path.as_deref(), Some(Path::new("/usr/share/ca-certificates")));

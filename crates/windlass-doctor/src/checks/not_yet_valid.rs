@@ -5,10 +5,10 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "not-yet-valid",
-    title: "certificates among the trusted ones whose time is to come",
+    title: "trusted certificates that are not valid yet",
     severity: Severity::Warning,
-    explanation: "A certificate that is not valid yet is refused until its day. If there are many, it is the machine's clock that is \
-        wrong: then nearly every TLS connection fails.",
+    explanation: "A certificate that is not valid yet is refused until its start date. If there are many, the \
+                  machine's clock is wrong, and nearly every TLS connection fails.",
     run,
 };
 
@@ -29,10 +29,13 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                 .about(those.fingerprints)
                 .facts(those.facts)
                 .reason(format!(
-                    "nothing that they signed is accepted before; this machine's clock says {}",
+                    "certificates that they signed are refused until then; this machine's clock says {}",
                     machine.now
                 ))
-                .remedy("if the clock is wrong, set it; else wait, or remove what was put there too early")
+                .remedy(
+                    "if the clock is wrong, set it; else wait, or remove the certificates that were added too \
+                         early",
+                )
                 .cost(those.cost),
         );
     }

@@ -9,13 +9,15 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "private-key-readable",
-    title: "a private key in a source of trust that every user can read",
+    title: "a private key that every user can read, in a source of trust",
     severity: Severity::Error,
-    explanation: "A bundle or a hashed directory is there for everybody. A private key in it is everybody's as well: whoever reads it \
-        can pass for the server that it belongs to or, if it is that of a trusted CA, for any server.\n\nIt comes about when a PEM file that \
-        holds a certificate with its key is copied there. Looked at are the blocks of each bundle, and of each file in a hashed directory, \
-        whose label ends in PRIVATE KEY. Files that others can't read are not meant, see not-readable, nor is a key that can't be \
-        reached because of a directory above it.",
+    explanation: "\
+        Everybody can read a bundle or a hashed directory, and therefore a private key in it. Whoever reads the key \
+        can impersonate the server that it belongs to or, if it belongs to a trusted CA, any server.\n\n\
+        This happens when a PEM file that holds a certificate with its key is copied there. The check looks for \
+        blocks whose label ends in PRIVATE KEY, in each bundle and in each file of a hashed directory. Files that \
+        others can't read are ignored (see not-readable), and keys that can't be reached because of a directory \
+        above them.",
     run,
 };
 
@@ -52,10 +54,10 @@ fn finding(machine: &Machine<'_>, path: &Path, contents: &Contents) -> Option<Fi
             .at_line(Some(*line))
             .about(contents.keys.iter().map(|(_, label)| label.clone()))
             .facts(facts)
-            .reason("whoever has the key can pass for the server that it belongs to, or sign for any if it is a trusted CA's")
+            .reason("whoever has the key can impersonate its server, or any server if it belongs to a trusted CA")
             .remedy(
-                "take the key to be known: have its certificate revoked, and make a new one; leave only certificates where trust is \
-                 read from, and keep the key in a file of mode 600",
+                "consider the key compromised: have its certificate revoked, and create a new one; keep only \
+                 certificates in sources of trust, and the key in a file with mode 600",
             ),
     )
 }

@@ -13,12 +13,14 @@ pub const CHECK: Check = Check {
     id: "processes",
     title: "running processes with a TLS library that Windlass does not serve",
     severity: Severity::Note,
-    explanation: "Windlass serves a process if its preload library is in it, from the start. This check lists the running processes that have \
-        OpenSSL or GnuTLS, by their executables: those that could be served and are not, and those that are out of reach, with the reason. \
-        Out of reach are programs with a TLS library linked into them (Node.js, some wheels of Python), with one of their own (Go, Java, \
-        NSS), static ones, those with setuid, setgid or capabilities, and .NET, which reads its certificates itself.\n\nThat a process \
-        has such a library does not say that it loads certificates often, or at all: `windlass top` shows that. Nothing is said with \
-        --root.",
+    explanation: "\
+        Windlass serves a process if its preload library is in it, from the start. This check lists the running \
+        processes that have OpenSSL or GnuTLS, by their executables: those that could be served but are not, and \
+        those that are out of reach, with the reason. Programs are out of reach if a TLS library is linked into them \
+        (Node.js, some Python wheels), if they have their own (Go, Java, NSS), if they are static, or if they have \
+        setuid, setgid or capabilities. So is .NET, which reads its certificates itself.\n\n\
+        A process with a TLS library may load certificates rarely, or never: `windlass top` shows which processes \
+        do. The check does not run with --root.",
     run,
 };
 
@@ -37,13 +39,13 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     judge(in_time, outcome);
     if is_cut {
         outcome.found(
-            Finding::of_machine(Severity::Note, format!("only the first {looked} processes were looked at"))
+            Finding::of_machine(Severity::Note, format!("only the first {looked} processes were examined"))
                 .about([String::from("not all were looked at")])
                 .reason(format!(
-                    "it took more than {} s: what is linked into an executable is searched for in all of it",
+                    "it took more than {} s, since whole executables are searched for linked-in libraries",
                     LONGEST.as_secs()
                 ))
-                .remedy("`windlass top --once` looks at all of them"),
+                .remedy("`windlass top --once` examines all of them"),
         );
     }
 }
@@ -72,19 +74,23 @@ fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
     {
         outcome.found(
             finding
-                .reason("each loads certificates for itself, if it loads any; `windlass top` shows which do so, and how often")
-                .remedy("start it with `windlass run -- PROGRAM`, or activate Windlass for it (`windlass install --service NAME`, `--shell` or \
-                     `--machine`) and start it anew"),
+                .reason(
+                    "each process that loads certificates loads them for itself; `windlass top` shows which ones \
+                         do, and how often",
+                )
+                .remedy(
+                    "start it with `windlass run -- PROGRAM`, or activate Windlass for it (`windlass install \
+                         --service NAME`, `--shell` or `--machine`) and restart it",
+                ),
         );
     }
     if let Some(finding) =
         beyond.finding("use TLS where Windlass can't serve them", "uses TLS where Windlass can't serve it")
     {
-        outcome.found(
-            finding
-                .reason("what Windlass does for others is no help to them; what they load, they load for themselves")
-                .remedy("nothing needs to be done; of a program that comes with OpenSSL linked in there may be a build that uses the system's"),
-        );
+        outcome.found(finding.reason("Windlass can't help them; each of them loads certificates for itself").remedy(
+            "nothing needs to be done; if OpenSSL is linked into a program, there may be a build that \
+                         uses the system's",
+        ));
     }
     if let Some(first) = unread.first() {
         let what = format!("{} of the processes could not be searched, {first} for one", unread.len());
@@ -92,8 +98,8 @@ fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
             Finding::of_machine(Severity::Note, what)
                 .about([String::from("could not be searched")])
                 .seen_at(format!("/proc/{first}/exe"))
-                .reason("their executables are too large or have holes, or they make whoever looks at them wait")
-                .remedy("look at them with care: hardly a program is so by chance"),
+                .reason("their executables are too large or have holes, or block readers")
+                .remedy("examine them with care: this is rarely an accident"),
         );
     }
     // What root may not see nobody may.

@@ -10,19 +10,29 @@ use crate::token::{Origin, Token, load};
 
 pub const CHECK: Check = Check {
     id: "token-no-anchors",
-    title: "the trust token for PKCS#11 gives no anchor: a place of it can't be read, or none holds any",
+    title: "the PKCS#11 trust token gives no anchor: one of its places can't be read, or none holds any",
     severity: Severity::Error,
-    explanation: "The trust token, libwindlass_pkcs11.so, gives programs the anchors of one or several places: directories as p11-kit-trust has \
-        them, with anchors and blocklist, or a bundle. If it can't read something in one of them, and that may be what takes trust \
-        away, none of its tokens gives any anchor, and `p11tool --list-all-trusted pkcs11:` lists nothing; what is distrusted stays so. p11-kit-trust passes \
-        such a file over. It is a certificate that is distrusted and not in DER, a TRUSTED CERTIFICATE or a .p11-kit file that can't be understood, a \
-        file that is too large, or a directory that can't be looked into.\n\nThe places are those of `paths=` in x-init-reserved of p11-kit's \
-        configuration, or those of WINDLASS_TRUST_PATHS in the environment of the doctor, or the usual ones; GnuTLS does not heed `paths=`, so where it \
-        is set both are looked at. They are read as the token reads them, and of each the first thing that it can't read is told. A directory that only some \
+    explanation: "The trust token, libwindlass_pkcs11.so, gives programs the anchors of one or several places: \
+                  directories as p11-kit-trust has \
+        them, with anchors and blocklist, or a bundle. If it can't read something in one of them, and that may be \
+        what takes trust \
+        away, none of its tokens gives any anchor, and `p11tool --list-all-trusted pkcs11:` lists nothing; what is \
+        distrusted stays so. p11-kit-trust passes \
+        such a file over. It is a certificate that is distrusted and not in DER, a TRUSTED CERTIFICATE or a .p11-kit \
+        file that can't be understood, a \
+        file that is too large, or a directory that can't be looked into.\n\nThe places are those of `paths=` in \
+        x-init-reserved of p11-kit's \
+        configuration, or those of WINDLASS_TRUST_PATHS in the environment of the doctor, or the usual ones; GnuTLS \
+        does not heed `paths=`, so where it \
+        is set both are looked at. They are read as the token reads them, and of each the first thing that it can't \
+        read is told. A directory that only some \
         users can look into is told even if the doctor can.\n\n\
-        It is also told if all can be read and nothing is trusted: as soon as there is a directory such as /etc/pki/trust, the \
-        token does not read the bundle any more. Places of `paths=` that only distrust are meant so.\n\nIt is an error where p11-kit loads the token, a warning if it loads another module with \
-        `trust-policy: yes` too, and a note where the library is only installed: a program may be pointed at it (NSS, Java, p11tool --provider).",
+        It is also told if all can be read and nothing is trusted: as soon as there is a directory such as \
+        /etc/pki/trust, the \
+        token does not read the bundle any more. Places of `paths=` that only distrust are meant so.\n\nIt is an \
+        error where p11-kit loads the token, a warning if it loads another module with \
+        `trust-policy: yes` too, and a note where the library is only installed: a program may be pointed at it \
+        (NSS, Java, p11tool --provider).",
     run,
 };
 
@@ -63,7 +73,7 @@ fn examine(machine: &Machine<'_>, token: &Token, outcome: &mut Outcome) {
     }
 }
 
-/// Without what to do.
+/// A finding that still lacks a remedy.
 fn finding(token: &Token, path: &Path, what: String) -> Finding {
     let (severity, who) = match token {
         Token { is_used: true, has_company: false, .. } => (Severity::Error, "p11-kit loads the token by"),
@@ -72,10 +82,13 @@ fn finding(token: &Token, path: &Path, what: String) -> Finding {
     };
     let by_paths =
         if token.origin.is_configured() { ", where `paths=` names its places (GnuTLS does not heed that)" } else { "" };
-    Finding::new(severity, path, what).facts([format!("{who} {}{by_paths}", token.named_by.display())]).reason(match severity {
+    let loaded = format!("{who} {}{by_paths}", token.named_by.display());
+    Finding::new(severity, path, what).facts([loaded]).reason(match severity {
         Severity::Note => "a program that is pointed at the token (NSS, Java, p11tool --provider) finds no anchor",
-        _ => "programs that ask p11-kit for trust (trust, p11tool, GnuTLS with pkcs11:) find no anchor of the token, and what only it \
-              trusts is refused; what is distrusted stays so",
+        _ => {
+            "programs that ask p11-kit for trust (trust, p11tool, GnuTLS with pkcs11:) find no anchor in the token, \
+              and refuse certificates that only the token trusts; distrusted certificates stay distrusted"
+        }
     })
 }
 
@@ -94,24 +107,22 @@ fn unread(token: &Token, place: &Path, path: &Path, error: &LoadError) -> Findin
                 other => other.to_string(),
             };
             let away = match path == place {
-                true => "take out of it what was added last, there where it is made from",
-                false => "take the file out of the directory, or write it anew",
+                true => "remove the last addition from the files that it is made from",
+                false => "remove the file from the directory, or write it again",
             };
-            let forms = "distrusted certificates and those of TRUSTED CERTIFICATE blocks are read in DER (PEM is DER inside), .p11-kit \
+            let forms = "distrusted certificates and those of TRUSTED CERTIFICATE blocks are read in DER (PEM is DER \
+                         inside), .p11-kit \
                          files as p11-kit 0.26 knows them";
             (why, format!("{away} ({forms}); {LOOK}"))
         }
-        _ => (error.label().to_owned(), format!("take it away; {LOOK}")),
+        _ => (error.label().to_owned(), format!("remove it; {LOOK}")),
     };
     let others: Vec<_> =
         token.places.iter().filter(|other| *other != place).map(|it| it.display().to_string()).collect();
     let finding = finding(token, path, format!("the trust token can't read this, so it gives no anchor at all: {why}"));
     finding
         .facts((path != place).then(|| format!("it belongs to the place {}", place.display())))
-        .facts(
-            (!others.is_empty())
-                .then(|| format!("no anchor is given of its other places either: {}", others.join(", "))),
-        )
+        .facts((!others.is_empty()).then(|| format!("its other places give no anchor either: {}", others.join(", "))))
         .remedy(remedy)
 }
 
@@ -129,10 +140,10 @@ fn closed_to_others(machine: &Machine<'_>, token: &Token, place: &Path) -> Optio
     }
     let (verb, right, lost) = match machine.look(&closed) {
         // What can't be opened is passed over.
-        Ok(Target::File(_)) => ("read this file", "r", "no anchor of it"),
-        _ => ("look into this directory", "x", "no anchor at all"),
+        Ok(Target::File(_)) => ("read this file", "r", "none of its anchors"),
+        _ => ("list this directory", "x", "no anchor at all"),
     };
-    let what = format!("only some users can {verb} (mode {mode:03o}): to all others the trust token gives {lost}");
+    let what = format!("only some users can {verb} (mode {mode:03o}): for all others the trust token gives {lost}");
     let facts = (closed != *place).then(|| format!("it leads to the place {}", place.display()));
     let remedy = format!("chmod o+{right} {}", closed.display());
     Some(finding(token, &closed, what).facts(facts).remedy(remedy))
@@ -146,7 +157,8 @@ fn without_any(token: &Token, says: Vec<String>) -> Finding {
         .facts(says)
         .facts(passed_over)
         .remedy(
-            "put the CAs into the directory anchors of a place; if a directory is there by mistake, remove it: the token reads what comes \
+            "put the CAs into the directory anchors of a place; if a directory is there by mistake, remove it: the \
+             token reads what comes \
              after it then",
         )
 }
@@ -208,10 +220,10 @@ mod tests {
             [
                 "p11-kit loads the token by /etc/pkcs11/modules/p11-kit-trust.module",
                 "it belongs to the place /etc/pki/ca-trust/source",
-                "no anchor is given of its other places either: /usr/share/pki/ca-trust-source",
+                "its other places give no anchor either: /usr/share/pki/ca-trust-source",
             ]
         );
-        assert!(finding.remedy.starts_with("take the file out of the directory, "), "{}", finding.remedy);
+        assert!(finding.remedy.starts_with("remove the file from the directory, "), "{}", finding.remedy);
     }
 
     #[test]
@@ -228,7 +240,7 @@ mod tests {
             "{}",
             finding.what
         );
-        assert!(finding.remedy.starts_with("take out of it what was added last"), "{}", finding.remedy);
+        assert!(finding.remedy.starts_with("remove the last addition from"), "{}", finding.remedy);
         // A damaged block takes itself away, and nothing else.
         let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         image.write("etc/ssl/certs/ca-certificates.crt", &(fixture("rsa.pem") + damaged));

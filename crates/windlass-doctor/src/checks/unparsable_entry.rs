@@ -9,12 +9,14 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "unparsable-entry",
-    title: "hash links to something that is no PEM certificate",
+    title: "hash links to files that are not PEM certificates",
     severity: Severity::Warning,
-    explanation: "OpenSSL takes what it finds by hash for PEM certificates. What is empty, in DER, a key or damaged gives it nothing, and \
-        leaves errors that show up in unrelated messages; OpenSSL 3.5 does not look at the higher numbers of the same hash then.\n\nIn a hashed \
-        directory certificates are loaded one by one: those of a file before a bad block are trusted. In a bundle the bad block is worse, \
-        see bundle-dropped. Names of CRLs (5ad8a5d6.r0) are not looked into.",
+    explanation: "\
+        OpenSSL expects PEM certificates in the files that it finds by hash. A file that is empty, damaged, in DER \
+        or a key gives no certificate, and leaves errors that show up in unrelated messages; OpenSSL 3.5 then \
+        ignores the higher numbers of the same hash.\n\n\
+        In a hashed directory certificates are loaded one by one: certificates before a bad block of a file are \
+        trusted. In a bundle the bad block is worse, see bundle-dropped. CRLs (5ad8a5d6.r0) are not examined.",
     run,
 };
 
@@ -24,14 +26,14 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         outcome,
         |directory| directory.items.iter().filter_map(|item| unparsable(item, item.name?)).collect(),
         [
-            "hash link leads to something that is no PEM certificate",
-            "hash links lead to something that is no PEM certificate",
+            "hash link leads to a file that is not a PEM certificate",
+            "hash links lead to files that are not PEM certificates",
         ],
-        "the certificate that is meant there is not trusted",
+        "the intended certificate is not trusted",
         |_| {
             String::from(
-                "replace the file by the certificate in PEM (from DER: openssl x509 -inform DER -in FILE -out FILE.pem), or remove \
-                 the link",
+                "replace the file with the certificate in PEM (from DER: openssl x509 -inform DER -in FILE -out \
+                 FILE.pem), or remove the link",
             )
         },
     );

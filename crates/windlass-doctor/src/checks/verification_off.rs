@@ -6,12 +6,14 @@ use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
     id: "verification-off",
-    title: "environment variables that switch the verification of certificates off",
+    title: "environment variables that switch off certificate verification",
     severity: Severity::Error,
-    explanation: "Some programs have a variable that makes them accept every certificate: NODE_TLS_REJECT_UNAUTHORIZED=0 (Node.js), \
-        GIT_SSL_NO_VERIFY (git, with any value), PYTHONHTTPSVERIFY=0, PERL_LWP_SSL_VERIFY_HOSTNAME=0. They are often set to get past a CA \
-        that was not installed, and then stay: whoever is in between can read and change all that such a program sends.\n\nIt is looked at \
-        where environment-overrides looks.",
+    explanation: "\
+        Some programs have a variable that makes them accept every certificate: NODE_TLS_REJECT_UNAUTHORIZED=0 \
+        (Node.js), GIT_SSL_NO_VERIFY (git, with any value), PYTHONHTTPSVERIFY=0, PERL_LWP_SSL_VERIFY_HOSTNAME=0. \
+        They are often set to work around a missing CA, and then stay. Anybody on the network path can then read and \
+        change all that the program sends.\n\n\
+        The check looks in the same places as environment-overrides.",
     run,
 };
 
@@ -21,7 +23,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             continue;
         }
         let variable = setting.variable;
-        let what = format!("{} switches verification off in {}", setting.assignment(), variable.readers);
+        let what = format!("{} switches off verification in {}", setting.assignment(), variable.readers);
         let finding = match &setting.file {
             Some((path, line)) => Finding::new(Severity::Error, path, what).at_line(Some(*line)),
             None => Finding::of_machine(Severity::Error, what).seen_at(&setting.seen_at),
@@ -30,8 +32,11 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             finding
                 .about([setting.assignment()])
                 .facts(setting.places())
-                .reason("such a program accepts every certificate, also that of an attacker in between")
-                .remedy("unset it; trust the CA that it was set for instead, for one program: windlass run --add-ca FILE -- PROGRAM"),
+                .reason("these programs accept every certificate, even an attacker's")
+                .remedy(
+                    "unset it; trust the CA that it was set for instead, for one program: windlass run --add-ca \
+                         FILE -- PROGRAM",
+                ),
         );
     }
 }

@@ -98,7 +98,7 @@ pub fn in_directory(
 }
 
 fn too_much() -> String {
-    format!("the files before it have {} MiB: it was not read", MAX_TOTAL >> 20)
+    format!("it was not read: the files before it have {} MiB", MAX_TOTAL >> 20)
 }
 
 /// `NAME=value`, or the same after `export`, as a shell or pam_env reads it. A value with anything behind it is cut

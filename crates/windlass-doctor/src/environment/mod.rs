@@ -28,7 +28,7 @@ const MAX_PLACES: usize = 8;
 /// Files that the units of each of these name.
 const MAX_NAMED: usize = 500;
 
-/// Who sets something.
+/// The origin of a setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The environment of the command.
@@ -45,9 +45,9 @@ pub enum Origin {
 /// A variable with one value, and all places that set it so.
 #[derive(Debug)]
 pub struct Setting {
-    /// Which.
+    /// The variable that is set.
     pub variable: &'static Variable,
-    /// Its value.
+    /// The value, as bytes.
     pub value: Vec<u8>,
     /// Where it is set, for people: "this environment", "/etc/environment, line 3", "process 12 (nginx)".
     pub places: Facts,
@@ -55,7 +55,7 @@ pub struct Setting {
     pub file: Option<(PathBuf, u64)>,
     /// The first file that says so, be it one of /proc.
     pub seen_at: PathBuf,
-    /// Who was the first.
+    /// The first origin that set it.
     origin: Origin,
     /// Who was the last, and how often.
     last: (Origin, usize),
@@ -75,7 +75,7 @@ pub struct Settings {
     left: u64,
     room: usize,
     named: HashSet<PathBuf>,
-    /// What did not fit.
+    /// Number of settings beyond the limit.
     dropped: usize,
 }
 
@@ -116,8 +116,8 @@ impl Settings {
     fn end(&mut self, path: &Path, outcome: &mut Outcome) {
         if self.dropped > 0 {
             let why = format!(
-                "{} settings of variables, or files of them, were not looked at: there are more than {MAX_SETTINGS} different ones \
-                 (of files {MAX_NAMED}), or they are longer than {} KiB",
+                "{} settings of variables, or files of them, were not examined: there are more than {MAX_SETTINGS} \
+                 different ones (of files {MAX_NAMED}), or they are longer than {} KiB",
                 self.dropped,
                 MAX_VALUE >> 10
             );

@@ -3,11 +3,11 @@
 /// A variable, and what its readers make of it.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub name: &'static str,
-    /// What its value is.
+    /// How the value is read.
     pub kind: Kind,
-    /// Who heeds it.
+    /// The programs that read it, for people.
     pub readers: &'static str,
 }
 
@@ -20,7 +20,7 @@ pub enum Kind {
     Directory,
     /// Several of them with colons between (OpenSSL: `LIST_SEPARATOR_CHAR`).
     Directories,
-    /// Either of the two.
+    /// A file or a directory.
     FileOrDirectory,
     /// A file of PEM certificates, beside the default.
     MoreCertificates,
@@ -28,7 +28,7 @@ pub enum Kind {
     Switch(Option<&'static str>),
 }
 
-/// All that are known.
+/// All known variables.
 pub const ALL: &[Variable] = &[
     file("SSL_CERT_FILE", "OpenSSL's default paths (Python, Ruby, Perl, PHP), Go, curl, Rust's rustls-native-certs"),
     Variable { name: "SSL_CERT_DIR", kind: Kind::Directories, readers: "OpenSSL's default paths, Go, curl" },

@@ -19,7 +19,7 @@ pub struct Budgets<'a> {
     all: HashMap<Option<&'a Path>, Budget>,
 }
 
-/// What is left.
+/// The bytes and stores that may still be read from one home.
 pub struct Budget {
     /// Rounds of key derivation.
     pub work: Work,
@@ -28,7 +28,7 @@ pub struct Budget {
 }
 
 impl<'a> Budgets<'a> {
-    /// Nothing is spent yet.
+    /// Full budgets for all homes.
     pub fn of(machine: &'a Machine<'a>) -> Budgets<'a> {
         Budgets { machine, all: HashMap::new() }
     }
@@ -46,9 +46,9 @@ impl Budget {
         Budget { work: Work::default(), stores: MAX_STORES, bytes: MAX_BYTES }
     }
 
-    /// One more store.
+    /// Counts a store.
     pub fn store(&mut self, path: &Path) -> Result<(), Unseen> {
-        let too_many = || Unseen::new(path, format!("more than {MAX_STORES} stores of one home: it was not read"));
+        let too_many = || Unseen::new(path, format!("it was not read: this home has more than {MAX_STORES} stores"));
         self.stores = self.stores.checked_sub(1).ok_or_else(too_many)?;
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Budget {
         if self.is_spent() {
             return Err(Unseen::new(
                 path,
-                format!("the stores of one home have {} MiB: it was not read", MAX_BYTES >> 20),
+                format!("it was not read: the stores of this home have {} MiB", MAX_BYTES >> 20),
             ));
         }
         let content = machine.read(path, limit)?;
@@ -86,7 +86,7 @@ mod tests {
         let mut budgets = Budgets::of(&machine);
         let path = Path::new("/home/a/x");
         assert!((0..MAX_STORES).all(|_| budgets.for_path(path).store(path).is_ok()));
-        assert!(budgets.for_path(path).store(path).unwrap_err().why.starts_with("more than 200 stores"));
+        assert!(budgets.for_path(path).store(path).unwrap_err().why.ends_with("more than 200 stores"));
         for other in ["/home/a/b/x", "/home/ab", "/usr/x"] {
             assert!(budgets.for_path(Path::new(other)).store(path).is_ok(), "{other}");
         }

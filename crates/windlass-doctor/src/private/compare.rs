@@ -72,7 +72,7 @@ fn added(machine: &Machine<'_>, is_trusted: &mut dyn FnMut(&Fingerprint) -> bool
 
 /// A private store that was read.
 pub struct Store<'a> {
-    /// The place.
+    /// The private store that is compared.
     pub place: &'a Place,
     /// The other places that hold the same.
     pub twins: Vec<&'a Place>,
@@ -147,9 +147,7 @@ pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>, out
     if unknown > 0 {
         outcome.not_seen(Unseen::new(
             &store.place.path,
-            format!(
-                "{unknown} of what should be its certificates can't be decoded: what it trusts is not known in full"
-            ),
+            format!("{unknown} of its certificates can't be decoded: its trust is not known completely"),
         ));
     }
     // What has expired in both, another check tells.
@@ -199,7 +197,10 @@ impl Store<'_> {
     fn name(&self, fingerprint: &Fingerprint) -> String {
         match self.anchors.get(fingerprint) {
             Some(Some(certificate)) => certificate.name.clone(),
-            _ => format!("what can't be decoded (SHA-256 {})", windlass_machine::anchors::name::hex(fingerprint)),
+            _ => format!(
+                "a certificate that can't be decoded (SHA-256 {})",
+                windlass_machine::anchors::name::hex(fingerprint)
+            ),
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::machine::{Machine, Target};
 
 pub const CHECK: Check = Check {
     id: "dotnet-disallowed",
-    title: "files in .NET's store Disallowed, with which it verifies no certificate",
+    title: "files in .NET's Disallowed store, which make every verification fail",
     severity: Severity::Error,
-    explanation: "On Linux, .NET can't refuse single certificates. If there is any file in the directory disallowed of a user's stores \
-        (~/.dotnet/corefx/cryptography/x509stores), whatever it holds, X509Chain.Build fails in each program of the user: \"The Disallowed \
-        store is not supported on this platform, but already has data\". .NET does not write there; such a file was copied, with the \
-        stores of another machine or by a script.",
+    explanation: "On Linux, .NET can't refuse single certificates. If the directory disallowed of a user's stores \
+                  (~/.dotnet/corefx/cryptography/x509stores) holds any file, X509Chain.Build fails in each program \
+                  of the user: \"The Disallowed store is not supported on this platform, but already has data\". \
+                  .NET does not write there; the file was copied with the stores of another machine, or by a script.",
     run,
 };
 

@@ -18,15 +18,24 @@ pub const CHECK: Check = Check {
     id: "dotnet-store",
     title: "a .NET store holds expired, repeated or test certificates",
     severity: Severity::Warning,
-    explanation: "On Linux, .NET keeps the certificates of a user's stores (My, Root, CA and others) as PKCS#12 files in \
-        ~/.dotnet/corefx/cryptography/x509stores. It opens, decrypts and parses each file of My, Root and CA when it builds a chain for the \
-        first time, and those of a directory again when it has changed. Test suites and `dotnet dev-certs` leave certificates there: thousands have been \
-        seen.\n\nA certificate is superfluous if it has expired, if the same one is there under another name, or if it looks like one for \
-        tests and a newer one of the same subject is there. It looks like one for tests if `dotnet dev-certs` made it (extension \
-        1.3.6.1.4.1.311.84.1.1), if it is for localhost or another name that is reserved for tests (RFC 6761, RFC 2606) or for a loopback \
-        address, if its name has a word such as test or dev, or if it certifies itself and may certify no others. In Root, each of \
-        these is told, also a single one that is valid: who has its key can pass for any server.\n\nFiles with a password of their own \
-        can't be read, and are told apart.\n\nThe cost is that of decoding the store's certificates and adding them to a fresh store with this machine's \
+    explanation: "On Linux, .NET keeps the certificates of a user's stores (My, Root, CA and others) as PKCS#12 \
+                  files in \
+        ~/.dotnet/corefx/cryptography/x509stores. It opens, decrypts and parses each file of My, Root and CA when it \
+        builds a chain for the \
+        first time, and those of a directory again when it has changed. Test suites and `dotnet dev-certs` leave \
+        certificates there: thousands have been \
+        seen.\n\nA certificate is superfluous if it has expired, if the same one is there under another name, or if \
+        it looks like one for \
+        tests and a newer one of the same subject is there. It looks like one for tests if `dotnet dev-certs` made \
+        it (extension \
+        1.3.6.1.4.1.311.84.1.1), if it is for localhost or another name that is reserved for tests (RFC 6761, RFC \
+        2606) or for a loopback \
+        address, if its name has a word such as test or dev, or if it certifies itself and may certify no others. In \
+        Root, each of \
+        these is told, also a single one that is valid: who has its key can pass for any server.\n\nFiles with a \
+        password of their own \
+        can't be read, and are told apart.\n\nThe cost is that of decoding the store's certificates and adding them \
+        to a fresh store with this machine's \
         libcrypto. .NET also decrypts them, which is not measured.",
     run,
 };
@@ -69,7 +78,7 @@ impl Store {
         let mut locked = BTreeMap::new();
         for entry in entries.iter().filter(|entry| entry.path.extension().is_some_and(|extension| extension == "pfx")) {
             if budget.is_spent() {
-                outcome.not_seen(Unseen::new(&place.path, "it holds too much: only a part of it was looked at"));
+                outcome.not_seen(Unseen::new(&place.path, "it is too large: only a part of it was examined"));
                 break;
             }
             let Some(content) = outcome.seen(budget.read(machine, &entry.path, MAX_PFX)) else { continue };
@@ -80,7 +89,7 @@ impl Store {
                 Ok(entries) => {
                     for read in entries {
                         let Some(certificate) = read.certificate() else {
-                            *locked.entry(String::from("it is no certificate here")).or_insert(0) += 1;
+                            *locked.entry(String::from("it is not a certificate on this machine")).or_insert(0) += 1;
                             continue;
                         };
                         store.certificates.push((certificate, entry.name.to_string_lossy().into_owned()));
@@ -152,15 +161,19 @@ impl Store {
         }
         let ders: Vec<_> = self.ders.iter().map(Vec::as_slice).collect();
         let cost = if self.is_ours { machine.measure.load_certificates(&ders) } else { None };
-        let what = format!("holds {found} certificates that nobody should need ({})", place.why);
+        let what = format!("holds {found} certificates that are probably superfluous ({})", place.why);
         Some(
             Finding::new(Severity::Warning, &place.path, what)
                 .about(about)
                 .facts(facts)
-                .reason("each .NET process parses the store when it builds its first chain, and a test certificate in Root lets whoever has its key pass for any server")
+                .reason(
+                    "each .NET process parses the store when it builds its first chain, and whoever has the key \
+                         of a test certificate in Root can impersonate any server",
+                )
                 .remedy(format!(
-                    "`{}` shows what would go, asks, and can undo it; what is valid and a test's goes with --tests; in test \
-                     suites, windlass run --add-ca trusts a certificate without a store",
+                    "`{}` lists superfluous certificates, asks, removes them, and can undo it; --tests includes \
+                     valid test certificates; in test suites, windlass run --add-ca trusts a certificate without a \
+                     store",
                     machine.prune(&place.path)
                 ))
                 .cost(cost),
@@ -253,7 +266,7 @@ mod tests {
         put(&image, "ca", "C.pfx", &fixture("rsa.pem"), "");
         image.write(&format!("{STORES}/ca/README"), "not a certificate");
         let finding = image.finding(&CHECK);
-        assert_eq!(finding.what, "holds 2 certificates that nobody should need (.NET store of /home/a)");
+        assert_eq!(finding.what, "holds 2 certificates that are probably superfluous (.NET store of /home/a)");
         assert_eq!(finding.facts.shown[0], "3 certificates in 3 files: 1 expired, 1 repeated, 0 like those of tests");
         assert!(finding.facts.shown[3].starts_with("C.pfx: ") && finding.facts.shown.len() == 4, "{:?}", finding.facts);
     }

@@ -10,11 +10,15 @@ pub const CHECK: Check = Check {
     id: "java-keystore",
     title: "a Java's cacerts differ from the system's trust",
     severity: Severity::Warning,
-    explanation: "Each Java trusts the certificates of a keystore: lib/security/cacerts in its directory (or jssecacerts beside it). \
+    explanation: "Each Java trusts the certificates of a keystore: lib/security/cacerts in its directory (or \
+                  jssecacerts beside it). \
         Distributions link it to one that they make of the system's trust (Debian: /etc/ssl/certs/java/cacerts, by \
-        ca-certificates-java); other builds bring their own.\n\nKeystores of the formats JKS and PKCS#12 are read, the latter if they have no \
-        password or the usual one. Javas below /usr/lib/jvm, /opt and in homes (SDKMAN, .jdks, asdf, mise) are looked at. It is a \
-        warning where the keystore lacks a certificate that the administrator has added to the system's trust, or was changed more than \
+        ca-certificates-java); other builds bring their own.\n\nKeystores of the formats JKS and PKCS#12 are read, \
+        the latter if they have no \
+        password or the usual one. Javas below /usr/lib/jvm, /opt and in homes (SDKMAN, .jdks, asdf, mise) are \
+        looked at. It is a \
+        warning where the keystore lacks a certificate that the administrator has added to the system's trust, or \
+        was changed more than \
         a year ago; else a note.",
     run,
 };
@@ -29,21 +33,25 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let Some(finding) = difference(machine, &system, &store, outcome) else { continue };
         let remedy = match machine.real(&store.place.path).to_str() {
             Some(DEBIAN) => {
-                "this is the keystore that ca-certificates-java keeps for all Javas: update-ca-certificates --fresh gives it the system's \
+                "this is the keystore that ca-certificates-java keeps for all Javas: update-ca-certificates --fresh \
+                 gives it the system's \
                  certificates; if it still differs, move the file away, and run that again"
             }
             Some(FEDORA) => {
-                "this is the keystore that the distribution makes for all Javas: update-ca-trust makes it anew"
+                "this is the keystore that the distribution makes for all Javas: update-ca-trust regenerates it"
             }
             _ => {
-                "where the distribution keeps one keystore for all Javas, link to it (Debian: install ca-certificates-java, then \
-                 ln -sf /etc/ssl/certs/java/cacerts …/lib/security/cacerts); else update that Java, and add what is lacking with \
-                 keytool -importcert -cacerts"
+                "where the distribution keeps one keystore for all Javas, link to it (Debian: install \
+                 ca-certificates-java, then ln -sf /etc/ssl/certs/java/cacerts …/lib/security/cacerts); else update \
+                 that Java, and add missing certificates with keytool -importcert -cacerts"
             }
         };
         outcome.found(
             finding
-                .reason("Java programs trust other certificates than all others here, and what is added to or removed from the system's trust does not reach them")
+                .reason(
+                    "Java programs trust different certificates than other programs here, and changes to the \
+                         system's trust do not affect them",
+                )
                 .remedy(remedy),
         );
     }

@@ -13,11 +13,16 @@ pub const CHECK: Check = Check {
     id: "nss-database",
     title: "a browser's database trusts or refuses other certificates than the system",
     severity: Severity::Warning,
-    explanation: "Firefox, Thunderbird, Chromium and other programs with NSS keep what their user has decided in a database, cert9.db, \
-        besides their built-in roots. A certificate that is trusted there is trusted by these programs alone; one that is refused there \
-        may still be trusted by all others.\n\nThe databases of all profiles in homes and of /etc/pki/nssdb are read, without locking \
-        them: what a running browser has not written yet is not seen. Only decisions about servers count, not those about mail. \
-        Intermediates that a browser has kept are no decisions. It is a warning where a trusted certificate has expired or looks as \
+    explanation: "Firefox, Thunderbird, Chromium and other programs with NSS keep what their user has decided in a \
+                  database, cert9.db, \
+        besides their built-in roots. A certificate that is trusted there is trusted by these programs alone; one \
+        that is refused there \
+        may still be trusted by all others.\n\nThe databases of all profiles in homes and of /etc/pki/nssdb are \
+        read, without locking \
+        them: what a running browser has not written yet is not seen. Only decisions about servers count, not those \
+        about mail. \
+        Intermediates that a browser has kept are no decisions. It is a warning where a trusted certificate has \
+        expired or looks as \
         if it was made for a test, or where one is refused that the system trusts; else a note.",
     run,
 };
@@ -90,17 +95,23 @@ impl Says {
         }
         let severity = if self.is_bad { Severity::Warning } else { Severity::Note };
         let what = format!(
-            "trusts what the system does not ({}), or refuses certificates ({}); used by {}",
+            "trusts certificates that the system does not trust ({}), or refuses certificates ({}); used by {}",
             self.trusted, self.refused, place.why
         );
         let finding = Finding::new(severity, &place.path, what).about(self.facts.iter().cloned()).facts(self.facts);
         let directory = place.path.parent().unwrap_or(&place.path).display();
-        Some(finding.reason("a certificate that is trusted by one program alone is forgotten, and nobody takes it away when its key is lost").remedy(
-            format!(
-                "if it is needed, add it to the system's trust instead; remove it in the browser's settings, or, while the browser does not \
+        Some(
+            finding
+                .reason(
+                    "a certificate that only one program trusts is forgotten, and stays when its key is \
+                             compromised",
+                )
+                .remedy(format!(
+                    "if it is needed, add it to the system's trust instead; remove it in the browser's settings, or, \
+                 while the browser does not \
                  run, with certutil -D -d sql:{directory} -n NAME"
-            ),
-        ))
+                )),
+        )
     }
 }
 
@@ -143,8 +154,8 @@ mod tests {
         add(&image, "p,p,p", "p384.pem");
         let finding = image.finding(&CHECK);
         assert_eq!(finding.severity, Severity::Warning);
-        let says =
-            "trusts what the system does not (1), or refuses certificates (1); used by NSS programs of all users";
+        let says = "trusts certificates that the system does not trust (1), or refuses certificates (1); \
+                    used by NSS programs of all users";
         assert_eq!(finding.what, says);
         assert!(finding.facts.shown.iter().any(|fact| fact.starts_with("refused here, trusted by the system: ")));
     }

@@ -8,14 +8,19 @@ use crate::p11_kit::Configuration;
 
 pub const CHECK: Check = Check {
     id: "p11-kit-module",
-    title: "a module of p11-kit is missing, or several of them say what is trusted",
+    title: "a p11-kit module is missing, or several modules provide trust",
     severity: Severity::Warning,
-    explanation: "p11-kit loads the PKCS#11 modules that are named in /usr/share/p11-kit/modules, /etc/pkcs11/modules and, for a user, \
+    explanation: "p11-kit loads the PKCS#11 modules that are named in /usr/share/p11-kit/modules, \
+                  /etc/pkcs11/modules and, for a user, \
         ~/.config/pkcs11/modules, into each program with GnuTLS, and into others that ask it. What a file of the same \
-        name in the latter sets takes the place of what one in the former does. A module with `trust-policy: yes` says which certificates are trusted: p11-kit-trust.so, and \
-        perhaps another.\n\nIt is a warning where the library of a module is not there, and where several modules that are not kept \
-        apart by enable-in or disable-in (other than for p11-kit-proxy) say what is trusted: programs then go through the anchors of all of them. The library of \
-        `module: NAME` is looked for where distributions build p11-kit to look: pkcs11 in /usr/lib64, /usr/lib and its directories of \
+        name in the latter sets takes the place of what one in the former does. A module with `trust-policy: yes` \
+        says which certificates are trusted: p11-kit-trust.so, and \
+        perhaps another.\n\nIt is a warning where the library of a module is not there, and where several modules \
+        that are not kept \
+        apart by enable-in or disable-in (other than for p11-kit-proxy) say what is trusted: programs then go \
+        through the anchors of all of them. The library of \
+        `module: NAME` is looked for where distributions build p11-kit to look: pkcs11 in /usr/lib64, /usr/lib and \
+        its directories of \
         architectures, and /usr/local/lib.",
     run,
 };
@@ -30,10 +35,24 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         for module in missing {
             if told.insert(vec![&module.place.path]) {
                 outcome.found(
-                    Finding::new(Severity::Warning, &module.place.path, format!("names a module that is not there: {}", module.named()))
-                        .about([module.named().to_owned()])
-                        .reason("each program with GnuTLS looks for it, and p11-kit says so in its debug output only; what the module was for does not work")
-                        .remedy("install the package that brings the library, or remove this file with the package that left it"),
+                    Finding::new(
+                        Severity::Warning,
+                        &module.place.path,
+                        format!(
+                            "\
+                        names a module that does not exist: {}",
+                            module.named()
+                        ),
+                    )
+                    .about([module.named().to_owned()])
+                    .reason(
+                        "each program with GnuTLS looks for it, and p11-kit reports this only in its debug \
+                                 output; the module's function is missing",
+                    )
+                    .remedy(
+                        "install the package that contains the library, or remove this file with the package \
+                                 that left it",
+                    ),
                 );
             }
         }
@@ -43,14 +62,26 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         {
             let facts = trusting.iter().map(|module| format!("{}: {}", module.place.path.display(), module.named()));
             outcome.found(
-                Finding::new(Severity::Warning, &first.place.path, format!("is one of {} modules that say what is trusted", trusting.len()))
-                    .about(trusting.iter().map(|module| module.place.path.display().to_string()))
-                    .facts(facts)
-                    .reason("programs see the anchors of all of them, each anchor several times, and search them all at each verification")
-                    .remedy(
-                        "leave trust to one: for the others, `trust-policy: no`, or `enable-in:` with nothing behind it, in a file of the same \
-                         name in /etc/pkcs11/modules",
+                Finding::new(
+                    Severity::Warning,
+                    &first.place.path,
+                    format!(
+                        "is one of {} modules that provide \
+                    trust",
+                        trusting.len()
                     ),
+                )
+                .about(trusting.iter().map(|module| module.place.path.display().to_string()))
+                .facts(facts)
+                .reason(
+                    "programs see the anchors of all of them, each anchor several times, and search them all \
+                             at each verification",
+                )
+                .remedy(
+                    "leave trust to one: for the others, `trust-policy: no`, or `enable-in:` with nothing behind \
+                         it, in a file of the same \
+                         name in /etc/pkcs11/modules",
+                ),
             );
         }
     }
@@ -81,7 +112,7 @@ mod tests {
         let image = image();
         image.write("usr/share/p11-kit/modules/card.module", "module: opensc-pkcs11.so\n");
         let finding = image.finding(&CHECK);
-        assert_eq!(finding.what, "names a module that is not there: opensc-pkcs11.so");
+        assert_eq!(finding.what, "names a module that does not exist: opensc-pkcs11.so");
         for off in ["module:\n", "enable-in:\n"] {
             image.write("etc/pkcs11/modules/card.module", off);
             assert!(image.findings(&CHECK).is_empty(), "switched off: {off}");
@@ -101,10 +132,7 @@ mod tests {
         image.write("opt/windlass.so", "");
         image.write("etc/pkcs11/modules/windlass.module", "module: /opt/windlass.so\ntrust-policy: yes\n");
         let finding = image.finding(&CHECK);
-        assert_eq!(
-            (finding.what.as_str(), finding.facts.shown.len()),
-            ("is one of 2 modules that say what is trusted", 2)
-        );
+        assert_eq!((finding.what.as_str(), finding.facts.shown.len()), ("is one of 2 modules that provide trust", 2));
         // As p11-kit has it.
         image.write(TRUST, "module: p11-kit-trust.so\ntrust-policy: yes\ndisable-in: p11-kit-proxy\n");
         assert!(image.finding(&CHECK).remedy.contains("`trust-policy: no`"));

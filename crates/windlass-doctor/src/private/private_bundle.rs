@@ -10,15 +10,22 @@ pub const CHECK: Check = Check {
     id: "private-bundle",
     title: "a language's or package's own bundle differs from the system's trust",
     severity: Severity::Warning,
-    explanation: "Python's certifi (and the copies in pip, botocore, gRPC and httplib2), several gems, and conda's OpenSSL bring a PEM \
+    explanation: "Python's certifi (and the copies in pip, botocore, gRPC and httplib2), several gems, and conda's \
+                  OpenSSL bring a PEM \
         file of roots with them. Programs that use it do not see what the administrator adds to or removes from the \
-        system's trust, and it is as old as the package.\n\nBundles are looked for where Python, Ruby and conda install \
-        packages, and in virtual environments below homes, to a limited depth. A bundle that is a link to the system's is \
-        none, nor is a certifi whose core.py names the system's bundle, as on Debian and Fedora: nobody uses it. Those that \
-        hold the same certificates are one finding. The roots of Node.js are compiled into it and can't be listed, and Go \
+        system's trust, and it is as old as the package.\n\nBundles are looked for where Python, Ruby and conda \
+        install \
+        packages, and in virtual environments below homes, to a limited depth. A bundle that is a link to the \
+        system's is \
+        none, nor is a certifi whose core.py names the system's bundle, as on Debian and Fedora: nobody uses it. \
+        Those that \
+        hold the same certificates are one finding. The roots of Node.js are compiled into it and can't be listed, \
+        and Go \
         uses the system's places.\n\nIt is a warning where the bundle lacks a certificate of \
-        /usr/local/share/ca-certificates (or its like elsewhere) that the system trusts, or was changed more than a year \
-        ago; else a note.\n\nThe cost is that of loading the file into a fresh store with this machine's libcrypto: what \
+        /usr/local/share/ca-certificates (or its like elsewhere) that the system trusts, or was changed more than a \
+        year \
+        ago; else a note.\n\nThe cost is that of loading the file into a fresh store with this machine's libcrypto: \
+        what \
         programs pay for each TLS context.",
     run,
 };
@@ -30,9 +37,13 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         let cost = machine.open(&store.place.path).ok().and_then(|file| machine.measure.load_file(&file));
         outcome.found(
             finding
-                .reason("what programs trust depends on which of them you ask; a certificate that is added to or removed from the system's trust does not reach this bundle")
+                .reason(
+                    "programs here trust different certificates; changes to the system's trust do not affect \
+                         this bundle",
+                )
                 .remedy(
-                    "let its programs use the system's trust: REQUESTS_CA_BUNDLE or SSL_CERT_FILE for Python (or the package \
+                    "let its programs use the system's trust: REQUESTS_CA_BUNDLE or SSL_CERT_FILE for Python (or the \
+                     package \
                      truststore), PIP_CERT for pip, AWS_CA_BUNDLE for botocore; else keep the package up to date",
                 )
                 .cost(cost),
@@ -112,9 +123,11 @@ mod tests {
         let outcome = image.outcome(&CHECK);
         assert_eq!((outcome.findings.len(), outcome.unseen.count()), (2, 2), "{outcome:?}");
         let (unseen, finding) = (&outcome.unseen.shown()[0], &outcome.findings[0]);
-        assert!(unseen.why.starts_with("1 of what should be its certificates can't be decoded"), "{unseen:?}");
+        assert!(unseen.why.starts_with("1 of its certificates can't be decoded"), "{unseen:?}");
         assert_eq!(finding.facts.shown[1], "of those only here, 1 can't be decoded");
-        assert!(finding.facts.shown.last().unwrap().starts_with("only here: what can't be decoded (SHA-256 "));
+        assert!(
+            finding.facts.shown.last().unwrap().starts_with("only here: a certificate that can't be decoded (SHA-256 ")
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::super::event::{Load, Source};
 pub const MAX: usize = 4_000;
 const MAX_INNER: usize = 50;
 
-/// All entry points.
+/// The loading functions, by process and source.
 #[derive(Debug, Default)]
 pub struct Entries {
     all: Vec<Entry>,
@@ -36,7 +36,7 @@ pub struct Entry {
     pub cpu: u64,
     /// Change of the heap; what the store holds, and what reading it left behind.
     pub memory: i64,
-    /// Where it was called.
+    /// The processes that called it.
     pub processes: BTreeSet<usize>,
     /// Loading functions that it called itself, by function and source.
     pub inner: BTreeMap<(String, Vec<Source>), Sum>,

@@ -17,7 +17,7 @@ impl Held {
         (self.known > 0).then_some(self.peak)
     }
 
-    /// What was never freed.
+    /// Bytes that were never freed.
     pub fn end(&self) -> Option<i64> {
         (self.known > 0).then_some(self.now)
     }

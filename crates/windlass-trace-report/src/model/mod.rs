@@ -25,20 +25,20 @@ const MAX_SOURCES: usize = 10_000;
 /// Calls inside of others that have not returned yet.
 const MAX_INNER: usize = 20_000;
 
-/// A run.
+/// Everything that the events of a run add up to.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// By process.
+    /// Loads by process.
     pub processes: Processes,
     /// The numbers under which processes are here.
     pub namespaces: Namespaces,
     /// By entry point, library and sources.
     pub entries: Entries,
-    /// By call stack.
+    /// Loads by call stack.
     pub stacks: Stacks,
     /// In the order of time.
     pub timeline: Timeline,
-    /// Everything.
+    /// Totals of the run.
     pub totals: Totals,
     /// SHA-256 of the trust anchors that ended a verified chain, and how often.
     pub anchors: BTreeMap<String, u64>,
@@ -48,7 +48,7 @@ pub struct Trace {
     pub not_listed: bool,
     /// Calls that returned inside of one that has not, by process and thread.
     inner: BTreeMap<(u32, u32), Vec<Inner>>,
-    /// How many they are.
+    /// Number of waiting events.
     waiting: usize,
 }
 
@@ -206,8 +206,8 @@ mod tests {
 
     pub(super) fn load(pid: u32, tid: u32, depth: u32, rest: &str) -> String {
         format!(
-            r#"{{"e":"load","pid":{pid},"tid":{tid},"t":100,"wall":10,"cpu":8,"process_cpu":40,"entry":"f{depth}","depth":{depth},
-               "library":"OpenSSL 3","result":1,"certificates":144{rest}}}"#
+            r#"{{"e":"load","pid":{pid},"tid":{tid},"t":100,"wall":10,"cpu":8,"process_cpu":40,"entry":"f{depth}",
+               "depth":{depth},"library":"OpenSSL 3","result":1,"certificates":144{rest}}}"#
         )
         .replace('\n', " ")
     }

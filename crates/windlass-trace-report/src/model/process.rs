@@ -25,7 +25,7 @@ pub struct Processes {
     pub not_listed: u64,
 }
 
-/// One process.
+/// A process of the run.
 #[derive(Debug, Default)]
 pub struct Process {
     pub pid: u32,
@@ -74,7 +74,7 @@ impl Process {
 }
 
 impl Processes {
-    /// All of them.
+    /// All processes, in the order in which they began.
     pub fn all(&self) -> &[Process] {
         &self.all
     }

@@ -44,7 +44,7 @@ pub struct Run {
     pub running: HashMap<u32, String>,
 }
 
-/// All findings.
+/// The report of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
     schema: u32,

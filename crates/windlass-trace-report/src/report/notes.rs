@@ -11,18 +11,20 @@ pub fn of(trace: &Trace, processes: &[Process], stacks: usize, lines: Lines) -> 
     let counted = [
         (
             lines.unreadable,
-            "line of the trace was torn or damaged, and is missing here",
-            "lines of the trace were torn or damaged, and are missing here",
+            "line of the trace was truncated or damaged, and is missing here",
+            "lines of the trace were truncated or damaged, and are missing here",
         ),
         (
             lines.unknown,
-            "event is of a kind that this windlass does not know",
-            "events are of a kind that this windlass does not know",
+            "event has a type that this version of windlass does not know",
+            "events have a type that this version of windlass does not know",
         ),
         (
             trace.totals.lost,
-            "event could not be written (no space, no free descriptor, another user, another root directory): it is missing here",
-            "events could not be written (no space, no free descriptor, another user, another root directory): they are missing here",
+            "event could not be written (no space, no free descriptor, another user, another root directory): it is \
+             missing here",
+            "events could not be written (no space, no free descriptor, another user, another root directory): they \
+             are missing here",
         ),
         (
             trace.totals.certificates_unknown,
@@ -31,13 +33,13 @@ pub fn of(trace: &Trace, processes: &[Process], stacks: usize, lines: Lines) -> 
         ),
         (
             trace.processes.held.unknown,
-            "load is not in the memory that stores hold: what it took is not known, or is not in a store",
-            "loads are not in the memory that stores hold: what they took is not known, or is not in a store",
+            "load is not counted in the memory of stores: its size is unknown, or it is not in a store",
+            "loads are not counted in the memory of stores: their size is unknown, or they are not in a store",
         ),
         (
             trace.totals.anchors_unknown,
-            "verified chain did not tell the trust anchor that it ended in",
-            "verified chains did not tell the trust anchor that they ended in",
+            "verified chain did not name its trust anchor",
+            "verified chains did not name their trust anchor",
         ),
         (
             over(stacks, MAX_STACKS).saturating_add(trace.stacks.not_listed),
@@ -57,25 +59,29 @@ pub fn of(trace: &Trace, processes: &[Process], stacks: usize, lines: Lines) -> 
         (over(processes.len(), MAX_PROCESSES), "process is not listed", "processes are not listed"),
         (
             of_processes(|process| process.running),
-            "process still ran when PROGRAM had ended: what it did later is not here, and its CPU time is that at its last load",
-            "processes still ran when PROGRAM had ended: what they did later is not here, and their CPU time is that at their last load",
+            "process was still running when PROGRAM ended: its later loads are missing, and its CPU time was taken \
+             at its last load",
+            "processes were still running when PROGRAM ended: their later loads are missing, and their CPU time was \
+             taken at their last load",
         ),
         (
             of_processes(|process| process.has_loaded() && !process.ended && !process.running),
-            "loading process ended without a word (by a signal, _exit or exec): its CPU time is that at its last load, and certificates that it added one by one may be missing",
-            "loading processes ended without a word (by a signal, _exit or exec): their CPU time is that at their last load, and certificates that they added one by one may be missing",
+            "loading process ended abruptly (by a signal, _exit or exec): its CPU time was taken at its last load, \
+             and certificates that it added one by one may be missing",
+            "loading processes ended abruptly (by a signal, _exit or exec): their CPU time was taken at their last \
+             load, and certificates that they added one by one may be missing",
         ),
         (
             of_processes(|process| !process.has_loaded() && !process.ended && !process.running),
-            "other process ended without a word, as shells do (_exit, a signal): its CPU time is not known",
-            "other processes ended without a word, as shells do (_exit, a signal): their CPU time is not known",
+            "other process ended abruptly, as shells do (_exit, a signal): its CPU time is unknown",
+            "other processes ended abruptly, as shells do (_exit, a signal): their CPU time is unknown",
         ),
     ];
     let counted = counted.into_iter().filter(|(count, ..)| *count > 0);
     let mut notes: Vec<_> =
         counted.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many })).collect();
     if trace.not_listed {
-        notes.push(String::from("there was more than the report can list; totals are of everything"));
+        notes.push(String::from("the report can't list everything; totals include everything"));
     }
     notes
 }
@@ -97,21 +103,26 @@ mod tests {
     }
 
     #[test]
-    fn who_still_runs_has_not_ended_without_a_word() {
+    fn a_process_that_still_runs_has_not_ended_abruptly() {
         let events = |pid: u32| {
             format!(
                 "{{\"e\":\"process\",\"pid\":{pid},\"exe\":\"/opt/none/a\"}}\n\
-                 {{\"e\":\"load\",\"pid\":{pid},\"tid\":1,\"entry\":\"f\",\"parsed\":1,\"memory\":1,\"store\":\"0x1\"}}\n"
+                 {{\"e\":\"load\",\"pid\":{pid},\"tid\":1,\"entry\":\"f\",\"parsed\":1,\
+                 \"memory\":1,\"store\":\"0x1\"}}\n"
             )
         };
         let ended = report(&events(5), &[]);
         assert_eq!(ended.notes.len(), 1);
-        assert!(ended.notes[0].starts_with("1 loading process ended without a word"), "{:?}", ended.notes);
+        assert!(ended.notes[0].starts_with("1 loading process ended abruptly"), "{:?}", ended.notes);
         // Its number is another program's by now.
         assert_eq!(report(&events(5), &[(5, "/opt/none/b")]).notes, ended.notes);
         let runs = report(&events(5), &[(5, "/opt/none/a")]);
-        assert!(runs.processes[0].running && runs.notes[0].starts_with("1 process still ran"), "{:?}", runs.notes);
+        assert!(
+            runs.processes[0].running && runs.notes[0].starts_with("1 process was still running"),
+            "{:?}",
+            runs.notes
+        );
         let both = report(&(events(5) + &events(6)), &[(5, "/opt/none/a"), (6, "/opt/none/a")]);
-        assert!(both.notes[0].starts_with("2 processes still ran"), "{:?}", both.notes);
+        assert!(both.notes[0].starts_with("2 processes were still running"), "{:?}", both.notes);
     }
 }

@@ -62,7 +62,7 @@ def without_capability(context):
 def table(context):
     shown = run(context, NOBODY).stdout
     assert shown.startswith("Opens are not watched: root is needed"), shown
-    assert "Missing here: who opens what" in shown and "that this user may not look into" in shown, shown
+    assert "Not shown: opens and their sizes" in shown and "that this user may not examine" in shown, shown
 
 
 def on_a_terminal(context):

@@ -34,7 +34,7 @@ fn nowhere_empty_and_bad() {
     std::fs::create_dir(image.path("srv/no-hashes")).unwrap();
     let cases = [
         ("SSL_CERT_FILE=/nonexistent.pem", Severity::Error, "leads nowhere"),
-        ("SSL_CERT_FILE=", Severity::Error, "is set to nothing, which stands in the way of the default"),
+        ("SSL_CERT_FILE=", Severity::Error, "is set to an empty value, which disables the default"),
         ("SSL_CERT_DIR=/nonexistent:/also", Severity::Error, "leads to no directory"),
         ("SSL_CERT_DIR=/srv/no-hashes", Severity::Error, "leads to no certificate that is named by hash"),
         ("NODE_EXTRA_CA_CERTS=/nonexistent", Severity::Warning, "leads nowhere: nothing is added"),
@@ -73,8 +73,8 @@ fn elsewhere_is_a_note_with_the_difference() {
             "set in /etc/systemd/system/app.service, line 2",
             "heeded by Python's requests, and pip",
             "certificates there: 1",
-            "not among the system's: 1",
-            "of the system's, not there: 2",
+            "only there: 1",
+            "only among the system's: 2",
         ]
     );
 }
