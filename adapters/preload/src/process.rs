@@ -19,7 +19,7 @@ use windlass::{Config, FileSystems, MaxAge, RootStore, TrustCache};
 use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
 use crate::memory;
-use crate::openssl::library::Libcrypto;
+use crate::openssl::libcrypto::Libcrypto;
 use crate::openssl::providers;
 use crate::openssl::snapshot::Snapshot;
 

@@ -4,17 +4,17 @@
 //! | --- | --- |
 //! | `hooks` | what is stood in front of: the list of all hooked functions |
 //! | `api` | the functions that are used, as each libgnutls defines them |
-//! | `library` | the copies of libgnutls, and whether they can be served |
+//! | `libgnutls` | the copies of libgnutls, and whether they can be served |
 //! | `list` | what is known of one trust list: lazy with a recipe, or complete |
 //! | `bucket` | where GnuTLS puts a certificate in a list |
 //! | `fill` | putting certificates into a list, or into a private one |
-//! | `added` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
+//! | `system_trust` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
 //! | `lifecycle`, `load`, `verify`, `complete`, `server`, `log` | entry points |
 //!
 //! # Every exported function that takes a trust list or credentials (libgnutls.map of 3.7.9 and 3.8.13), and why its result is
 //! that of stock
 //!
-//! "PLT": libgnutls calls a hooked function of another source file, and `library` has made sure that such calls come to
+//! "PLT": libgnutls calls a hooked function of another source file, and `libgnutls` has made sure that such calls come to
 //! us.
 //!
 //! | function | here |
@@ -22,7 +22,7 @@
 //! | `trust_list_init`, `certificate_allocate_credentials` | the list is watched from here on, if the caller is linked |
 //! | `trust_list_deinit`; `certificate_free_credentials`, `_set_trust_list` (PLT) | the state ends before the list does |
 //! | `trust_list_add_trust_file`, `_mem` | noted, or the original, whose `add_cas` and `add_crls` complete the list (PLT) |
-//! | `certificate_set_x509_{trust_file,trust_mem,trust_dir,system_trust,crl_file,crl_mem}`, `trust_list_add_{trust_dir,system_trust}` | PLT: `add_trust_file`, `add_trust_mem`; hooked for `added` only |
+//! | `certificate_set_x509_{trust_file,trust_mem,trust_dir,system_trust,crl_file,crl_mem}`, `trust_list_add_{trust_dir,system_trust}` | PLT: `add_trust_file`, `add_trust_mem`; hooked for `system_trust` only |
 //! | `certificate_set_x509_{trust,crl}`, `_simple_pkcs12_{file,mem}` | PLT: `add_cas`, `add_crls` |
 //! | `trust_list_{add_cas,add_crls,add_named_crt,remove_cas}` | complete first |
 //! | `trust_list_remove_trust_{file,mem}` | PLT: `remove_cas`; a PKCS#11 token is only in complete lists |
@@ -41,18 +41,18 @@
 //! | `x509_crt_list_verify`, `x509_crt_verify` | make an empty list of their own inside libgnutls: not watched |
 //! | `global_set_{log,audit_log}_function` | complete what they would have been told of: see `log` |
 
-pub mod added;
 pub mod api;
 pub mod bucket;
 pub mod complete;
 pub mod fill;
 pub mod hooks;
-pub mod library;
+pub mod libgnutls;
 pub mod lifecycle;
 pub mod list;
 pub mod load;
 pub mod log;
 pub mod server;
+pub mod system_trust;
 pub mod verify;
 
 pub use hooks::{LIBGNUTLS, LIBGNUTLS_HOOKS};

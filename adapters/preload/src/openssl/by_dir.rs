@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::openssl::api::{OPENSSL_STACK, X509_FILETYPE_PEM, X509_LOOKUP};
-use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::libcrypto::{Libcrypto, Served};
 
 /// `BY_DIR` of by_dir.c, as far as it is looked at.
 #[repr(C)]

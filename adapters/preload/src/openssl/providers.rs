@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{EXFLAG_NO_FINGERPRINT, OSSL_LIB_CTX, X509};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Libcrypto, Served, transparent};
+use crate::openssl::libcrypto::{Libcrypto, Served, transparent};
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store;
 

@@ -6,7 +6,7 @@ use std::ptr;
 
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{OPENSSL_STACK, OSSL_LIB_CTX, Required, X509, X509_STORE, X509_STORE_CTX};
-use crate::openssl::library::{Libcrypto, transparent};
+use crate::openssl::libcrypto::{Libcrypto, transparent};
 use crate::openssl::own;
 use crate::openssl::store::{StoreState, tracked};
 use crate::process;

@@ -7,7 +7,7 @@ use windlass_interpose::family::Caller;
 
 use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Certificate, Credentials, Datum, INTERNAL_ERROR, List};
-use crate::gnutls::library::Libgnutls;
+use crate::gnutls::copies::Libgnutls;
 use crate::process::copied;
 use crate::span::{self, Source, Span, Subject};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use windlass::StatsOwner;
-use windlass_machine::loader::library::Library;
+use windlass_machine::loader::preload_library::Library;
 use windlass_machine::loader::reach::{Reach, interpreter_of};
 use windlass_machine::processes::Images;
 use windlass_machine::{Failure, FailureKind};
