@@ -38,12 +38,13 @@ class Hosts:
         repository(content, folder)
         self.ports = {name: reserve_port() for name in NAMES}
         self.http2_ports = {name: reserve_port() for name in NAMES}
-        servers = "".join(SERVER.format(port=self.ports[name], http2_port=self.http2_ports[name], chain=pki.path(name + ".pem"),
-                                        key=pki.path(name + ".key"), content=content, name=name) for name in NAMES)
+        servers = "".join(SERVER.format(port=self.ports[name], http2_port=self.http2_ports[name],
+                                        chain=pki.path(name + ".pem"), key=pki.path(name + ".key"), content=content,
+                                        name=name) for name in NAMES)
         config = folder / "nginx.conf"
         config.write_text(nginx_config(folder, servers, log=folder / "error.log", workers=False))
-        self.process = subprocess.Popen([NGINX, "-e", folder / "error.log", "-p", folder, "-c", config], env=environment(None),
-                                        stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
+        self.process = subprocess.Popen([NGINX, "-e", folder / "error.log", "-p", folder, "-c", config],
+                                        env=environment(None), stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
         for port in [*self.ports.values(), *self.http2_ports.values()]:
             wait_for_port(port, self.process)
 
@@ -57,7 +58,9 @@ class Hosts:
 
 def repository(content, folder):
     env = environment({"HOME": folder, "GIT_CONFIG_NOSYSTEM": "1"})
-    for command in (["init", "-q", "-b", "main", folder / "work"], ["-C", folder / "work", "commit", "-q", "--allow-empty", "-m", "x"],
-                    ["clone", "-q", "--bare", folder / "work", content / "r.git"], ["-C", content / "r.git", "update-server-info"]):
-        subprocess.run(["git", "-c", "user.name=T", "-c", "user.email=t@localhost", *map(str, command)], check=True, env=env,
-                       timeout=60)
+    for command in (["init", "-q", "-b", "main", folder / "work"],
+                    ["-C", folder / "work", "commit", "-q", "--allow-empty", "-m", "x"],
+                    ["clone", "-q", "--bare", folder / "work", content / "r.git"],
+                    ["-C", content / "r.git", "update-server-info"]):
+        subprocess.run(["git", "-c", "user.name=T", "-c", "user.email=t@localhost", *map(str, command)], check=True,
+                       env=env, timeout=60)

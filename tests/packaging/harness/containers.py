@@ -53,10 +53,11 @@ def from_outside(root, package):
 
 def run(block, root, package):
     """Runs a block of the document as its reader would, with the built command in PATH."""
-    environment = {"PATH": f"{package.windlass.parent}:/usr/sbin:/usr/bin:/sbin:/bin", "IMAGE": str(root.path), "HOME": "/root",
-                   "WINDLASS_PRELOAD_LIBRARY": str(package.library)}
+    environment = {"PATH": f"{package.windlass.parent}:/usr/sbin:/usr/bin:/sbin:/bin", "IMAGE": str(root.path),
+                   "HOME": "/root", "WINDLASS_PRELOAD_LIBRARY": str(package.library)}
     assert "$IMAGE" in block
-    done = subprocess.run(["sh", "-euc", block], env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(["sh", "-euc", block], env=environment, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f"{shlex.quote(block)} ended with {done.returncode}: {done.stdout}{done.stderr}"
 
 

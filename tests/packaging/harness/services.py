@@ -47,7 +47,8 @@ SERVICES = {
 
 @under_systemd
 def activated(machine, package):
-    """systemd: a service loads the library after its restart, hardened or not, says the same, opens no bundle; and is as before after uninstall"""
+    """systemd: a service loads the library after its restart, hardened or not, says the same, opens no bundle; and is
+    as before after uninstall"""
     package.install(machine)
     taken_through(machine, ["windlass"], library(machine))
     machine.run("dpkg", "--purge", "windlass")
@@ -64,7 +65,8 @@ def activated_from_a_build(machine, package):
 
 @under_systemd
 def environment_taken_away(machine, package):
-    """systemd: a service whose unit takes LD_PRELOAD away is refused, and rightly: that comes after every drop-in; one value of it is another matter"""
+    """systemd: a service whose unit takes LD_PRELOAD away is refused, and rightly: that comes after every drop-in; one
+    value of it is another matter"""
     package.install(machine)
     for name, word in (("all", "LD_PRELOAD"), ("one", "LD_PRELOAD=/nowhere.so")):
         (machine / f"/etc/systemd/system/{name}.service").write_text(
@@ -79,7 +81,8 @@ def environment_taken_away(machine, package):
     machine.systemctl("daemon-reload")
     for name, wanted in (("all", []), ("one", [library(machine)])):
         machine.systemctl("restart", name)
-        wait_for(lambda: machine.run("readlink", f"/proc/{machine.main_process(name)}/exe", code=None).stdout.endswith("/sleep\n"),
+        wait_for(lambda: machine.run("readlink", f"/proc/{machine.main_process(name)}/exe",
+                                     code=None).stdout.endswith("/sleep\n"),
                  lambda: machine.journal(name))
         assert loads(machine, name) == wanted, f"{name} has {loads(machine, name)}"
         machine.systemctl("stop", name)
@@ -121,7 +124,8 @@ def taken_through(machine, windlass, library_path):
 
 
 def outcome(machine, name):
-    """Restarts a service: what it says, which libraries of ours it has then, and whether bundle and compiled store were opened."""
+    """Restarts a service: what it says, which libraries of ours it has then, and whether bundle and compiled store were
+    opened."""
     with watched(machine) as opened:
         machine.systemctl("restart", name)
         answers(machine, name)
