@@ -26,10 +26,12 @@ VERDICTS = ("hooked", "ends-sharing", "not-a-stores", "of-what-it-has")
 CERTIFICATES = r"\b(?:X509|stack_st_X509|X509_OBJECT|stack_st_X509_OBJECT)\b ?\*"
 CALLED_WITH = CERTIFICATES + r"|\bX509_STORE_CTX\b ?\*"
 # Where a certificate of a store can be found.
-HOLDERS = (r"\b(?:X509_STORE_CTX|X509_STORE|SSL|SSL_CTX|SSL_CONNECTION|X509_LOOKUP|X509_OBJECT|OSSL_CMP_CTX|CT_POLICY_EVAL_CTX|"
+HOLDERS = (r"\b(?:X509_STORE_CTX|X509_STORE|SSL|SSL_CTX|SSL_CONNECTION|X509_LOOKUP|X509_OBJECT|OSSL_CMP_CTX|"
+           r"CT_POLICY_EVAL_CTX|"
            r"SSL_SESSION|X509_POLICY_\w+)\b ?\*")
 # What is inside one, or may be.
-INSIDE = (r"\b(?:X509_NAME|stack_st_X509_NAME|EVP_PKEY|evp_pkey_st|X509_EXTENSION|ASN1_\w+|X509_ALGOR|X509_PUBKEY|X509_POLICY_\w+|"
+INSIDE = (r"\b(?:X509_NAME|stack_st_X509_NAME|EVP_PKEY|evp_pkey_st|X509_EXTENSION|ASN1_\w+|X509_ALGOR|X509_PUBKEY|"
+          r"X509_POLICY_\w+|"
           r"stack_st_POLICYQUALINFO|void)\b ?\*")
 # A symbol of these families that no header declares would be a way in all the same.
 FAMILIES = r"X509_(?:STORE|LOOKUP|OBJECT|POLICY)_|SSL_(?:CTX_)?get[01]?_\w*(?:cert|chain)|X509_\w*chain"

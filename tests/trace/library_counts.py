@@ -8,9 +8,12 @@ import re
 from library_world import HERE, TESTS, of, tool
 
 # Every hooked function that loads. X509_STORE_add_cert is in the events as a number.
-LOADERS = re.compile(r"SSL_CTX_(set_default_verify_|load_verify_)\w+|X509_STORE_(load|set_default)_\w+|X509_load_cert_\w+"
-                     r"|X509_LOOKUP_ctrl(_ex)?|SSL_load_client_CA_file\w*|SSL_add_(file|dir|store)_cert_subjects_to_stack"
-                     r"|gnutls_certificate_set_x509_(system_trust|trust\w*)|gnutls_x509_trust_list_add_(system_trust|trust_\w+|cas)")
+LOADERS = re.compile(r"SSL_CTX_(set_default_verify_|load_verify_)\w+|X509_STORE_(load|set_default)_\w+"
+                     r"|X509_load_cert_\w+"
+                     r"|X509_LOOKUP_ctrl(_ex)?|SSL_load_client_CA_file\w*"
+                     r"|SSL_add_(file|dir|store)_cert_subjects_to_stack"
+                     r"|gnutls_certificate_set_x509_(system_trust|trust\w*)"
+                     r"|gnutls_x509_trust_list_add_(system_trust|trust_\w+|cas)")
 
 
 def cases(world):

@@ -95,7 +95,8 @@ def secure(world):
         etc = world.folder / "etc"
         etc.mkdir()
         script = f"set -e; mount -t tmpfs none {etc}; cp -a /etc/. {etc}/; echo {library} >{etc}/ld.so.preload; " \
-                 f"mount --bind {etc} /etc; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {path} load {world.few}"
+                 f"mount --bind {etc} /etc; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups " \
+                 f"{path} load {world.few}"
         done = world.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script],
                          {"WINDLASS_TRACE": str(file)})
         etc.rmdir()
@@ -123,8 +124,9 @@ def limits(world):
         assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), done
         assert file.stat().st_size <= size
     # A program for which SIGXFSZ was pending and held still finds it so: python's own view.
-    check = "import signal,os,ssl,sys\nsignal.pthread_sigmask(signal.SIG_BLOCK,[signal.SIGXFSZ])\nos.kill(os.getpid(),signal.SIGXFSZ)\n" \
-            "ssl.create_default_context(cafile=sys.argv[1])\nprint(signal.sigpending(),signal.pthread_sigmask(signal.SIG_BLOCK,[]))"
+    check = "import signal,os,ssl,sys\nsignal.pthread_sigmask(signal.SIG_BLOCK,[signal.SIGXFSZ])\n" \
+            "os.kill(os.getpid(),signal.SIGXFSZ)\nssl.create_default_context(cafile=sys.argv[1])\n" \
+            "print(signal.sigpending(),signal.pthread_sigmask(signal.SIG_BLOCK,[]))"
     for size in (0, 1 << 30):
         same(world, ["/usr/bin/python3", "-B", "-c", check, world.few],
              preexec_fn=functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size)))
@@ -351,8 +353,10 @@ def found_by_name(world):
     """Functions that a program finds with dlsym: ctypes."""
     code = "import ctypes as c, sys\ncrypto, ssl = c.CDLL('libcrypto.so.3'), c.CDLL('libssl.so.3')\n" \
            "for f in (crypto.X509_STORE_new, ssl.TLS_client_method, ssl.SSL_CTX_new): f.restype = c.c_void_p\n" \
-           "store = c.c_void_p(crypto.X509_STORE_new())\nprint(crypto.X509_STORE_load_locations(store, sys.argv[1].encode(), None))\n" \
-           "crypto.X509_STORE_free(store)\ncontext = c.c_void_p(ssl.SSL_CTX_new(c.c_void_p(ssl.TLS_client_method())))\n" \
+           "store = c.c_void_p(crypto.X509_STORE_new())\n" \
+           "print(crypto.X509_STORE_load_locations(store, sys.argv[1].encode(), None))\n" \
+           "crypto.X509_STORE_free(store)\n" \
+           "context = c.c_void_p(ssl.SSL_CTX_new(c.c_void_p(ssl.TLS_client_method())))\n" \
            "print(ssl.SSL_CTX_load_verify_locations(context, sys.argv[1].encode(), None))\nssl.SSL_CTX_free(context)\n"
     events = same(world, ["/usr/bin/python3", "-B", "-c", code, world.few])
     found = [(load["entry"], load["certificates"], load["parsed"], load["script"][0]["line"]) for load in loads(events)]

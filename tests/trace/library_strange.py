@@ -163,8 +163,10 @@ def silent_ends(world):
 
 def nothing_can_be_opened(world):
     """What can't be written is counted."""
-    code = "import os,resource,ssl,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(30,30))\nc = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n" \
-           "data = open(sys.argv[1]).read()\nheld = []\ntry:\n    while True: held.append(os.dup(0))\nexcept OSError: pass\n" \
+    code = "import os,resource,ssl,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(30,30))\n" \
+           "c = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n" \
+           "data = open(sys.argv[1]).read()\nheld = []\n" \
+           "try:\n    while True: held.append(os.dup(0))\nexcept OSError: pass\n" \
            "c.load_verify_locations(cadata=data); del c\nfor one in held: os.close(one)\n"
     events = same(world, [*PYTHON, code, world.few])
     (lost,) = of(events, "lost")

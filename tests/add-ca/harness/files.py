@@ -111,7 +111,8 @@ def taken_name(world):
     taken.mkdir()
     os.chown(taken, NOBODY, NOBODY)
     status, output = world.run(["echo", "ran"], {"TMPDIR": place}, [world.pki.path("root.crt")])
-    assert status == 125 and f"others could change what is in {taken}" in output and "help: set TMPDIR" in output, output
+    assert status == 125 and f"others could change what is in {taken}" in output, output
+    assert "help: set TMPDIR" in output, output
     taken.rmdir()
     place.rmdir()
 
@@ -191,7 +192,8 @@ def readable_by_its_readers(world):
     for before, after in ((0o600, 400), (0o640, 400), (0o644, 444)):
         secret.chmod(before)
         _, output = world.run(show, {"SSL_CERT_FILE": secret}, [combined])
-        assert output.startswith(f"{after}\n444\n") and output.count("BEGIN CERTIFICATE") == 3 and "PRIVATE" not in output, output
+        assert output.startswith(f"{after}\n444\n") and output.count("BEGIN CERTIFICATE") == 3, output
+        assert "PRIVATE" not in output, output
 
 
 class Tree:

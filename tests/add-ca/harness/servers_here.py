@@ -8,20 +8,29 @@ from sides import die_with_parent, environment
 NAMES = ("good", "untrusted", "normal")
 # gRPC speaks HTTP/2 only; the others keep what they have without it.
 SERVER = """  server {{
-    listen 127.0.0.1:{port} ssl; listen 127.0.0.1:{http2_port} ssl http2; ssl_certificate {chain}; ssl_certificate_key {key};
+    listen 127.0.0.1:{port} ssl; listen 127.0.0.1:{http2_port} ssl http2;
+    ssl_certificate {chain}; ssl_certificate_key {key};
     ssl_protocols TLSv1.2 TLSv1.3; root {content};
     location = / {{ return 200 "hello from {name}\\n"; }}
     # An index of pip's with one package (PEP 503).
-    location = /simple/{name}/ {{ default_type text/html; return 200 '<a href="{name}-1.0.tar.gz">{name}-1.0.tar.gz</a>'; }}
+    location = /simple/{name}/ {{
+      default_type text/html;
+      return 200 '<a href="{name}-1.0.tar.gz">{name}-1.0.tar.gz</a>';
+    }}
     # A sparse registry of Cargo's, and its search.
-    location = /config.json {{ return 200 '{{"dl": "https://localhost:{port}/dl", "api": "https://localhost:{port}"}}'; }}
+    location = /config.json {{
+      return 200 '{{"dl": "https://localhost:{port}/dl", "api": "https://localhost:{port}"}}';
+    }}
     location = /api/v1/crates {{
-      return 200 '{{"crates": [{{"name": "{name}", "max_version": "1.0.0", "description": "hello from {name}"}}], "meta": {{"total": 1}}}}';
+      return 200 '{{"crates": [{{"name": "{name}", "max_version": "1.0.0", "description": "hello from {name}"}}],
+                    "meta": {{"total": 1}}}}';
     }}
     # The list of S3's buckets.
     location = /s3/ {{
       default_type application/xml;
-      return 200 '<ListAllMyBucketsResult><Buckets><Bucket><Name>hello from {name}</Name></Bucket></Buckets></ListAllMyBucketsResult>';
+      return 200 '<ListAllMyBucketsResult><Buckets>
+                    <Bucket><Name>hello from {name}</Name></Bucket>
+                  </Buckets></ListAllMyBucketsResult>';
     }}
     # A method that says that it is not there: an answer of gRPC's without a body.
     location = /windlass.Test/Hello {{

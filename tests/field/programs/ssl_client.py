@@ -9,9 +9,8 @@ import sys
 def ask(title, bundle, port):
     context = ssl.create_default_context(cafile=bundle)
     try:
-        with socket.create_connection(("localhost",
-                                       port)) as plain, context.wrap_socket(plain,
-                                                                            server_hostname="localhost") as stream:
+        with socket.create_connection(("localhost", port)) as plain, \
+             context.wrap_socket(plain, server_hostname="localhost") as stream:
             stream.sendall(b"GET / HTTP/1.0\r\n\r\n")
             print(title, "good", stream.recv(15), len(context.get_ca_certs()))
     except ssl.SSLCertVerificationError as error:

@@ -70,8 +70,8 @@ def states(world, level, trust, library):
     (folder / "client.conf").write_text(CLIENT.format(folder=folder, trust=line))
     env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "WINDLASS_STORE": "", "LC_ALL": "C.UTF-8"}
     preload = [f"LD_PRELOAD={library}"] if library else []
-    script = 'set -e; ip link set lo up; cd "$0"; "$@" -f server.conf >server.log 2>&1 & first=$!; "$@" -f client.conf >client.log 2>&1 & ' \
-             'second=$!; while sleep 0.1; do :; done'
+    script = 'set -e; ip link set lo up; cd "$0"; "$@" -f server.conf >server.log 2>&1 & first=$!; ' \
+             '"$@" -f client.conf >client.log 2>&1 & second=$!; while sleep 0.1; do :; done'
     command = ["unshare", "-n", "sh", "-c", script, folder, "env", *preload, CHRONYD, "-d", "-x", "-F", str(level)]
     process = subprocess.Popen(list(map(str, command)), env=env, stdin=subprocess.DEVNULL, start_new_session=True)
     try:

@@ -125,9 +125,14 @@ def proxy(world):
     def run(library):
         port, folder = reserve_port(), world.folder / "proxy"
         folder.mkdir(exist_ok=True)
-        servers = "".join(f"""  server {{ listen 127.0.0.1:{port + 0}; location /{host}/ {{ proxy_pass {world.hosts.url(host)};
-            proxy_ssl_verify on; proxy_ssl_name localhost; proxy_ssl_server_name on; proxy_ssl_trusted_certificate {world.pki.bundle}; }} }}\n"""
-                          for host in ("good",))
+        servers = "".join(f"""  server {{
+            listen 127.0.0.1:{port + 0};
+            location /{host}/ {{
+              proxy_pass {world.hosts.url(host)};
+              proxy_ssl_verify on; proxy_ssl_name localhost; proxy_ssl_server_name on;
+              proxy_ssl_trusted_certificate {world.pki.bundle};
+            }}
+          }}\n""" for host in ("good",))
         config = folder / "nginx.conf"
         config.write_text(nginx_config(folder, servers, log=folder / "error.log", workers=False))
         preload = " ".join(map(str, filter(None, (world.main_mark(), library))))

@@ -43,11 +43,12 @@ def contents(root, package):
         assert name in listed, f"{name} is missing"
     # A phrase and an address. The domain is reserved (RFC 2606): there is no public address yet, and none of a stranger
     # is named.
-    assert package.field("Maintainer") == "Windlass maintainers <maintainers@windlass.invalid>", package.field("Maintainer")
+    maintainer = package.field("Maintainer")
+    assert maintainer == "Windlass maintainers <maintainers@windlass.invalid>", maintainer
     assert root.run("dpkg", "--verify", "windlass").stdout == ""
     root.run("bash", "-n", "/usr/share/bash-completion/completions/windlass")
-    own = set(root.quiet("windlass", "man", "-h").replace("\n",
-                                                          " ").split("possible values: ")[1].split("]")[0].replace(",", " ").split())
+    values = root.quiet("windlass", "man", "-h").replace("\n", " ").split("possible values: ")[1].split("]")[0]
+    own = set(values.replace(",", " ").split())
     pages = {name.split("windlass-")[1].split(".")[0] for name in listed if "/man1/windlass-" in name}
     assert own == pages, own ^ pages
 

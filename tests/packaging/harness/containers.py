@@ -45,7 +45,8 @@ def from_outside(root, package):
     assert len(commands) == 2, "one block that installs, one that takes it back"
     run(commands[0], root, package)
     assert_active(root)
-    assert "/usr/local/bin/windlass compile" in update(root) + (root / "/etc/ca-certificates/update.d/windlass").read_text()
+    hook = root / "/etc/ca-certificates/update.d/windlass"
+    assert "/usr/local/bin/windlass compile" in update(root) + hook.read_text()
     run(commands[1], root, package)
     assert_quiet(root)
     assert_same(before, root.tree())
