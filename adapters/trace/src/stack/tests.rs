@@ -2,12 +2,13 @@
 
 use std::ptr;
 
+use gimli::{CfaRule, RegisterRule};
+
+use super::expression;
 use super::memory::Memory;
 use super::registers::{COUNT, Registers, STACK};
-use super::rules::{self, Frame, Rule};
-use super::tables::Table;
+use super::tables::{Context, Row, Table};
 use super::walk::caller;
-use super::{Reader, expression};
 use crate::find_object::Object;
 
 const PAGE: usize = 4096;
@@ -46,18 +47,18 @@ impl MappedTables {
         Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + END }
     }
 
-    fn rules<R>(&self, address: usize, look: impl FnOnce(&rules::Rules) -> R) -> Option<R> {
+    fn row<R>(&self, address: usize, look: impl FnOnce(&Table, &Row) -> R) -> Option<R> {
         let memory = Memory::new();
         let address = self.memory as usize + address;
         // SAFETY: the tables are there.
-        let entry = unsafe { Table::of(&self.object(), &memory)? }.entry(address)?;
-        rules::at(&entry, address).map(|rules| look(&rules))
+        let table = unsafe { Table::of(&self.object(), &memory)? };
+        table.find(address, &mut Context::new_in()).map(|found| look(&table, found.row))
     }
 
     fn frame(&self, address: usize) -> Option<(usize, i64)> {
-        self.rules(address, |rules| match rules.frame {
-            Frame::Register(register, distance) => Some((register, distance)),
-            _ => None,
+        self.row(address, |_, row| match row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } => Some((usize::from(register.0), *offset)),
+            CfaRule::Expression(_) => None,
         })?
     }
 }
@@ -151,7 +152,7 @@ fn callers_are_further_up_the_stack() {
         let memory = Memory::new();
         // SAFETY: the tables are there.
         let table = unsafe { Table::of(&tables.object(), &memory) }.unwrap();
-        let found = caller(&registers, tables.memory as usize + CODE, false, &table, &memory);
+        let found = caller(&registers, tables.memory as usize + CODE, false, &table, &mut Context::new_in());
         assert_eq!(found.as_ref().map(|(caller, _)| caller.at), expected, "{distance}");
         let above = found.and_then(|(caller, _)| caller.values[STACK]);
         assert_eq!(above, expected.map(|_| at(1) + usize::from(distance)));
@@ -204,8 +205,9 @@ fn what_can_not_be_read_is_not_there() {
         let object = Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + END };
         let memory = Memory::new();
         // SAFETY: the tables are there.
-        if let Some(entry) = unsafe { Table::of(&object, &memory) }.and_then(|table| table.entry(start + CODE + 4)) {
-            assert!(rules::at(&entry, start + CODE + 4).is_none(), "{length}");
+        if let Some(table) = unsafe { Table::of(&object, &memory) } {
+            let is_found = table.find(start + CODE + 4, &mut Context::new_in()).is_some();
+            assert!(!is_found, "{length}");
         }
     }
 }
@@ -234,14 +236,15 @@ fn tables_of_chance_do_no_harm() {
             bytes[at] = [chance.below(256) as u8, 0, 0x7f, 0x80, 0xff][chance.below(5)];
         }
         let tables = MappedTables::of(&bytes);
-        tables.rules(CODE + chance.below(64), |rules| {
-            let memory = Memory::new();
-            let run = |code: Reader| expression::value(code, Some(round), &registers, &memory);
-            if let Frame::Expression(code) = rules.frame {
+        tables.row(CODE + chance.below(64), |table, row| {
+            let run = |code| {
+                table.code(code).and_then(|code| expression::value(code, Some(round), &registers, table.memory));
+            };
+            if let CfaRule::Expression(code) = row.cfa() {
                 run(code);
             }
-            for rule in rules.registers {
-                if let Rule::AtExpression(code) | Rule::IsExpression(code) = rule {
+            for (_, rule) in row.registers() {
+                if let RegisterRule::Expression(code) | RegisterRule::ValExpression(code) = rule {
                     run(code);
                 }
             }
