@@ -19,10 +19,10 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test bench bench-peers performance site lint msrv deny setup build build-sabotage openssl gnutls \
-	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory test-gnutls \
-	test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace test-trace-library \
-	test-top test-doctor test-packaging test-packaging-broken deb test-matrix test-alone soak fuzz fuzz-store asan \
-	valgrind
+	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
+	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
+	test-trace-library test-top test-doctor test-packaging test-packaging-broken deb test-matrix test-alone soak fuzz \
+	fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -114,31 +114,37 @@ test-broken: build-sabotage openssl ## broken libraries must be noticed by the d
 	    $(BROKEN) --sabotage $$how --cases 'universe-0[0-2]*' || exit 1; \
 	done
 
-test-compiled: build build-sabotage openssl ## a sample of the scripts with compiled stores, and what can go wrong with them (as root)
+test-compiled: build build-sabotage openssl
+test-compiled: ## a sample of the scripts with compiled stores, and what can go wrong with them (as root)
 	$(DIFFERENTIAL) $(COMPILED) --sample 8
 	for how in first last reversed lie; do \
 	    $(BROKEN) $(COMPILED) --sabotage $$how --cases 'universe-0[0-2]*' || exit 1; \
 	done
 	$(STORE_FAULTS)
 
-test-process: build build-sabotage openssl gnutls ## threads, fork, several libcryptos, secure execution, programs that edit certificates, failing allocations
+test-process: build build-sabotage openssl gnutls
+test-process: ## threads, fork, several libcryptos, secure execution, edited certificates, failing allocations
 	$(PROCESS)
 	$(PYTHON) tests/openssl/handed_out.py
 	$(ALLOCATIONS) --children 160
 
-allocations: build build-sabotage openssl gnutls ## two thousand children on each OpenSSL and GnuTLS, in which allocations fail
+allocations: build build-sabotage openssl gnutls
+allocations: ## two thousand children on each OpenSSL and GnuTLS, in which allocations fail
 	$(ALLOCATIONS) --children 2000
 
 test-memory: build openssl ## a subset of the scripts under valgrind and AddressSanitizer
 	$(MEMORY) valgrind --library $(LIBRARY) --builds system --cases '[lv]*'
 	$(MEMORY) asan --library $(LIBRARY)
 
-test-gnutls: build build-sabotage openssl gnutls ## the same scripts of GnuTLS calls with and without the library, on GnuTLS 3.7 and 3.8; threads, fork, memory
+test-gnutls: build build-sabotage openssl gnutls
+test-gnutls: ## the same scripts of GnuTLS calls with and without the library, on 3.7 and 3.8; threads, fork, memory
 	for how in first last reversed; do \
-	    $(PYTHON) tests/gnutls/compare.py --library $(SABOTAGED) --sabotage $$how --suites hierarchies --cases 'hierarchy-00[0-4]' || exit 1; \
+	    $(PYTHON) tests/gnutls/compare.py --library $(SABOTAGED) --sabotage $$how \
+	        --suites hierarchies --cases 'hierarchy-00[0-4]' || exit 1; \
 	done
 	$(PYTHON) tests/gnutls/whole.py --library $(LIBRARY)
-	$(PYTHON) tests/gnutls/compare.py --library $(LIBRARY) --compiled --builds system --suites hierarchies,sources --sample 8
+	$(PYTHON) tests/gnutls/compare.py --library $(LIBRARY) --compiled --builds system \
+	    --suites hierarchies,sources --sample 8
 	$(PYTHON) tests/gnutls/compare.py --library $(LIBRARY)
 
 test-e2e: build ## real programs against local servers
@@ -147,20 +153,25 @@ test-e2e: build ## real programs against local servers
 test-guest: build openssl ## a sample of `make guest`: entry points, whole programs, filters, chronyd with NTS (as root)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/guest/run.sh --sample
 
-guest: build openssl ## what the library calls of the kernel, against what stock calls: every entry point on every OpenSSL (as root)
+guest: build openssl
+guest: ## what the library calls of the kernel, against what stock calls: every entry point on every OpenSSL (as root)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/guest/run.sh
 
-test-field: build openssl gnutls ## a sample of the ways in which programs come to call OpenSSL and GnuTLS: wrappers, plugins, copies, dlsym
+test-field: build openssl gnutls
+test-field: ## a sample of the ways in which programs come to call OpenSSL and GnuTLS: wrappers, plugins, copies, dlsym
 	tests/field/run.sh --sample
 
 field: build openssl gnutls ## all of these
 	tests/field/run.sh
 
-test-add-ca: build openssl gnutls ## `run --add-ca` with real programs: who trusts the added CA, and that nothing is left (as root)
+test-add-ca: build openssl gnutls
+test-add-ca: ## `run --add-ca` with real programs: who trusts the added CA, and that nothing is left (as root)
 	tests/add-ca/run.sh
 
-test-pkcs11: build pkcs11 ## consumers of PKCS#11 trust, with the token and with p11-kit-trust, the machine's and the newest (as root)
-	WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) P11_KIT_TRUST=$(abspath $(or $(WINDLASS_TEST_TARGET),target)/pkcs11/p11-kit-trust.so) \
+test-pkcs11: build pkcs11
+test-pkcs11: ## consumers of PKCS#11 trust, with the token and p11-kit-trust, the machine's and the newest (as root)
+	WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) \
+	P11_KIT_TRUST=$(abspath $(or $(WINDLASS_TEST_TARGET),target)/pkcs11/p11-kit-trust.so) \
 	    $(CARGO) test --release -p windlass-pkcs11 --test as_p11_kit --test combinations --test reader_mutation
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/pkcs11/run.sh
 
@@ -170,7 +181,8 @@ test-certdata: build ## Mozilla's certdata.txt, from Debian's sources, read by t
 test-trace: build ## `windlass trace` on real programs, its findings against strace, its page in Chromium
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/trace/run.sh
 
-test-trace-library: build openssl gnutls ## what the trace library records, against callgrind's counts; and that no program can tell it is there (as root)
+test-trace-library: build openssl gnutls
+test-trace-library: ## what the trace library records, against callgrind's counts; no program can tell it is there (as root)
 	$(PYTHON) tests/trace/library.py --library $(CARGO_TARGET_DIR)/release/libwindlass_trace.so
 
 test-top: build ## what windlass top counts, against strace; its terminal; without root

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Programs from PyPI (requirements.txt) in a virtual environment, target/add-ca/packages. Nothing is installed on the machine. A finished
-# one leaves a stamp that names its inputs; a second call does nothing. With CARGO_TARGET_DIR the output goes elsewhere.
+# Programs from PyPI (requirements.txt) in a virtual environment, target/add-ca/packages. Nothing is installed on the
+# machine. A finished one leaves a stamp that names its inputs; a second call does nothing. With CARGO_TARGET_DIR the
+# output goes elsewhere.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,7 +21,8 @@ fingerprint() {
 rm -rf "$out"
 # Wheels only: nothing is built, and no package's own program runs.
 (/usr/bin/python3 -m venv "$out" &&
-    "$out/bin/pip" install --no-deps --only-binary :all: --require-hashes -r "$here/requirements.txt") >"$out.log" 2>&1 || {
+    "$out/bin/pip" install --no-deps --only-binary :all: --require-hashes \
+        -r "$here/requirements.txt") >"$out.log" 2>&1 || {
     echo "build.sh: FAIL: the packages of requirements.txt are not there; the end of $out.log:" >&2
     tail -n 20 "$out.log" >&2
     exit 1

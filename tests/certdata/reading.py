@@ -2,8 +2,8 @@
 
 SHA-1, label, trusted, distrusted, distrust after for servers and e-mail, trust for servers, e-mail and code.
 
-With a folder of certificates as the second argument: of all certificates in certdata.txt it must have those that are trusted for
-servers, and no other.
+With a folder of certificates as the second argument: of all certificates in certdata.txt it must have those that are
+trusted for servers, and no other.
 """
 
 import ast
@@ -69,7 +69,8 @@ def main():
         }
         # Debian has added roots of its own.
         made &= {one["CKA_VALUE"] for one in certificates}
-        assert made == for_servers, f"{len(made)} certificates in {path}, {len(for_servers)} for servers in certdata.txt"
+        assert made == for_servers, (f"{len(made)} certificates in {path}, {len(for_servers)} for servers in "
+                                     f"certdata.txt")
         print(f"The {len(made)} for servers are those in {path}.", file=sys.stderr)
 
 

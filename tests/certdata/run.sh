@@ -1,12 +1,13 @@
 #!/bin/sh
-# Mozilla's certdata.txt, read by the PKCS#11 token and by a reader of its own: the same certificates, names, purposes, distrust and days of
-# distrust. And the certificates that Debian makes of it are those that are trusted for servers.
+# Mozilla's certdata.txt, read by the PKCS#11 token and by a reader of its own: the same certificates, names, purposes,
+# distrust and days of distrust. And the certificates that Debian makes of it are those that are trusted for servers.
 #
 #   tests/certdata/run.sh         certdata.txt of the source package of this machine's ca-certificates
 #   tests/certdata/run.sh FILE    another certdata.txt
 #
-# apt fetches the source package into target/certdata and checks its signature; nothing is installed. With WINDLASS_TEST_TARGET
-# (default: target) it goes elsewhere. WINDLASS_PKCS11_LIBRARY names another build than target/release.
+# apt fetches the source package into target/certdata and checks its signature; nothing is installed. With
+# WINDLASS_TEST_TARGET (default: target) it goes elsewhere. WINDLASS_PKCS11_LIBRARY names another build than
+# target/release.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
@@ -20,7 +21,8 @@ apt() { # command, arguments...
     tool=$1
     shift
     # apt drops root's rights to download, and the folder may be closed to that user.
-    "$tool" -q -q -o Dir::Etc::SourceList="$out/apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::Etc::Preferences=- \
+    "$tool" -q -q -o Dir::Etc::SourceList="$out/apt/sources.list" -o Dir::Etc::SourceParts=- \
+        -o Dir::Etc::Preferences=- \
         -o Dir::Etc::PreferencesParts=- -o Dir::State::Lists="$out/apt/lists" -o Dir::Cache="$out/apt/cache" \
         -o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Sandbox::User=root "$@"
 }
@@ -28,8 +30,9 @@ apt() { # command, arguments...
 fetch() {
     [ ! -f "$out/$version/certdata.txt" ] || return 0
     codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    # All suites of the release that this machine's apt knows, each from its own archive: -security has another one than the rest. A
-    # point release moves packages between them, so -updates is asked for where the release itself comes from, whatever apt knows.
+    # All suites of the release that this machine's apt knows, each from its own archive: -security has another one than
+    # the rest. A point release moves packages between them, so -updates is asked for where the release itself comes
+    # from, whatever apt knows.
     suites=$(apt-get indextargets --format '$(RELEASE) $(SITE)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
         sed -n -E "/^$codename(-updates|-security)? /p" | sort -u)
     mirror=$(echo "$suites" | sed -n "s/^$codename //p" | head -n 1)

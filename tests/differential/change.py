@@ -1,4 +1,5 @@
-"""Programs that change what works with certificates while stores hold some, and programs whose own code runs inside their calls."""
+"""Programs that change what works with certificates while stores hold some, and programs whose own code runs inside
+their calls."""
 
 import subprocess
 
@@ -9,7 +10,8 @@ from programs import execute, same_in_both
 
 CONFIGURATIONS = {
     "oid.cnf": b"openssl_conf = init\n[init]\noid_section = oids\n[oids]\nconfiguredOid = 1.2.3.4.5.6.7\n",
-    "nothing.cnf": b"openssl_conf = init\n[init]\nalg_section = algorithms\n[algorithms]\ndefault_properties = provider=none\n",
+    "nothing.cnf": b"openssl_conf = init\n[init]\nalg_section = algorithms\n[algorithms]\ndefault_properties = "
+                   b"provider=none\n",
 }
 
 
@@ -36,7 +38,8 @@ def changed(results, options, pki):
         for build in options.builds:
             for how in ("methods", "freed", "engine", "properties", "cleanup"):
                 same_in_both(results, f"what keys depend on changes on OpenSSL {build}: {how}",
-                             [compiled("changed", build), how, "bundle.pem", "leaf-rsa.pem", "leaf.pem"], folder, options.library)
+                             [compiled("changed", build), how, "bundle.pem", "leaf-rsa.pem", "leaf.pem"], folder,
+                             options.library)
 
 
 def configured(results, options, pki):
@@ -46,8 +49,8 @@ def configured(results, options, pki):
             for configuration in CONFIGURATIONS:
                 for how in ("as it is", "other", "none"):
                     same_in_both(results, f"{configuration} on OpenSSL {build}, {how}",
-                                 [compiled("configured", build), how, "bundle.pem", "leaf.pem"], folder, options.library,
-                                 env={"OPENSSL_CONF": configuration})
+                                 [compiled("configured", build), how, "bundle.pem", "leaf.pem"], folder,
+                                 options.library, env={"OPENSSL_CONF": configuration})
 
 
 def nested(results, options, pki):
@@ -60,7 +63,8 @@ def nested(results, options, pki):
     with filled(dict(zip(names, contents))) as folder:
         for build in options.builds:
             for how in ("constructor", "loader", "jump", "constructor-ssl", "loader-ssl", "jump-ssl"):
-                same_in_both(results, f"inside a call on OpenSSL {build}: {how}", [compiled("nested", build), how, *names],
+                same_in_both(results, f"inside a call on OpenSSL {build}: {how}",
+                             [compiled("nested", build), how, *names],
                              folder, options.library)
 
 

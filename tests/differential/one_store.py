@@ -5,7 +5,8 @@ from programs import execute, same_in_both
 
 
 def race(results, options, pki, stores):
-    """A first verification, while another thread lists, adds, holds, or gives away the same store: no good chain is refused."""
+    """A first verification, while another thread lists, adds, holds, or gives away the same store: no good chain is
+    refused."""
     roots = [pki.pem(f"r{n}") for n in range(5)]
     with filled({"bundle.pem": b"".join(roots), "leaf.pem": pki.pem("leaf3"), "alone.pem": roots[3],
                  "other.pem": pki.pem("r5")}) as folder:
@@ -33,8 +34,8 @@ def growth(results, options, pki, calls):
 
 
 def unseen(results, options, pki):
-    """A certificate that is added where no hook sees it hides nothing of its subject from the verifications that begin after. A table
-    can't be put into order again: there the leaf says which of the two roots it means."""
+    """A certificate that is added where no hook sees it hides nothing of its subject from the verifications that begin
+    after. A table can't be put into order again: there the leaf says which of the two roots it means."""
     (a, _, b, *_), leaves = roots_of_one_subject(pki.signer)
     others = b"".join(pki.pem(f"r{n}") for n in range(1, 5))
     named = {"bundle.pem": a + others, "twin.pem": b, "leaf.pem": leaves[0]}
@@ -58,7 +59,8 @@ def removed(results, options, pki):
 
 
 def handed(results, options, pki):
-    """What the program has of a store's certificates outlives the store as in stock, and several threads can ask for it."""
+    """What the program has of a store's certificates outlives the store as in stock, and several threads can ask for
+    it."""
     (root, *others), (leaf, *_) = roots_of_one_subject(pki.signer)
     with filled({"bundle.pem": root + pki.pem("r1"), "root.pem": root, "twins.pem": b"".join([*others, root]),
                  "leaf.pem": leaf, "leaf.key": pki.keys["leaf"].pem().encode()}) as folder:

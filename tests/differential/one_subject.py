@@ -28,7 +28,8 @@ def filled(files):
 
 
 def roots_of_one_subject(signer):
-    """Five of different keys, two of them with an expired twin before them; a leaf of each; another root of that subject."""
+    """Five of different keys, two of them with an expired twin before them; a leaf of each; another root of that
+    subject."""
     subject, leaf_key = ca_name("Shared"), forge.Key(signer, "pki leaf")
     roots, leaves = [], []
     for n in range(6):
@@ -48,16 +49,16 @@ def shared(results, options, pki, stores):
     (*roots, extra), leaves = roots_of_one_subject(pki.signer)
     singles = [pki.pem(f"r{n}") for n in range(len(roots) - 1)]
     bundle = [roots[0]] + [one for pair in zip(singles, roots[1:]) for one in pair]
-    with filled({"bundle.pem": b"".join(bundle), "first.pem": roots[0], "extra.pem": extra, "other.pem": pki.pem("leaf1"),
-                 **{f"leaf-{n}.pem": leaf for n, leaf in enumerate(leaves)}}) as folder:
+    with filled({"bundle.pem": b"".join(bundle), "first.pem": roots[0], "extra.pem": extra,
+                 "other.pem": pki.pem("leaf1"), **{f"leaf-{n}.pem": leaf for n, leaf in enumerate(leaves)}}) as folder:
         for build in options.builds:
             out = execute([compiled("shared", build), ".", stores, len(roots), len(bundle)], folder, options.library)
             results.check(f"shared subjects on OpenSSL {build}", out.endswith("exit 0\n"), out)
 
 
 def late(results, options, pki):
-    """A file that is loaded while a search is past the library's lookup: all of it counts in that search, with what libcrypto
-    adds from a directory. -Bsymbolic hides from the library what libcrypto adds."""
+    """A file that is loaded while a search is past the library's lookup: all of it counts in that search, with what
+    libcrypto adds from a directory. -Bsymbolic hides from the library what libcrypto adds."""
     (a, _, b, c, *_), leaves = roots_of_one_subject(pki.signer)
     value = pki.signer.ask("hash", ca_name("Shared").hex()).split()[0]
     names = ("a.pem", "b.pem", "c.pem")
@@ -71,8 +72,8 @@ def late(results, options, pki):
 
 
 def shortage(results, options, pki):
-    """One allocation that fails in the first verification of a store, and two verifications after it: with the library or not,
-    they must be accepted."""
+    """One allocation that fails in the first verification of a store, and two verifications after it: with the library
+    or not, they must be accepted."""
     (a, _, b, *_), leaves = roots_of_one_subject(pki.signer)
     with filled({"bundle.pem": a + pki.pem("r0") + b, "a.pem": leaves[0], "b.pem": leaves[1]}) as folder:
         for build in (one for one in SHORTAGE_BUILDS if one in options.builds):

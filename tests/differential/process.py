@@ -47,14 +47,17 @@ def stress(results, options, pki, mode, rounds):
 
 
 def cancelled(results, options, pki):
-    """A thread that is cancelled inside a hooked function ends as without the library, which may also be switched off."""
+    """A thread that is cancelled inside a hooked function ends as without the library, which may also be switched
+    off."""
     for build in options.builds:
-        program = builds.compile_c([HERE / "process" / "cancelled.c"], builds.WORK / "bin" / f"cancelled-{build}", build)
+        program = builds.compile_c([HERE / "process" / "cancelled.c"], builds.WORK / "bin" / f"cancelled-{build}",
+                                   build)
         folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
         write_files(folder, {"root.pem": pki.pem("r0")})
         os.mkfifo(folder / "fifo")
         for how, env in (("", {}), (", switched off", {"WINDLASS_DISABLE": "1"})):
-            same_in_both(results, f"cancelled on OpenSSL {build}{how}", [program, "fifo", "root.pem"], folder, options.library, env=env)
+            same_in_both(results, f"cancelled on OpenSSL {build}{how}", [program, "fifo", "root.pem"], folder,
+                         options.library, env=env)
         shutil.rmtree(folder)
 
 
@@ -65,7 +68,8 @@ def plugins(results, options, pki):
     host = builds.compile_c([HERE / "process" / "plugins.c"], builds.WORK / "bin" / "plugins", "system", libraries=())
     of_3, of_4 = (builds.compile_c([HERE / "process" / "plugin.c"], builds.WORK / "bin" / f"plugin-{build}.so", build,
                                    ("-shared", "-fPIC"), ("-lcrypto",)) for build in ("3.5.5", "4.0.3"))
-    same_in_both(results, "plugins opened and closed in turn", [host, "root.pem", *[of_3, of_4] * 3], folder, options.library)
+    same_in_both(results, "plugins opened and closed in turn", [host, "root.pem", *[of_3, of_4] * 3], folder,
+                 options.library)
     shutil.rmtree(folder)
 
 
@@ -182,8 +186,8 @@ def main():
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,removed,handed,late,shortage,"
-                        "editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,between,herd,detached,"
-                        "libraries,secure")
+                        "editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,between,herd,"
+                        "detached,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()

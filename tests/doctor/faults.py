@@ -1,6 +1,6 @@
-"""Makes images with one fault each, with OpenSSL's own tools, and compares what `windlass doctor` says of them with what OpenSSL
-does: a certificate that the doctor calls lost must be refused by `openssl verify`, one that it does not must be accepted. And with what
-the trust token gives p11tool, in images that have it."""
+"""Makes images with one fault each, with OpenSSL's own tools, and compares what `windlass doctor` says of them with
+what OpenSSL does: a certificate that the doctor calls lost must be refused by `openssl verify`, one that it does not
+must be accepted. And with what the trust token gives p11tool, in images that have it."""
 
 import argparse
 import json
@@ -30,7 +30,8 @@ class Authorities:
             openssl("req", "-x509", *curve, "-keyout", key, "-out", root, "-subj", f"/CN=Root {name}", "-days", "3650")
             request = directory / f"{name}.csr"
             openssl("req", *curve, "-keyout", directory / "leaf.key", "-out", request, "-subj", f"/CN=leaf of {name}")
-            openssl("x509", "-req", "-in", request, "-CA", root, "-CAkey", key, "-CAcreateserial", "-out", self.leaf(name), "-days", "3000")
+            openssl("x509", "-req", "-in", request, "-CA", root, "-CAkey", key, "-CAcreateserial", "-out",
+                    self.leaf(name), "-days", "3000")
 
     def root(self, name):
         return self.directory / f"{name}.pem"
@@ -63,7 +64,8 @@ class Image:
         return openssl("x509", "-trustout", "-in", self.authorities.root(name), *settings).stdout
 
     def hash_link(self, name):
-        return self.certs / (openssl("x509", "-in", self.authorities.root(name), "-noout", "-hash").stdout.strip() + ".0")
+        return self.certs / (openssl("x509", "-in", self.authorities.root(name), "-noout", "-hash").stdout.strip()
+                             + ".0")
 
     def by_directory(self, name):
         where = ["-no-CAfile", "-no-CAstore", "-CApath", self.certs]
@@ -76,7 +78,8 @@ class Image:
     def by_token(self, token):
         """How many anchors the trust token gives."""
         places = ":".join(map(str, self.token_places))
-        command = ["env", f"WINDLASS_TRUST_PATHS={places}", "p11tool", "--provider", token, "--list-all-trusted", "pkcs11:"]
+        command = ["env", f"WINDLASS_TRUST_PATHS={places}", "p11tool", "--provider", token, "--list-all-trusted",
+                   "pkcs11:"]
         listed = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         return sum(line.startswith("Object ") for line in listed.stdout.splitlines())
 
@@ -142,7 +145,8 @@ def refused_in_bundle(image):
 
 def refused_in_both(image):
     refused_in_directory(image)
-    image.write_bundle("a", image.trusted("b", "-addreject", "anyExtendedKeyUsage") + image.authorities.root("b").read_text())
+    image.write_bundle("a", image.trusted("b", "-addreject", "anyExtendedKeyUsage")
+                       + image.authorities.root("b").read_text())
 
 
 def trusted_with_settings(image):
@@ -201,7 +205,8 @@ def token_with_directories(image):
 def token_unreadable(image):
     """A name that p11-kit does not know either: nobody knows what it takes away."""
     token_with_directories(image)
-    (image.token_places[0] / "blocklist/b.p11-kit").write_text("[p11-kit-object-v1]\nclass: certificate\nno-such-attribute: 1\n")
+    (image.token_places[0] / "blocklist/b.p11-kit").write_text("[p11-kit-object-v1]\nclass: certificate\n"
+                                                               "no-such-attribute: 1\n")
 
 
 def token_hidden_bundle(image):
@@ -244,14 +249,16 @@ CASES = {
 def opened_by_default_paths(image):
     """The files that OpenSSL opens for one verification with these default paths, counted by strace."""
     paths = [f"SSL_CERT_FILE={image.bundle}", f"SSL_CERT_DIR={image.certs}"]
-    command = ["strace", "-f", "-e", "trace=openat,open", "env", *paths, "openssl", "verify", str(image.authorities.leaf("b"))]
+    command = ["strace", "-f", "-e", "trace=openat,open", "env", *paths, "openssl", "verify",
+               str(image.authorities.leaf("b"))]
     traced = subprocess.run(command, capture_output=True, text=True)
     return [line for line in traced.stderr.splitlines() if str(image.certs) in line and "= -1" not in line]
 
 
 def run(windlass, token, fault, checks, in_directory, in_bundle, image):
     fault(image)
-    report = subprocess.run([windlass, "doctor", "--root", image.root, "--json", "--no-measure"], capture_output=True, text=True)
+    report = subprocess.run([windlass, "doctor", "--root", image.root, "--json", "--no-measure"], capture_output=True,
+                            text=True)
     if report.stderr:
         return report.stderr
     report = json.loads(report.stdout)
@@ -259,7 +266,8 @@ def run(windlass, token, fault, checks, in_directory, in_bundle, image):
     wrong = []
     if found != checks:
         wrong.append(f"found {sorted(found)}, not {sorted(checks)}")
-    for way, ours, theirs in [("directory", in_directory, image.by_directory("b")), ("bundle", in_bundle, image.by_bundle("b"))]:
+    for way, ours, theirs in [("directory", in_directory, image.by_directory("b")),
+                              ("bundle", in_bundle, image.by_bundle("b"))]:
         if ours != theirs:
             wrong.append(f"OpenSSL {'finds' if theirs else 'does not find'} the root by the {way}")
     if not image.by_directory("a"):

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What `windlass doctor` finds in images with a fault each, and what OpenSSL itself and the trust token make of the same files.
+# What `windlass doctor` finds in images with a fault each, and what OpenSSL itself and the trust token make of the same
+# files.
 #
 #   tests/doctor/run.sh          all cases
 #   tests/doctor/run.sh gap      the cases whose name contains one of these

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What Debian does not have: .NET and Deno, from PyPI, in target/field/packages. Versions and hashes are in tests/field/packages. Nothing
-# is installed on the machine. A finished one leaves a stamp that names its inputs; a second call does nothing. With CARGO_TARGET_DIR the
-# output goes elsewhere.
+# What Debian does not have: .NET and Deno, from PyPI, in target/field/packages. Versions and hashes are in
+# tests/field/packages. Nothing is installed on the machine. A finished one leaves a stamp that names its inputs; a
+# second call does nothing. With CARGO_TARGET_DIR the output goes elsewhere.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The ways in which programs come to call OpenSSL and GnuTLS, stock and under Windlass: wrappers, plugins, copies, dlsym,
-# what the dynamic linker does with slots, and what happens before a program's first instruction.
+# The ways in which programs come to call OpenSSL and GnuTLS, stock and under Windlass: wrappers, plugins, copies,
+# dlsym, what the dynamic linker does with slots, and what happens before a program's first instruction.
 #
 #   tests/field/run.sh                    all cases
 #   tests/field/run.sh --sample           about a tenth of them
@@ -8,8 +8,8 @@
 #   tests/field/run.sh --stock            both sides without Windlass: what differs then is a fault of the tests
 #   tests/field/run.sh --list             the names
 #
-# CARGO_TARGET_DIR, WINDLASS and WINDLASS_PRELOAD_LIBRARY name other builds than target/release; WINDLASS_TEST_TARGET has the builds
-# of OpenSSL and GnuTLS.
+# CARGO_TARGET_DIR, WINDLASS and WINDLASS_PRELOAD_LIBRARY name other builds than target/release; WINDLASS_TEST_TARGET
+# has the builds of OpenSSL and GnuTLS.
 set -eu
 cd "$(dirname "$0")/../.."
 tests/field/build.sh

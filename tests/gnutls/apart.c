@@ -1,6 +1,6 @@
 /*
- * A libgnutls whose calls of itself come to no other library, because the process has opened it with RTLD_DEEPBIND, and a module
- * that is linked against it.
+ * A libgnutls whose calls of itself come to no other library, because the process has opened it with RTLD_DEEPBIND, and
+ * a module that is linked against it.
  *
  *     apart LIBGNUTLS MODULE PATH-A PATH-BOTH LEAF-A      (the module is this file, compiled with -DMODULE)
  */
@@ -25,7 +25,8 @@ int use(const char *root_a, const char *both, const char *leaf_a)
         return 3;
     printf("add %d\n", gnutls_x509_trust_list_add_trust_file(list, both, NULL, GNUTLS_X509_FMT_PEM, 0, 0));
     printf("remove %d\n", gnutls_x509_trust_list_remove_trust_file(list, root_a, GNUTLS_X509_FMT_PEM));
-    printf("verify %d", gnutls_x509_trust_list_verify_crt2(list, &leaf, 1, NULL, 0, GNUTLS_VERIFY_DISABLE_TIME_CHECKS, &status, NULL));
+    printf("verify %d", gnutls_x509_trust_list_verify_crt2(list, &leaf, 1, NULL, 0, GNUTLS_VERIFY_DISABLE_TIME_CHECKS,
+                                                           &status, NULL));
     printf(" %#x\n", status);
     gnutls_x509_trust_list_deinit(list, 1);
     printf("add %d\n", gnutls_certificate_set_x509_trust_file(credentials, both, GNUTLS_X509_FMT_PEM));

@@ -40,7 +40,8 @@ apt() { # command, arguments...
     tool=$1
     shift
     # apt drops root's rights to download, and the folder may be closed to that user.
-    "$tool" -q -q -o Dir::Etc::SourceList="$out/apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::Etc::Preferences=- \
+    "$tool" -q -q -o Dir::Etc::SourceList="$out/apt/sources.list" -o Dir::Etc::SourceParts=- \
+        -o Dir::Etc::Preferences=- \
         -o Dir::Etc::PreferencesParts=- -o Dir::State::Lists="$out/apt/lists" -o Dir::Cache="$out/apt/cache" \
         -o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Sandbox::User=root "$@"
 }
@@ -61,7 +62,8 @@ versions() { # package, beginning
 fetch() { # package, version, folder
     rm -rf "$3" "$out/download" && mkdir "$out/download" &&
         (cd "$out/download" && apt apt-get source --download-only "$1=$2") &&
-        # apt has checked the hashes of these files against the signed lists; dpkg-source would look for the uploader's key.
+        # apt has checked the hashes of these files against the signed lists; dpkg-source would look for the uploader's
+        # key.
         dpkg-source --no-check -x "$out/download/"*.dsc "$3" >"$3.log" && rm -r "$out/download"
 }
 
@@ -80,9 +82,12 @@ build_nettle() {
 build_gnutls() {
     cd "$out/gnutls" || return
     export PKG_CONFIG_PATH="$out/nettle/installed/lib/pkgconfig"
-    # Debian's options but for what is not libgnutls itself. -O1 halves the compile time; the comparison is about results.
-    ./configure --prefix="$prefix" --libdir="$prefix/lib" --enable-ld-version-script --disable-static --disable-cxx --disable-libdane \
-        --disable-tools --disable-tests --disable-doc --disable-nls --disable-maintainer-mode --disable-gcc-warnings --without-tpm \
+    # Debian's options but for what is not libgnutls itself. -O1 halves the compile time; the comparison is about
+    # results.
+    ./configure --prefix="$prefix" --libdir="$prefix/lib" --enable-ld-version-script --disable-static --disable-cxx \
+        --disable-libdane \
+        --disable-tools --disable-tests --disable-doc --disable-nls --disable-maintainer-mode --disable-gcc-warnings \
+        --without-tpm \
         --without-tpm2 --without-brotli --without-zstd --disable-rpath \
         --with-default-trust-store-file=/etc/ssl/certs/ca-certificates.crt CFLAGS="-O1" ||
         return

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the GnuTLS driver with and without the preload library and compares, line by line, everything a program could see.
+"""Runs the GnuTLS driver with and without the preload library and compares, line by line, everything a program could
+see.
 
     compare.py --library target/release/libwindlass_preload.so
     compare.py --library L --builds system --suites sources --cases 'single-*'
-    compare.py --library S --sabotage first    S is built with feature sabotage; succeeds if verdicts change where it serves
-    compare.py --library L --compiled          suites without files that change, every file with a compiled store
+    compare.py --library S --sabotage first    S is built with feature sabotage; succeeds if verdicts change where it
+    serves compare.py --library L --compiled          suites without files that change, every file with a compiled store
     compare.py --stock                         stock against stock
 
-Each script runs stock and with the library, a sample also with WINDLASS_DISABLE=1. Exit status 0 if all agree and the library
-served: it counts what it does, and a run in which everything was left to GnuTLS fails.
+Each script runs stock and with the library, a sample also with WINDLASS_DISABLE=1. Exit status 0 if all agree and the
+library served: it counts what it does, and a run in which everything was left to GnuTLS fails.
 """
 
 import argparse
@@ -87,10 +88,12 @@ def run_driver(build, case, library=None, env=(), windlass=None):
         shutil.copytree(case.folder, here, symlinks=True)
     folder = here if case.writes else case.folder
     with counters.page() as page:
-        env = CLEAN | dict(env) | compiled_store(case, windlass) | ({"LD_PRELOAD": str(library), **page.variable} if library else {})
+        env = CLEAN | dict(env) | compiled_store(case,
+                                                 windlass) | ({"LD_PRELOAD": str(library), **page.variable} if library
+                                                              else {})
         try:
-            done = subprocess.run([str(libraries.driver(build)), "/dev/stdin"], input=case.script_for(folder), cwd=folder,
-                                  env=env, capture_output=True, timeout=600)
+            done = subprocess.run([str(libraries.driver(build)), "/dev/stdin"], input=case.script_for(folder),
+                                  cwd=folder, env=env, capture_output=True, timeout=600)
             out = done.stdout.decode("utf-8", "backslashreplace").splitlines()
             out += ["stderr " + text for text in done.stderr.decode("utf-8", "replace").splitlines()]
             out.append(f"exit {done.returncode}")
@@ -130,21 +133,26 @@ def one_case(build, case, options):
         runs = [("preload", other)]
         if options.all_modes or zlib.crc32(case.name.encode()) % 8 == 0:
             runs.append(("disabled", run_driver(build, case, options.library, {"WINDLASS_DISABLE": "1"})[0]))
-    found = [(mode, differential.differences(stock, other) or [(stock, other)]) for mode, other in runs if other != stock]
+    found = [(mode, differential.differences(stock, other) or [(stock, other)]) for mode,
+             other in runs if other != stock]
     if stock[-1] != "exit 0":
         found.append(("stock", [(stock[-3:], ["the first run itself failed"])]))
     return build, case, len(stock), found, counted
 
 
-# What has to have been counted for the comparison to be worth anything, over all cases of a suite: label, at least so many times a case.
+# What has to have been counted for the comparison to be worth anything, over all cases of a suite: label, at least so
+# many times a case.
 SERVED = {
-    "hierarchies": (("served/gnutls_x509_trust_list_add_trust_file", 4), ("served/gnutls_x509_trust_list_add_trust_mem", 1),
+    "hierarchies": (("served/gnutls_x509_trust_list_add_trust_file", 4),
+                    ("served/gnutls_x509_trust_list_add_trust_mem", 1),
                     ("gnutls/verifications", 20)),
     "sources": (("served/gnutls_x509_trust_list_add_trust_file", 2), ("served/gnutls_x509_trust_list_add_trust_mem", 1),
                 ("gnutls/verifications", 40)),
-    "handshakes": (("served/gnutls_x509_trust_list_add_trust_file", 5), ("gnutls/verifications", 10), ("bypass/gnutls-server", 0.1)),
+    "handshakes": (("served/gnutls_x509_trust_list_add_trust_file", 5), ("gnutls/verifications", 10),
+                   ("bypass/gnutls-server", 0.1)),
     "changes": (("served/gnutls_x509_trust_list_add_trust_file", 5), ("gnutls/verifications", 5)),
-    "mutants": (("served/gnutls_x509_trust_list_add_trust_file", 10), ("served/gnutls_x509_trust_list_add_trust_mem", 10)),
+    "mutants": (("served/gnutls_x509_trust_list_add_trust_file", 10),
+                ("served/gnutls_x509_trust_list_add_trust_mem", 10)),
 }
 
 
@@ -160,7 +168,9 @@ def not_served(build, counted, ran):
     for suite, count in ran.items():
         for label, least in SERVED[suite]:
             if counted[suite][label] < least * count:
-                yield f"{build}: {counted[suite][label]} {label} in {count} cases of {suite}, expected {least} a case: {dict(+counted[suite])}"
+                yield (f"{build}: {counted[suite][label]} {label} in {count} cases of {suite}, expected {least} a "
+                       f"case: "
+                       f"{dict(+counted[suite])}")
 
 
 def wants(build, case):
@@ -174,7 +184,8 @@ def parse_arguments():
     parser.add_argument("--builds", default=",".join(libraries.BUILDS))
     parser.add_argument("--suites", default=",".join(SUITES))
     parser.add_argument("--cases", default="*", help="glob over case names")
-    parser.add_argument("--sample", type=int, default=1, metavar="N", help="every Nth case, and all in which files change")
+    parser.add_argument("--sample", type=int, default=1, metavar="N",
+                        help="every Nth case, and all in which files change")
     parser.add_argument("--sabotage", choices=("first", "last", "reversed"))
     parser.add_argument("--compiled", action="store_true", help="with a compiled store of every file")
     parser.add_argument("--windlass", type=pathlib.Path, help="the command that compiles (default: beside the library)")
@@ -186,7 +197,8 @@ def parse_arguments():
     if not options.stock and (options.library is None or not options.library.is_file()):
         parser.error(f"no library {options.library}: build it with cargo build --release")
     options.library = options.library and options.library.resolve()
-    options.windlass = (options.windlass or options.library.with_name("windlass")).resolve(strict=True) if options.compiled else None
+    options.windlass = (options.windlass
+                        or options.library.with_name("windlass")).resolve(strict=True) if options.compiled else None
     options.builds = options.builds.split(",")
     if options.sabotage:
         options.builds = [build for build in options.builds if libraries.serves(build)]
@@ -206,10 +218,12 @@ def main():
     if not chosen:
         raise SystemExit("no case of that name")
     passed = failed = lines = 0
-    broken, counted = collections.Counter(), collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
+    broken, counted = (collections.Counter(),
+                       collections.defaultdict(lambda: collections.defaultdict(collections.Counter)))
     ran = collections.Counter(case.suite for case in chosen)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        jobs = [pool.submit(one_case, build, case, options) for case in chosen for build in options.builds if wants(build, case)]
+        jobs = [pool.submit(one_case, build, case, options) for case in chosen
+                for build in options.builds if wants(build, case)]
         for job in concurrent.futures.as_completed(jobs):
             build, case, seen, found, counts = job.result()
             lines += seen
@@ -230,7 +244,8 @@ def main():
             print(f"{build}: {broken[build]} verdicts show the broken library")
         print(f"gnutls, broken library: {len(options.builds) - len(missed)} passed, {len(missed)} failed")
         return 1 if missed else 0
-    for build in options.builds if not (options.stock or options.compiled) and options.cases == "*" and options.sample == 1 else []:
+    for build in options.builds if not (options.stock
+                                        or options.compiled) and options.cases == "*" and options.sample == 1 else []:
         faults = list(not_served(build, counted[build], ran))
         passed, failed = passed + (not faults), failed + bool(faults)
         print("\n".join(faults), end="\n" if faults else "")

@@ -1,6 +1,6 @@
 /*
- * Threads of a server, each with a session of its own and all with the same credentials, that begin to ask for client certificates
- * at the same time.
+ * Threads of a server, each with a session of its own and all with the same credentials, that begin to ask for client
+ * certificates at the same time.
  *
  *     servers BUNDLE
  *
@@ -29,7 +29,8 @@ static void must(int status, const char *what)
     }
 }
 
-static int count_names(gnutls_session_t session, const gnutls_datum_t *dn, int n, const gnutls_pk_algorithm_t *algorithms,
+static int count_names(gnutls_session_t session, const gnutls_datum_t *dn, int n,
+                       const gnutls_pk_algorithm_t *algorithms,
                        int algorithms_n, gnutls_pcert_st **chain, unsigned *length, gnutls_privkey_t *key)
 {
     (void)dn, (void)algorithms, (void)algorithms_n;
@@ -93,7 +94,8 @@ static void identify(void)
     gnutls_x509_crt_t crt;
 
     must(gnutls_x509_privkey_init(&key), "gnutls_x509_privkey_init");
-    must(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0), "generate");
+    must(gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0),
+         "generate");
     must(gnutls_x509_crt_init(&crt), "gnutls_x509_crt_init");
     must(gnutls_x509_crt_set_version(crt, 3), "version");
     must(gnutls_x509_crt_set_serial(crt, "\1", 1), "serial");
@@ -125,7 +127,8 @@ int main(int argc, char **argv)
         names[n] = -1;
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[n]) != 0)
             return 3;
-        if (pthread_create(&threads[n], NULL, serve, (void *)n) || pthread_create(&threads[SESSIONS + n], NULL, ask, (void *)n))
+        if (pthread_create(&threads[n], NULL, serve, (void *)n)
+            || pthread_create(&threads[SESSIONS + n], NULL, ask, (void *)n))
             return 3;
     }
     for (n = 0; n < 2 * SESSIONS; n++)

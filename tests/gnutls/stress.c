@@ -1,11 +1,12 @@
 /*
  * Threads that load, verify and look up while sources change under them, and processes forked meanwhile.
  *
- *     stress FOLDER threads ROUNDS   64 threads share credentials and lists; others load a file that is replaced, extended, removed
+ *     stress FOLDER threads ROUNDS   64 threads share credentials and lists; others load a file that is replaced,
+ *                                    extended, removed
  *     stress FOLDER fork ROUNDS      fork while threads load and verify
  *
- * FOLDER holds root-a.pem, root-b.pem, leaf-a.pem, leaf-b.pem and both.pem. Prints one line, and nothing that depends on timing.
- * Exit status 1 if anything happened that the stock library rules out.
+ * FOLDER holds root-a.pem, root-b.pem, leaf-a.pem, leaf-b.pem and both.pem. Prints one line, and nothing that depends
+ * on timing. Exit status 1 if anything happened that the stock library rules out.
  */
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>

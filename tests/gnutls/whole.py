@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Whole-process tests of the GnuTLS half: threads, fork, servers, a library that calls only itself, and memory under valgrind.
+"""Whole-process tests of the GnuTLS half: threads, fork, servers, a library that calls only itself, and memory under
+valgrind.
 
     whole.py --library L [--builds system,3.8] [--only threads,fork,servers,apart,valgrind] [--rounds N]
 """
@@ -23,18 +24,22 @@ from scripts.corpus_pki import GnutlsPki
 
 ROUNDS = {"threads": 12, "fork": 40, "servers": 6}
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-VALGRIND = ("valgrind", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=none")
+VALGRIND = ("valgrind", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite",
+            "--errors-for-leak-kinds=none")
 LOST = re.compile(r"(?:definitely|indirectly) lost: ([\d,]+) bytes")
 # One case of each kind: what goes into private lists, completed ones, and what GnuTLS does itself.
-CASES = (("hierarchies", "hierarchy-001"), ("sources", "longer-001"), ("handshakes", "client-03"), ("handshakes", "server-01"))
+CASES = (("hierarchies", "hierarchy-001"), ("sources", "longer-001"), ("handshakes", "client-03"),
+         ("handshakes", "server-01"))
 
 
 def stress(results, options, pki, mode):
-    """64 threads, or forks, that share lists while others load; the program judges itself. Stock has to pass as well."""
+    """64 threads, or forks, that share lists while others load; the program judges itself. Stock has to pass as
+    well."""
     for build in options.builds:
         for library in (None, options.library):
             folder = pathlib.Path(tempfile.mkdtemp(dir=WORK))
-            write_files(folder, {"root-a.pem": pki.pem("r0"), "root-b.pem": pki.pem("r1"), "both.pem": pki.pem("r0", "r1"),
+            write_files(folder, {"root-a.pem": pki.pem("r0"), "root-b.pem": pki.pem("r1"),
+                                 "both.pem": pki.pem("r0", "r1"),
                                  "leaf-a.pem": pki.pem("leaf0"), "leaf-b.pem": pki.pem("leaf1")})
             with counters.page() as page:
                 out = execute([libraries.stress(build), ".", mode, ROUNDS[mode] * options.rounds], folder, library,
@@ -63,16 +68,20 @@ def servers(results, options):
             registered += values.get("gnutls/certificates-registered", 0)
             if stock != now or not stock.endswith("exit 0\n"):
                 bad.append(f"stock:\n{stock}now:\n{now}{values}")
-        results.check(f"servers on GnuTLS {build}", not bad and bool(registered) == libraries.serves(build), "".join(bad[:2]))
+        results.check(f"servers on GnuTLS {build}", not bad and bool(registered) == libraries.serves(build),
+                      "".join(bad[:2]))
 
 
 def apart(results, options, pki):
     """A libgnutls that calls only itself is left alone: what it does to a list would not be seen."""
     for build in options.builds:
         folder = pathlib.Path(tempfile.mkdtemp(dir=WORK))
-        write_files(folder, {"root-a.pem": pki.pem("r0"), "both.pem": pki.pem("r0", "r1"), "leaf-a.pem": pki.pem("leaf0")})
-        stock, now, values = both([*libraries.apart(build), "root-a.pem", "both.pem", "leaf-a.pem"], folder, options.library)
-        results.check(f"opened with RTLD_DEEPBIND: GnuTLS {build}", stock == now and "remove 1" in stock and stock.endswith("exit 0\n"),
+        write_files(folder, {"root-a.pem": pki.pem("r0"), "both.pem": pki.pem("r0", "r1"),
+                             "leaf-a.pem": pki.pem("leaf0")})
+        stock, now, values = both([*libraries.apart(build), "root-a.pem", "both.pem", "leaf-a.pem"], folder,
+                                  options.library)
+        results.check(f"opened with RTLD_DEEPBIND: GnuTLS {build}", stock == now and "remove 1" in stock
+                      and stock.endswith("exit 0\n"),
                       f"stock:\n{stock}now:\n{now}{values}")
         shutil.rmtree(folder)
 
@@ -91,7 +100,8 @@ def valgrind(results, options):
             # GnuTLS itself loses CRLs that it does not want.
             stock, ours = (execute(command, case.folder, library) for library in (None, options.library))
             lost = [sum(int(number.replace(",", "")) for number in LOST.findall(out)) for out in (stock, ours)]
-            results.check(f"valgrind: {'/'.join(key)} on GnuTLS {build}", ours.endswith("exit 0\n") and lost[0] == lost[1],
+            results.check(f"valgrind: {'/'.join(key)} on GnuTLS {build}", ours.endswith("exit 0\n")
+                          and lost[0] == lost[1],
                           f"bytes lost, stock and now: {lost}\n{ours[-6000:]}")
             shutil.rmtree(folder)
 

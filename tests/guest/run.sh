@@ -1,6 +1,6 @@
 #!/bin/sh
-# What programs with a system call filter would notice: each call of the kernel that the library makes is one that OpenSSL or GnuTLS
-# makes for the same work, and programs in filters do what they do without it.
+# What programs with a system call filter would notice: each call of the kernel that the library makes is one that
+# OpenSSL or GnuTLS makes for the same work, and programs in filters do what they do without it.
 #
 #   tests/guest/run.sh                  all cases
 #   tests/guest/run.sh --sample         a part of them, in about two minutes

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Every function of OpenSSL by which a certificate of a store could reach a program is known: handed-out.txt says of each what
-becomes of it. The functions are read from the headers of each version, and compared with the symbols of its libraries.
+"""Every function of OpenSSL by which a certificate of a store could reach a program is known: handed-out.txt says of
+each what becomes of it. The functions are read from the headers of each version, and compared with the symbols of its
+libraries.
 
     handed_out.py [--builds 1.1.1w,system,3.5.5,4.0.3] [--list]
 
@@ -25,10 +26,12 @@ VERDICTS = ("hooked", "ends-sharing", "not-a-stores", "of-what-it-has")
 CERTIFICATES = r"\b(?:X509|stack_st_X509|X509_OBJECT|stack_st_X509_OBJECT)\b ?\*"
 CALLED_WITH = CERTIFICATES + r"|\bX509_STORE_CTX\b ?\*"
 # Where a certificate of a store can be found.
-HOLDERS = (r"\b(?:X509_STORE_CTX|X509_STORE|SSL|SSL_CTX|SSL_CONNECTION|X509_LOOKUP|X509_OBJECT|OSSL_CMP_CTX|CT_POLICY_EVAL_CTX|"
+HOLDERS = (r"\b(?:X509_STORE_CTX|X509_STORE|SSL|SSL_CTX|SSL_CONNECTION|X509_LOOKUP|X509_OBJECT|OSSL_CMP_CTX|"
+           r"CT_POLICY_EVAL_CTX|"
            r"SSL_SESSION|X509_POLICY_\w+)\b ?\*")
 # What is inside one, or may be.
-INSIDE = (r"\b(?:X509_NAME|stack_st_X509_NAME|EVP_PKEY|evp_pkey_st|X509_EXTENSION|ASN1_\w+|X509_ALGOR|X509_PUBKEY|X509_POLICY_\w+|"
+INSIDE = (r"\b(?:X509_NAME|stack_st_X509_NAME|EVP_PKEY|evp_pkey_st|X509_EXTENSION|ASN1_\w+|X509_ALGOR|X509_PUBKEY|"
+          r"X509_POLICY_\w+|"
           r"stack_st_POLICYQUALINFO|void)\b ?\*")
 # A symbol of these families that no header declares would be a way in all the same.
 FAMILIES = r"X509_(?:STORE|LOOKUP|OBJECT|POLICY)_|SSL_(?:CTX_)?get[01]?_\w*(?:cert|chain)|X509_\w*chain"
@@ -50,13 +53,15 @@ def symbols(build):
     """What a version's libraries export."""
     if build == "system":
         known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
-        paths = [re.search(rf"{name}\.so\.3 \(.*x86-64\) => (\S+)|{name}\.so\.3 \(.*\) => (\S+)", known) for name in ("libcrypto", "libssl")]
+        paths = [re.search(rf"{name}\.so\.3 \(.*x86-64\) => (\S+)|{name}\.so\.3 \(.*\) => (\S+)", known)
+                 for name in ("libcrypto", "libssl")]
         paths = [path[1] or path[2] for path in paths]
     else:
         paths = [builds.prefix(build) / "lib" / f"{name}.so" for name in ("libcrypto", "libssl")]
     found = set()
     for path in paths:
-        out = subprocess.run(["nm", "-D", "--defined-only", str(path)], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(["nm", "-D", "--defined-only", str(path)], capture_output=True, text=True,
+                             check=True).stdout
         found |= {line.split()[-1].split("@")[0] for line in out.splitlines()}
     return found
 
@@ -65,7 +70,8 @@ def callbacks(declared):
     """Types of functions that are called with a certificate, a place for one, or in the middle of a verification."""
     found = set()
     for one in declared:
-        match = re.match(r"typedef .*\(\*\s*(\w+)\)\s*\((.*)\)$", one) or re.match(r"typedef \w[\w *]*?(\w+)\((.*)\)$", one)
+        match = re.match(r"typedef .*\(\*\s*(\w+)\)\s*\((.*)\)$",
+                         one) or re.match(r"typedef \w[\w *]*?(\w+)\((.*)\)$", one)
         if match and re.search(CALLED_WITH, match[2]):
             found.add(match[1])
     return found
@@ -145,9 +151,12 @@ def main():
         wrong += [f"{name}: no version has it" for name in known if name not in exported]
     hooks = set(re.findall(r"^    fn (\w+)\(", (PRELOAD / "hooks.rs").read_text(), re.M))
     ending = set(re.findall(r'Name::new\(c"(\w+)"\)', (PRELOAD / "users.rs").read_text()))
-    handed_out = set(re.findall(r"^    fn (\w+)\([^;]*=> (?:handed_out|taking_part)::", (PRELOAD / "hooks.rs").read_text(), re.M))
-    wrong += [f"{name}: is said to be hooked, and is not" for name, verdict in known.items() if verdict == "hooked" and name not in hooks]
-    wrong += [f"{name}: is hooked in handed_out.rs or taking_part.rs, and not in the list" for name in handed_out if known.get(name) != "hooked"]
+    handed_out = set(re.findall(r"^    fn (\w+)\([^;]*=> (?:handed_out|taking_part)::",
+                                (PRELOAD / "hooks.rs").read_text(), re.M))
+    wrong += [f"{name}: is said to be hooked, and is not" for name, verdict in known.items() if verdict == "hooked"
+              and name not in hooks]
+    wrong += [f"{name}: is hooked in handed_out.rs or taking_part.rs, and not in the list"
+              for name in handed_out if known.get(name) != "hooked"]
     said = {name for name, verdict in known.items() if verdict == "ends-sharing"}
     wrong += [f"{name}: ends sharing in one of the list and users.rs only" for name in sorted(said ^ ending)]
     print("\n".join(wrong + [f"{count} functions of {options.builds}, {len(known)} names: {len(wrong)} wrong"]))

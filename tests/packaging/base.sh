@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the archive of a minimal system of this machine's own release, from this machine's own apt sources, and prints its path.
-# Made once; remove the file to have a newer one.
+# Makes the archive of a minimal system of this machine's own release, from this machine's own apt sources, and prints
+# its path. Made once; remove the file to have a newer one.
 #
 #   tests/packaging/base.sh DIRECTORY              without systemd, as in most containers
 #   tests/packaging/base.sh DIRECTORY systemd      with it, ready to boot
@@ -19,10 +19,12 @@ archive=$1/base-${variant:+$variant-}$VERSION_CODENAME-$(dpkg --print-architectu
 if [ ! -e "$archive" ]; then
     mkdir -p "$1"
     # The release's own archives, and no third party's: those whose suite is of this release.
-    sources=$(grep -l -s -E "^(deb .*|Suites:.*) $VERSION_CODENAME(-updates|-security)?( |\$)" /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+    sources=$(grep -l -s -E "^(deb .*|Suites:.*) $VERSION_CODENAME(-updates|-security)?( |\$)" \
+        /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
         /etc/apt/sources.list.d/*.sources || true)
     if [ -z "$sources" ]; then
-        echo "no apt source of $VERSION_CODENAME on this machine: can't make a minimal system for the packaging tests" >&2
+        echo "no apt source of $VERSION_CODENAME on this machine:" \
+            "can't make a minimal system for the packaging tests" >&2
         exit 1
     fi
     # shellcheck disable=SC2086

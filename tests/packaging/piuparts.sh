@@ -1,6 +1,6 @@
 #!/bin/sh
-# piuparts(1) over the package: installed, removed and purged in the minimal system of the other packaging tests, and what is left
-# is an error. It asks the archive that this machine's own release comes from.
+# piuparts(1) over the package: installed, removed and purged in the minimal system of the other packaging tests, and
+# what is left is an error. It asks the archive that this machine's own release comes from.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ "$(id -u)" != 0 ]; then

@@ -5,8 +5,8 @@
 # nss/               NSS with its commands, and the C library that it wants; tests/pkcs11/harness/sides.py starts them
 #
 # All is Debian's own: the source package of p11-kit, the binary packages of NSS. apt fetches them and checks their
-# signatures; nothing is installed. A finished build leaves a stamp that names its inputs; a second call does nothing. With
-# WINDLASS_TEST_TARGET (default: target) the output goes elsewhere.
+# signatures; nothing is installed. A finished build leaves a stamp that names its inputs; a second call does nothing.
+# With WINDLASS_TEST_TARGET (default: target) the output goes elsewhere.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +28,8 @@ apt() { # command, arguments...
     tool=$1
     shift
     # apt drops root's rights to download, and the folder may be closed to that user.
-    "$tool" -q -q -o Dir::Etc::SourceList="$out/apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::Etc::Preferences=- \
+    "$tool" -q -q -o Dir::Etc::SourceList="$out/apt/sources.list" -o Dir::Etc::SourceParts=- \
+        -o Dir::Etc::Preferences=- \
         -o Dir::Etc::PreferencesParts=- -o Dir::State::Lists="$out/apt/lists" -o Dir::Cache="$out/apt/cache" \
         -o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Sandbox::User=root "$@"
 }
@@ -51,7 +52,8 @@ fetch() {
 build() {
     cd "$out/source"
     # Debian's options, but for what the trust module does not need.
-    ./configure --disable-nls --disable-doc --disable-static --disable-maintainer-mode --without-systemd --without-libffi \
+    ./configure --disable-nls --disable-doc --disable-static --disable-maintainer-mode --without-systemd \
+        --without-libffi \
         --with-trust-paths=/etc/ssl/certs/ca-certificates.crt CFLAGS=-O1
     make -j"${JOBS:-2}" p11-kit-trust.la
     cp .libs/p11-kit-trust.so "$out/p11-kit-trust.so"

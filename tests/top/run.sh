@@ -11,4 +11,5 @@ cd "$(dirname "$0")/../.."
 windlass=${WINDLASS:-${CARGO_TARGET_DIR:-target}/release/windlass}
 library=${WINDLASS_PRELOAD_LIBRARY:-$(dirname "$windlass")/libwindlass_preload.so}
 exec env -i HOME="${HOME:-/}" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-    TMPDIR="${TMPDIR:-/tmp}" /usr/bin/python3 -B tests/top/harness/main.py --windlass "$windlass" --library "$library" "$@"
+    TMPDIR="${TMPDIR:-/tmp}" /usr/bin/python3 -B tests/top/harness/main.py --windlass "$windlass" \
+        --library "$library" "$@"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""libwindlass_trace.so: what it records, against an independent count; and what a program can see of it, which has to be nothing.
+"""libwindlass_trace.so: what it records, against an independent count; and what a program can see of it, which has to
+be nothing.
 
     library.py --library target/release/libwindlass_trace.so
     library.py --library L --only counts     cases whose name contains one of these, separated by commas
@@ -29,7 +30,8 @@ def main():
         parser.error(f"no library {options.library}: build it with cargo build --release -p windlass-trace")
     wanted = options.only.split(",")
     passed = failed = 0
-    with tempfile.TemporaryDirectory(prefix="windlass-trace-") as folder, World(pathlib.Path(folder), options.library.resolve()) as world:
+    with tempfile.TemporaryDirectory(prefix="windlass-trace-") as folder, World(pathlib.Path(folder),
+                                                                                options.library.resolve()) as world:
         cases = [*library_counts.cases(world), *library_guest.cases(world), *library_strange.cases(world)]
         for name, case in cases:
             if not any(word in name for word in wanted):

@@ -1,5 +1,5 @@
-"""What the events say, against counts that owe nothing to the library: callgrind counts the calls in the stock program, strace the opens of
-the bundle, the server its handshakes."""
+"""What the events say, against counts that owe nothing to the library: callgrind counts the calls in the stock program,
+strace the opens of the bundle, the server its handshakes."""
 
 import collections
 import functools
@@ -8,9 +8,12 @@ import re
 from library_world import HERE, TESTS, of, tool
 
 # Every hooked function that loads. X509_STORE_add_cert is in the events as a number.
-LOADERS = re.compile(r"SSL_CTX_(set_default_verify_|load_verify_)\w+|X509_STORE_(load|set_default)_\w+|X509_load_cert_\w+"
-                     r"|X509_LOOKUP_ctrl(_ex)?|SSL_load_client_CA_file\w*|SSL_add_(file|dir|store)_cert_subjects_to_stack"
-                     r"|gnutls_certificate_set_x509_(system_trust|trust\w*)|gnutls_x509_trust_list_add_(system_trust|trust_\w+|cas)")
+LOADERS = re.compile(r"SSL_CTX_(set_default_verify_|load_verify_)\w+|X509_STORE_(load|set_default)_\w+"
+                     r"|X509_load_cert_\w+"
+                     r"|X509_LOOKUP_ctrl(_ex)?|SSL_load_client_CA_file\w*"
+                     r"|SSL_add_(file|dir|store)_cert_subjects_to_stack"
+                     r"|gnutls_certificate_set_x509_(system_trust|trust\w*)"
+                     r"|gnutls_x509_trust_list_add_(system_trust|trust_\w+|cas)")
 
 
 def cases(world):
@@ -25,9 +28,11 @@ def cases(world):
         "ruby": (lambda: ["/usr/bin/ruby", HERE / "programs" / "client.rb", port], trust, 2, 3),
         "curl": (lambda: ["/usr/bin/curl", "-sS", "--cacert", world.bundle, world.url], {}, 1, 2),
         "wget": (lambda: ["/usr/bin/wget", "-q", "-O-", f"--ca-certificate={world.bundle}", world.url], {}, 1, None),
-        "php": (lambda: ["/usr/bin/php", programs / "client.php", "get", world.url, "cafile", world.bundle], {}, 2, None),
+        "php": (lambda: ["/usr/bin/php", programs / "client.php", "get", world.url, "cafile", world.bundle], {}, 2,
+                None),
         "crystal": (lambda: [world.crystal(), world.url], trust, 3, 3),
-        "a C program with each function": (lambda: [own(), "entries", world.few, world.capath, f"file:{world.few}"], trust, 0, None),
+        "a C program with each function": (lambda: [own(), "entries", world.few, world.capath, f"file:{world.few}"],
+                                           trust, 0, None),
         "a C program that adds": (lambda: [own(), "add", world.bundle], {}, 0, 2),
         "a C program with GnuTLS, file": (lambda: [gnutls(), "file", world.bundle, port], {}, 1, 1),
         "a C program with GnuTLS, directory": (lambda: [gnutls(), "dir", world.capath, port], {}, 1, 1),
@@ -55,7 +60,8 @@ def counted(world, command, env, connections, loads):
     expected = collections.Counter()
     for (caller, name), count in calls.items():
         # What GnuTLS adds from memory inside a load is no event.
-        inside = name in ("gnutls_x509_trust_list_add_trust_mem", "gnutls_x509_trust_list_add_cas") and caller.startswith("gnutls_")
+        inside = name in ("gnutls_x509_trust_list_add_trust_mem",
+                          "gnutls_x509_trust_list_add_cas") and caller.startswith("gnutls_")
         if LOADERS.fullmatch(name) and not inside:
             expected[name] += count
     found = collections.Counter(load["entry"] for load in all_loads if load["entry"] != "X509_STORE_add_cert")
@@ -66,7 +72,8 @@ def counted(world, command, env, connections, loads):
         count for (by, name), count in calls.items() if name == callee and caller in (None, by))
     if any(load["library"].startswith("OpenSSL") for load in outer):
         stores = [load for load in outer if load["store"]]
-        assert sum(load["parsed"] for load in stores) == total("X509_STORE_add_cert"), (outer, total("X509_STORE_add_cert"))
+        assert sum(load["parsed"]
+                   for load in stores) == total("X509_STORE_add_cert"), (outer, total("X509_STORE_add_cert"))
     else:
         parsed = total("gnutls_x509_crt_import", "gnutls_x509_crt_list_import")
         assert sum(load["certificates"] for load in outer) == parsed, (outer, parsed)
@@ -116,7 +123,8 @@ def calls_in_stock(world, command, env):
     """{(caller, callee): calls}, of the program and all its children."""
     for old in world.folder.glob("callgrind.*"):
         old.unlink()
-    tracer = [tool("valgrind"), "--tool=callgrind", "--trace-children=yes", "-q", f"--callgrind-out-file={world.folder}/callgrind.%p"]
+    tracer = [tool("valgrind"), "--tool=callgrind", "--trace-children=yes", "-q",
+              f"--callgrind-out-file={world.folder}/callgrind.%p"]
     done = world.run([*tracer, *command], env | {"LD_BIND_NOW": "1"})
     assert done.returncode == 0, done.stderr.decode()
     calls = collections.Counter()

@@ -1,5 +1,5 @@
-"""The drivers of the differential tests, stock and under the trace library: everything that a program could see has to be the same, on
-every OpenSSL and GnuTLS, and the library has to have recorded something meanwhile."""
+"""The drivers of the differential tests, stock and under the trace library: everything that a program could see has to
+be the same, on every OpenSSL and GnuTLS, and the library has to have recorded something meanwhile."""
 
 import concurrent.futures
 import json

@@ -13,8 +13,9 @@ NOBODY = 65534
 
 
 def cases(world):
-    for case in (off, file_faults, secure, limits, closed_streams, descriptors, children, forks, threads, left_loads, two_libraries, hidden_calls,
-                 python_frames, ruby_frames, other_allocator, beside_preload, before_preload, preload_comes_and_goes, found_by_name):
+    for case in (off, file_faults, secure, limits, closed_streams, descriptors, children, forks, threads, left_loads,
+                 two_libraries, hidden_calls, python_frames, ruby_frames, other_allocator, beside_preload,
+                 before_preload, preload_comes_and_goes, found_by_name):
         yield f"guest: {case.__name__.replace('_', ' ')}", functools.partial(case, world)
 
 
@@ -40,7 +41,8 @@ def same(world, command, env=None, **more):
 
 
 def off(world):
-    """Without a variable, or with one that is no absolute path, nothing is written anywhere: to no file, and to no import slot."""
+    """Without a variable, or with one that is no absolute path, nothing is written anywhere: to no file, and to no
+    import slot."""
     for command in ([program(world), "load", world.few], [strange(world), "where"]):
         stock = world.run(command)
         for value in (None, "", "events", "./events"):
@@ -93,14 +95,17 @@ def secure(world):
         etc = world.folder / "etc"
         etc.mkdir()
         script = f"set -e; mount -t tmpfs none {etc}; cp -a /etc/. {etc}/; echo {library} >{etc}/ld.so.preload; " \
-                 f"mount --bind {etc} /etc; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {path} load {world.few}"
-        done = world.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script], {"WINDLASS_TRACE": str(file)})
+                 f"mount --bind {etc} /etc; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups " \
+                 f"{path} load {world.few}"
+        done = world.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script],
+                         {"WINDLASS_TRACE": str(file)})
         etc.rmdir()
         return done
 
     done = as_nobody(setuid)
     assert (done.returncode, done.stdout) == (0, b"2\n"), done
-    assert not [event for event in events_of(file) if event.get("exe") == str(setuid)] and not of(events_of(file), "load")
+    assert not [event for event in events_of(file)
+                if event.get("exe") == str(setuid)] and not of(events_of(file), "load")
     # The same without set-user-ID is recorded: the list works.
     done = as_nobody(plain)
     assert (done.returncode, done.stdout) == (0, b"2\n"), done
@@ -119,19 +124,22 @@ def limits(world):
         assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), done
         assert file.stat().st_size <= size
     # A program for which SIGXFSZ was pending and held still finds it so: python's own view.
-    check = "import signal,os,ssl,sys\nsignal.pthread_sigmask(signal.SIG_BLOCK,[signal.SIGXFSZ])\nos.kill(os.getpid(),signal.SIGXFSZ)\n" \
-            "ssl.create_default_context(cafile=sys.argv[1])\nprint(signal.sigpending(),signal.pthread_sigmask(signal.SIG_BLOCK,[]))"
+    check = "import signal,os,ssl,sys\nsignal.pthread_sigmask(signal.SIG_BLOCK,[signal.SIGXFSZ])\n" \
+            "os.kill(os.getpid(),signal.SIGXFSZ)\nssl.create_default_context(cafile=sys.argv[1])\n" \
+            "print(signal.sigpending(),signal.pthread_sigmask(signal.SIG_BLOCK,[]))"
     for size in (0, 1 << 30):
         same(world, ["/usr/bin/python3", "-B", "-c", check, world.few],
              preexec_fn=functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size)))
 
 
 def closed_streams(world):
-    """A program whose standard streams are closed: a descriptor of ours never takes their numbers for long enough to write."""
+    """A program whose standard streams are closed: a descriptor of ours never takes their numbers for long enough to
+    write."""
     file, log = world.fresh(), world.folder / "strace"
     shell = f"exec 0<&- 1>&- 2>&-; exec {program(world)} load {world.few}"
     env = CLEAN | {"WINDLASS_TRACE": str(file)}
-    subprocess.run(["strace", "-f", "-qq", "-E", f"LD_PRELOAD={world.library}", "-e", "trace=write", "-o", str(log), "sh", "-c", shell],
+    subprocess.run(["strace", "-f", "-qq", "-E", f"LD_PRELOAD={world.library}", "-e", "trace=write", "-o", str(log),
+                    "sh", "-c", shell],
                    env=env, check=False, timeout=300)
     assert len(loads(events_of(file))) == 1
     writes = [line for line in log.read_text().splitlines() if '"{\\"e\\":' in line]
@@ -179,7 +187,8 @@ def threads(world):
 
 
 def left_loads(world):
-    """A load that is left by longjmp, and one that is cancelled, leave no event, and no trace in the depth of others."""
+    """A load that is left by longjmp, and one that is cancelled, leave no event, and no trace in the depth of
+    others."""
     fifo = world.folder / "left"
     os.mkfifo(fifo)
     command = [program(world), "leave", world.few, fifo]
@@ -193,7 +202,8 @@ def left_loads(world):
 def two_libraries(world):
     """Two libcryptos in one process, each used by a module: no call reaches the other one."""
     source = HERE / "programs" / "module.c"
-    modules = [world.c(source, "-lssl", "-lcrypto", name=f"module-{build}.so", flags=("-shared", "-fPIC", *builds.flags_for(build)))
+    modules = [world.c(source, "-lssl", "-lcrypto", name=f"module-{build}.so",
+                       flags=("-shared", "-fPIC", *builds.flags_for(build)))
                for build in ("system", "1.1.1w")]
     # The program itself is linked against neither.
     host = world.folder / "host"
@@ -210,7 +220,8 @@ def hidden_calls(world):
     for build in ("1.1.1w", "3.5.5", "4.0.3"):
         for kind in ("", "-bsymbolic"):
             name = f"library-{build}{kind}"
-            command = world.c(HERE / "programs" / "library.c", "-lssl", "-lcrypto", name=name, flags=builds.flags_for(build + kind))
+            command = world.c(HERE / "programs" / "library.c", "-lssl", "-lcrypto", name=name,
+                              flags=builds.flags_for(build + kind))
             events = same(world, [command, "load", world.few])
             (outer,) = loads(events)
             assert (outer["certificates"], outer["result"]) == (2, 1), outer
@@ -218,7 +229,8 @@ def hidden_calls(world):
             assert bool(loads(events, 1)) == (kind == ""), events
             same(world, [command, "entries", world.few, world.capath, f"file:{world.few}"])
             events = same(world, [command, "add", world.few])
-            for store, sums in zip(dict.fromkeys(load["store"] for load in loads(events)), ((4, 2), (2, 2)), strict=True):
+            for store, sums in zip(dict.fromkeys(load["store"] for load in loads(events)), ((4, 2), (2, 2)),
+                                   strict=True):
                 own = [load for load in loads(events) if load["store"] == store]
                 assert (sum(load["calls"] for load in own), sum(load["certificates"] for load in own)) == sums, events
                 assert [load.get("more", False) for load in own] == [False, True], own
@@ -239,7 +251,8 @@ def python_frames(world):
 def ruby_frames(world):
     """As a profiler would see them."""
     script = world.folder / "frames.rb"
-    script.write_text("require 'openssl'\ndef inner\n  OpenSSL::X509::Store.new.add_file(ARGV[0])\nend\n[1].each { inner }\n")
+    script.write_text("require 'openssl'\ndef inner\n  OpenSSL::X509::Store.new.add_file(ARGV[0])\nend\n[1].each { "
+                      "inner }\n")
     events = same(world, ["/usr/bin/ruby", script, world.few])
     load = loads(events)[-1]
     found = [(frame["line"], frame["function"]) for frame in load["script"] if frame["file"] == str(script)]
@@ -249,13 +262,15 @@ def ruby_frames(world):
 def other_allocator(world):
     """With an allocator of its own, the C library's numbers say nothing."""
     source = world.folder / "allocator.c"
-    source.write_text("#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t size) { return __libc_malloc(size); }\n")
+    source.write_text("#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t size) { return "
+                      "__libc_malloc(size); }\n")
     allocator = world.c(source, name="allocator.so", flags=("-shared", "-fPIC"))
     command = [program(world), "load", world.few]
     (known,) = loads(same(world, command))
     assert known["memory"] > 1000, known
     # At a fixed address `malloc` seems to be the executable's own.
-    fixed = world.c(HERE / "programs" / "library.c", "-lssl", "-lcrypto", name="library-fixed", flags=("-no-pie", "-fno-pie"))
+    fixed = world.c(HERE / "programs" / "library.c", "-lssl", "-lcrypto", name="library-fixed",
+                    flags=("-no-pie", "-fno-pie"))
     (known,) = loads(same(world, [fixed, "load", world.few]))
     assert known["memory"] > 1000, known
     _, events = world.trace(command, {"LD_PRELOAD": f"{world.library}:{allocator}"})
@@ -263,10 +278,12 @@ def other_allocator(world):
 
 
 def beside_preload(world):
-    """A machine may preload libwindlass_preload.so everywhere. Switched off, it passes on what comes to it, in whatever order they stand."""
+    """A machine may preload libwindlass_preload.so everywhere. Switched off, it passes on what comes to it, in whatever
+    order they stand."""
     preload = preload_library(world)
     programs = ([program(world), "entries", world.few, world.capath, f"file:{world.few}"],
-                ["/usr/bin/python3", "-B", "-c", "import ssl, sys; print(ssl.create_default_context(cafile=sys.argv[1]).get_ca_certs())", world.few])
+                ["/usr/bin/python3", "-B", "-c",
+                 "import ssl, sys; print(ssl.create_default_context(cafile=sys.argv[1]).get_ca_certs())", world.few])
     for command in programs:
         stock = world.run(command)
         alone = loads(world.trace(command)[1])
@@ -286,8 +303,9 @@ def before_preload(world):
     """Switched on, the preload library serves behind the trace, in whatever order they stand."""
     preload = preload_library(world)
     python = "import ssl, sys; print(len(ssl.create_default_context(cafile=sys.argv[1]).get_ca_certs()))"
-    programs = ([program(world), "entries", world.few, world.capath, f"file:{world.few}"], [program(world), "load", world.bundle],
-                [program(world), "threads", world.few], [program(world), "children", world.few], [program(world), "add", world.few],
+    programs = ([program(world), "entries", world.few, world.capath, f"file:{world.few}"],
+                [program(world), "load", world.bundle], [program(world), "threads", world.few],
+                [program(world), "children", world.few], [program(world), "add", world.few],
                 ["/usr/bin/python3", "-B", "-c", python, world.bundle],
                 ["/usr/bin/curl", "-sS", "--cacert", world.bundle, world.url])
     for command in programs:
@@ -298,16 +316,19 @@ def before_preload(world):
             assert (done.returncode, done.stdout, done.stderr) == (0, served.stdout, b""), (order, served, done)
             assert sorted(load["entry"] for load in loads(events)) == alone, (order, alone, events)
             # What libcrypto adds by itself is not all that the store holds.
-            assert {load["parsed"] for load in loads(events) if load["store"] and load["entry"] != "X509_STORE_add_cert"} <= {None}, events
+            assert {load["parsed"] for load in loads(events) if load["store"]
+                    and load["entry"] != "X509_STORE_add_cert"} <= {None}, events
             if command[1] == "load":
-                assert [load["depth"] for load in of(events, "load")] == [0], f"the preload library does not serve: {events}"
+                assert [load["depth"] for load in of(events,
+                                                     "load")] == [0], f"the preload library does not serve: {events}"
 
 
 def preload_comes_and_goes(world):
     """The preload library gets behind the trace when it is loaded later, and out of the way."""
     command = [world.c(HERE / "programs" / "beside.c", "-lssl", "-lcrypto", "-ldl"), world.bundle]
     stock = world.run(command)
-    for first in (world.library, f"{world.library}:{preload_library(world)}", f"{preload_library(world)}:{world.library}"):
+    for first in (world.library, f"{world.library}:{preload_library(world)}",
+                  f"{preload_library(world)}:{world.library}"):
         done, events = world.trace([*command, preload_library(world)], {"LD_PRELOAD": str(first)})
         assert (done.returncode, done.stdout, done.stderr) == (0, stock.stdout, b""), (first, stock, done)
         judge_lines(events)
@@ -332,8 +353,10 @@ def found_by_name(world):
     """Functions that a program finds with dlsym: ctypes."""
     code = "import ctypes as c, sys\ncrypto, ssl = c.CDLL('libcrypto.so.3'), c.CDLL('libssl.so.3')\n" \
            "for f in (crypto.X509_STORE_new, ssl.TLS_client_method, ssl.SSL_CTX_new): f.restype = c.c_void_p\n" \
-           "store = c.c_void_p(crypto.X509_STORE_new())\nprint(crypto.X509_STORE_load_locations(store, sys.argv[1].encode(), None))\n" \
-           "crypto.X509_STORE_free(store)\ncontext = c.c_void_p(ssl.SSL_CTX_new(c.c_void_p(ssl.TLS_client_method())))\n" \
+           "store = c.c_void_p(crypto.X509_STORE_new())\n" \
+           "print(crypto.X509_STORE_load_locations(store, sys.argv[1].encode(), None))\n" \
+           "crypto.X509_STORE_free(store)\n" \
+           "context = c.c_void_p(ssl.SSL_CTX_new(c.c_void_p(ssl.TLS_client_method())))\n" \
            "print(ssl.SSL_CTX_load_verify_locations(context, sys.argv[1].encode(), None))\nssl.SSL_CTX_free(context)\n"
     events = same(world, ["/usr/bin/python3", "-B", "-c", code, world.few])
     found = [(load["entry"], load["certificates"], load["parsed"], load["script"][0]["line"]) for load in loads(events)]

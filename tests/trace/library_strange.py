@@ -1,4 +1,5 @@
-"""Programs of an unusual make, which have to run as they do without the library; and ends and surroundings of which it still has to tell."""
+"""Programs of an unusual make, which have to run as they do without the library; and ends and surroundings of which it
+still has to tell."""
 
 import functools
 import resource
@@ -13,7 +14,8 @@ PYTHON = ("/usr/bin/python3", "-B", "-c")
 
 
 def cases(world):
-    for case in (coroutines, signal_frames, cut_objects, replaced_objects, small_stack, own_lookup, plugin, wrappers, token, file_size, fragments, silent_ends, nothing_can_be_opened, ossl_store,
+    for case in (coroutines, signal_frames, cut_objects, replaced_objects, small_stack, own_lookup, plugin, wrappers,
+                 token, file_size, fragments, silent_ends, nothing_can_be_opened, ossl_store,
                  relative_paths, namespaces, another_file, exceptions):
         yield f"strange: {case.__name__.replace('_', ' ')}", functools.partial(case, world)
 
@@ -47,16 +49,19 @@ def objects(world):
 
 
 def cut_objects(world):
-    """A library on the stack whose headers or tables can't be read any more: its file was made shorter, or its pages are protected."""
+    """A library on the stack whose headers or tables can't be read any more: its file was made shorter, or its pages
+    are protected."""
     whole, copy = passage(world, "first").read_bytes(), world.folder / "cut.so"
     # Headers, code, tables: a page each.
-    for mode, at, tables in (("unreadable", 0, False), ("unreadable", 8192, False), ("unreadable", 12288, True), ("truncated", 8192, False)):
+    for mode, at, tables in (("unreadable", 0, False), ("unreadable", 8192, False), ("unreadable", 12288, True),
+                             ("truncated", 8192, False)):
         command = [objects(world), mode, world.few, copy, at]
         copy.write_bytes(whole)
         stock = world.run(command)
         copy.write_bytes(whole)
         done, events = world.trace(command)
-        assert (done.returncode, done.stdout, done.stderr) == (stock.returncode, stock.stdout, stock.stderr), (mode, at, stock, done)
+        assert (done.returncode, done.stdout, done.stderr) == (stock.returncode, stock.stdout,
+                                                               stock.stderr), (mode, at, stock, done)
         assert done.stdout.split() == [b"1", b"1"], done
         # The frames as far as there are tables.
         before, load = [load["stack"] for load in loads(events)]
@@ -64,12 +69,14 @@ def cut_objects(world):
 
 
 def replaced_objects(world):
-    """A library that was loaded to the place of one that was unloaded is another one: by its name, or by its build id."""
+    """A library that was loaded to the place of one that was unloaded is another one: by its name, or by its build
+    id."""
     first, other = passage(world, "first"), passage(world, "other")
     assert len(str(first)) == len(str(other))
     events = same(world, [objects(world), "replaced", world.few, first, other])
     modules = {module["id"]: module["path"] for module in of(events, "module")}
-    assert [modules[load["stack"][1][0]] for load in loads(events)[1:]] == [str(first), str(other)] * 5, (modules, loads(events))
+    assert [modules[load["stack"][1][0]]
+            for load in loads(events)[1:]] == [str(first), str(other)] * 5, (modules, loads(events))
 
 
 def small_stack(world):
@@ -84,12 +91,13 @@ def own_lookup(world):
 
 
 def plugin(world):
-    """A load while another thread holds the dynamic linker's lock, and waits for this one. What the plugin itself calls before `dlopen` returns is not
-    seen, but what libssl calls for that is."""
+    """A load while another thread holds the dynamic linker's lock, and waits for this one. What the plugin itself calls
+    before `dlopen` returns is not seen, but what libssl calls for that is."""
     plugin = world.c(HERE / "programs" / "plugin.c", "-lssl", "-lcrypto", name="plugin.so", flags=("-shared", "-fPIC"))
     command, env = ["timeout", "20", program(world), "plugin", world.few, plugin], {"SSL_CERT_FILE": str(world.few)}
     found = loads(same(world, command, env))
-    assert sorted(load["entry"] for load in found) == ["X509_STORE_load_locations"] * 2 + ["X509_STORE_set_default_paths_ex"], found
+    assert sorted(load["entry"]
+                  for load in found) == ["X509_STORE_load_locations"] * 2 + ["X509_STORE_set_default_paths_ex"], found
     assert all(load["parsed"] == 2 and load["library"] for load in found), found
 
 
@@ -101,8 +109,8 @@ def wrappers(world):
     assert stock.stdout == b"42\n", stock
     done, events = world.trace([program(world), "default"], env | {"LD_PRELOAD": f"{world.library}:{wrapper}"})
     assert done.stdout == stock.stdout and len(loads(events)) == 1, (done, events)
-    linked = world.c(HERE / "programs" / "strange.c", f"-L{world.folder}", "-Wl,--no-as-needed", "-lwrapper", "-lssl", "-lcrypto", "-ldl",
-                     name="strange-wrapped", flags=(f"-Wl,-rpath,{world.folder}",))
+    linked = world.c(HERE / "programs" / "strange.c", f"-L{world.folder}", "-Wl,--no-as-needed", "-lwrapper", "-lssl",
+                     "-lcrypto", "-ldl", name="strange-wrapped", flags=(f"-Wl,-rpath,{world.folder}",))
     (load,) = loads(same(world, [linked, "default"], env))
     assert (load["result"], load["parsed"]) == (42, 2), load
 
@@ -116,16 +124,19 @@ def token(world):
 
 def file_size(world):
     """RLIMIT_FSIZE also holds for the memory in which Python's frames are written."""
-    code = "import signal,ssl,sys\nsignal.signal(signal.SIGXFSZ,signal.SIG_DFL)\nssl.create_default_context(cafile=sys.argv[1])\nprint('survived')"
+    code = ("import signal,ssl,sys\nsignal.signal(signal.SIGXFSZ,signal.SIG_DFL)\n"
+            "ssl.create_default_context(cafile=sys.argv[1])\nprint('survived')")
     for size in (0, 100):
         same_output(world, [*PYTHON, code, world.few],
-                    preexec_fn=functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)))
+                    preexec_fn=functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE,
+                                                 (size, resource.RLIM_INFINITY)))
 
 
 def same_output(world, command, **more):
     stock = world.run(command, **more)
     done = world.run(command, {"LD_PRELOAD": str(world.library), "WINDLASS_TRACE": str(world.fresh())}, **more)
-    assert (done.returncode, done.stdout, done.stderr) == (stock.returncode, stock.stdout, stock.stderr) and stock.returncode == 0, (stock, done)
+    assert (done.returncode, done.stdout, done.stderr) == (stock.returncode, stock.stdout,
+                                                           stock.stderr) and stock.returncode == 0, (stock, done)
 
 
 def fragments(world):
@@ -136,7 +147,8 @@ def fragments(world):
 
 def silent_ends(world):
     """Certificates that a program has added by itself, when it ends without a word."""
-    data = "import os,ssl,sys\nc = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\nc.load_verify_locations(cadata=open(sys.argv[1]).read())\n"
+    data = ("import os,ssl,sys\nc = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n"
+            "c.load_verify_locations(cadata=open(sys.argv[1]).read())\n")
     for end in ("os._exit(0)", f"os.kill(os.getpid(), {int(signal.SIGTERM)})", "os.execv('/bin/true', ['true'])"):
         found = loads(same(world, [*PYTHON, data + end, world.bundle]))
         calls = [load["calls"] for load in found]
@@ -151,8 +163,10 @@ def silent_ends(world):
 
 def nothing_can_be_opened(world):
     """What can't be written is counted."""
-    code = "import os,resource,ssl,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(30,30))\nc = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n" \
-           "data = open(sys.argv[1]).read()\nheld = []\ntry:\n    while True: held.append(os.dup(0))\nexcept OSError: pass\n" \
+    code = "import os,resource,ssl,sys\nresource.setrlimit(resource.RLIMIT_NOFILE,(30,30))\n" \
+           "c = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)\n" \
+           "data = open(sys.argv[1]).read()\nheld = []\n" \
+           "try:\n    while True: held.append(os.dup(0))\nexcept OSError: pass\n" \
            "c.load_verify_locations(cadata=data); del c\nfor one in held: os.close(one)\n"
     events = same(world, [*PYTHON, code, world.few])
     (lost,) = of(events, "lost")
@@ -199,7 +213,8 @@ def another_file(world):
 
 
 def exceptions(world):
-    """C++ exceptions of a program's callbacks pass through hooked functions, and what was left by one is not told of."""
+    """C++ exceptions of a program's callbacks pass through hooked functions, and what was left by one is not told
+    of."""
     target = world.folder / "throws"
     subprocess.run(["g++", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", "-o", target,
                     HERE / "programs" / "throws.cc", "-lcrypto"], check=True)

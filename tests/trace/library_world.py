@@ -1,4 +1,5 @@
-"""What the tests of the trace library run in: certificates, a TLS server, compiled programs, and how a program is run and traced."""
+"""What the tests of the trace library run in: certificates, a TLS server, compiled programs, and how a program is run
+and traced."""
 
 import hashlib
 import json
@@ -68,8 +69,8 @@ class World:
             extra = ("-x509", "-out", at("root.pem")) if name == "root" else ("-out", at("leaf.csr"))
             openssl("req", "-new", "-key", at(name + ".key"), "-subj", subject, "-days", "30", *extra)
         (self.folder / "leaf.ext").write_text("basicConstraints=critical,CA:FALSE\nsubjectAltName=DNS:localhost\n")
-        openssl("x509", "-req", "-in", at("leaf.csr"), "-CA", at("root.pem"), "-CAkey", at("root.key"), "-CAcreateserial",
-                "-days", "30", "-extfile", at("leaf.ext"), "-out", at("leaf.pem"))
+        openssl("x509", "-req", "-in", at("leaf.csr"), "-CA", at("root.pem"), "-CAkey", at("root.key"),
+                "-CAcreateserial", "-days", "30", "-extfile", at("leaf.ext"), "-out", at("leaf.pem"))
         root = (self.folder / "root.pem").read_text()
         self.bundle = self.folder / "bundle.pem"
         self.bundle.write_text(BUNDLE.read_text() + root)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `windlass trace` on real programs against a TLS server on the loopback interface, its findings against those of strace and grep;
-# and its page in a headless Chromium.
+# `windlass trace` on real programs against a TLS server on the loopback interface, its findings against those of strace
+# and grep; and its page in a headless Chromium.
 #
 #   tests/trace/run.sh                  all cases
 #   tests/trace/run.sh page 'trace: ruby'  the cases whose name contains one of these
@@ -11,6 +11,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 exec env -i HOME="${HOME:-/}" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-    CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-}" WINDLASS="${WINDLASS:-}" WINDLASS_TRACE_LIBRARY="${WINDLASS_TRACE_LIBRARY:-}" \
+    CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-}" WINDLASS="${WINDLASS:-}" \
+    WINDLASS_TRACE_LIBRARY="${WINDLASS_TRACE_LIBRARY:-}" \
     WINDLASS_PRELOAD_LIBRARY="${WINDLASS_PRELOAD_LIBRARY:-}" TMPDIR="${TMPDIR:-/tmp}" \
     /usr/bin/python3 -B tests/trace/harness/main.py "$@"

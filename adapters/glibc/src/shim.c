@@ -32,7 +32,10 @@ void *__wrap_dlopen(const char *file, int mode) { return __real_dlopen ? __real_
 int __wrap_dlclose(void *handle) { return __real_dlclose ? __real_dlclose(handle) : -1; }
 char *__wrap_dlerror(void) { return __real_dlerror ? __real_dlerror() : NULL; }
 /* resident.c has another. */
-__attribute__((weak)) void *__wrap_dlsym(void *handle, const char *name) { return __real_dlsym ? __real_dlsym(handle, name) : NULL; }
+__attribute__((weak)) void *__wrap_dlsym(void *handle, const char *name)
+{
+    return __real_dlsym ? __real_dlsym(handle, name) : NULL;
+}
 void *__wrap_dlvsym(void *handle, const char *name, const char *version)
 {
     return __real_dlvsym ? __real_dlvsym(handle, name, version) : NULL;
@@ -93,13 +96,13 @@ extern __attribute__((weak, visibility("default"))) int __xstat(int, const char 
 extern __attribute__((weak, visibility("default"))) int __lxstat(int, const char *, struct stat *);
 extern __attribute__((weak, visibility("default"))) int __fxstat(int, int, struct stat *);
 extern __attribute__((weak, visibility("default"))) int __fxstatat(int, int, const char *, struct stat *, int);
-#define STAT(name, old, parameters, ...)                                                                                                \
-    REAL(int, name, parameters);                                                                                                        \
-    int __wrap_##name(parameters)                                                                                                       \
-    {                                                                                                                                   \
-        if (__real_##name)                                                                                                              \
-            return __real_##name(__VA_ARGS__);                                                                                          \
-        return old(STAT_VERSION, __VA_ARGS__);                                                                                          \
+#define STAT(name, old, parameters, ...)                                                             \
+    REAL(int, name, parameters);                                                                     \
+    int __wrap_##name(parameters)                                                                    \
+    {                                                                                                \
+        if (__real_##name)                                                                           \
+            return __real_##name(__VA_ARGS__);                                                       \
+        return old(STAT_VERSION, __VA_ARGS__);                                                       \
     }
 #define BY_PATH const char *path, struct stat *buffer
 #define BY_DESCRIPTOR int descriptor, struct stat *buffer

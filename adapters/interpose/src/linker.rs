@@ -104,17 +104,17 @@ pub fn is_stand_in(name: Name, address: usize) -> bool {
 
 static EXECUTABLE: AtomicPtr<Loaded> = AtomicPtr::new(ptr::null_mut());
 
-struct Place(UnsafeCell<MaybeUninit<Loaded>>);
+struct MetExecutable(UnsafeCell<MaybeUninit<Loaded>>);
 
 // SAFETY: written by the one thread that holds the linker's lock.
-unsafe impl Sync for Place {}
+unsafe impl Sync for MetExecutable {}
 
 /// Notes the executable.
 pub fn meet_executable(object: &Loaded) {
-    static PLACE: Place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+    static MET: MetExecutable = MetExecutable(UnsafeCell::new(MaybeUninit::uninit()));
     if object.is_executable() && EXECUTABLE.load(Ordering::Relaxed).is_null() {
         // SAFETY: nobody reads it before the pointer is there.
-        let place = unsafe { (*PLACE.0.get()).write(*object) };
+        let place = unsafe { (*MET.0.get()).write(*object) };
         EXECUTABLE.store(place, Ordering::Release);
     }
 }

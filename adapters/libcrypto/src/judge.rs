@@ -4,7 +4,7 @@ use thiserror::Error;
 use windlass::{AnchorIndex, RootStore, SubjectHash};
 
 use crate::certificate::Certificate;
-use crate::library::Libcrypto;
+use crate::open::Libcrypto;
 
 /// What libcrypto said about a root store, all of which it accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -20,9 +20,9 @@
 mod certificate;
 mod functions;
 mod judge;
-mod library;
 mod load;
+mod open;
 
 pub use judge::{Judgement, Objection, Refused};
-pub use library::{Libcrypto, OpenError};
 pub use load::NotLoaded;
+pub use open::{Libcrypto, OpenError};

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::certificate::Certificate;
 use crate::functions::{Functions, X509_STORE};
-use crate::library::Libcrypto;
+use crate::open::Libcrypto;
 
 /// Why libcrypto loaded nothing of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -20,7 +20,7 @@ static ROOM: Room = Room::new();
 #[global_allocator]
 static ALLOCATOR: LargeBlocks<Reserving> = LargeBlocks::new(&ROOM, Reserving);
 
-mod added;
+mod add_ca;
 mod arranged;
 mod attach;
 mod gnutls;

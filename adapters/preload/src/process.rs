@@ -18,7 +18,7 @@ use windlass_interpose::kernel;
 use crate::address_space;
 use crate::labels::{Event, LABELS, Label};
 use crate::memory;
-use crate::openssl::library::Libcrypto;
+use crate::openssl::libcrypto::Libcrypto;
 use crate::openssl::providers;
 use crate::openssl::snapshot::Snapshot;
 
@@ -129,7 +129,8 @@ pub struct Environment(*const *const c_char);
 
 impl Environment {
     /// # Safety
-    /// Null, or an array of NUL-terminated strings that ends with a null pointer; both stay as they are while the result is used.
+    /// Null, or an array of NUL-terminated strings that ends with a null pointer; both stay as they are while the
+    /// result is used.
     pub unsafe fn new(strings: *const *const c_char) -> Environment {
         Environment(strings)
     }

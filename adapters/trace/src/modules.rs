@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStringExt;
 
+use gimli::Reader as _;
 use windlass_interpose::append_list::AppendList;
 use windlass_interpose::fork_lock::ForkLock;
 
@@ -89,7 +90,7 @@ fn build_id(object: &Object) -> Option<Vec<u8>> {
     // SAFETY: code of the object is on this thread's stack, so it stays loaded.
     let segments = unsafe { Segments::of(object, &memory)? };
     segments.of_kind(libc::PT_NOTE).find_map(|mut note| {
-        let bytes: Vec<u8> = std::iter::from_fn(|| note.byte()).take(LONGEST).collect();
+        let bytes: Vec<u8> = std::iter::from_fn(|| note.read_u8().ok()).take(LONGEST).collect();
         gnu_build_id(&bytes).map(<[u8]>::to_vec)
     })
 }

@@ -1,5 +1,7 @@
 //! The segments of a loaded object, by the ELF header at its beginning.
 
+use gimli::Reader as _;
+
 use crate::find_object::Object;
 use crate::stack::{Memory, Reader};
 
@@ -26,31 +28,32 @@ impl<'a> Segments<'a> {
     pub unsafe fn of(object: &Object, memory: &'a Memory) -> Option<Segments<'a>> {
         let whole = Reader::new(memory, object.start, object.end);
         // `Elf64_Ehdr`: `e_ident`, `e_phoff` and `e_phnum`.
-        let number = |offset: usize, size: usize| whole.from(object.start.checked_add(offset)?)?.number(size);
-        if number(0, 4)? != u64::from(u32::from_le_bytes(*b"\x7fELF")) {
+        let at = |offset: usize| whole.from(object.start.checked_add(offset)?);
+        if at(0)?.read_u32().ok()? != u32::from_le_bytes(*b"\x7fELF") {
             return None;
         }
-        let (first, count) = (object.start.checked_add(number(32, 8)? as usize)?, number(56, 2)? as usize);
-        let headers = whole.from(first)?.part(count * size_of::<libc::Elf64_Phdr>())?;
+        let first = at(32)?.read_u64().ok()? as usize;
+        let count = usize::from(at(56)?.read_u16().ok()?);
+        let headers = at(first)?.split(count * size_of::<libc::Elf64_Phdr>()).ok()?;
         Some(Segments { headers, whole, base: object.base })
     }
 
     /// The contents of segments of one kind.
     pub fn of_kind(&self, kind: u32) -> impl Iterator<Item = Reader<'a>> {
         let mut headers = self.headers;
-        let all = std::iter::from_fn(move || Header::read(headers.part(size_of::<libc::Elf64_Phdr>())?));
+        let all = std::iter::from_fn(move || Header::read(headers.split(size_of::<libc::Elf64_Phdr>()).ok()?).ok());
         let found = all.filter(move |header| header.kind == kind);
-        found.filter_map(|header| self.whole.from(self.base.wrapping_add(header.address))?.part(header.size))
+        found.filter_map(|header| self.whole.from(self.base.wrapping_add(header.address))?.split(header.size).ok())
     }
 }
 
 impl Header {
-    fn read(mut from: Reader) -> Option<Header> {
-        let kind = from.number(4)? as u32;
+    fn read(mut from: Reader) -> gimli::Result<Header> {
+        let kind = from.read_u32()?;
         // Flags and place in the file.
         from.skip(12)?;
-        let address = from.number(8)? as usize;
+        let address = from.read_u64()? as usize;
         from.skip(8)?;
-        Some(Header { kind, address, size: from.number(8)? as usize })
+        Ok(Header { kind, address, size: from.read_u64()? as usize })
     }
 }

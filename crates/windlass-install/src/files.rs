@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use windlass_journal::trust::changeable_by_others;
-use windlass_machine::loader::library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
+use windlass_machine::loader::preload_library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
 use windlass_machine::{Failure, FailureKind};
 
 use super::destination::{Destination, Last};

@@ -45,7 +45,7 @@ use disk::changed_meanwhile;
 use plan::Context;
 use record::Record;
 use systemd::Systemd;
-use windlass_machine::loader::library::Library;
+use windlass_machine::loader::preload_library::Library;
 use windlass_machine::{Failure, FailureKind};
 
 /// What is to be installed where.

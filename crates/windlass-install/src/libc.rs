@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use windlass_machine::loader::elf::{Elf, Machine};
-use windlass_machine::loader::library::MULTIARCH;
 use windlass_machine::loader::linkage::Linkage;
+use windlass_machine::loader::preload_library::MULTIARCH;
 use windlass_machine::processes::maps;
 use windlass_machine::{Failure, FailureKind};
 

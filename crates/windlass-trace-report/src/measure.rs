@@ -12,7 +12,7 @@ use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use serde::{Deserialize, Serialize};
-use windlass_machine::loader::library::{Library, TRACE};
+use windlass_machine::loader::preload_library::{Library, TRACE};
 use windlass_machine::loader::reach::Reach;
 use windlass_machine::{Failure, FailureKind};
 use windlass_run::environment::Environment;

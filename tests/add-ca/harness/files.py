@@ -16,13 +16,14 @@ PLACES = ("/etc/ssl", "/usr/local/share/ca-certificates", "/usr/share/ca-certifi
 
 
 def cases(world):
-    for function in (changed_user, two_trees, killed, killed_with_helper, interrupted, unsafe_place, taken_name, places, runtime_directory, users_own_stay,
-                     believed, readable_by_its_readers):
+    for function in (changed_user, two_trees, killed, killed_with_helper, interrupted, unsafe_place, taken_name, places,
+                     runtime_directory, users_own_stay, believed, readable_by_its_readers):
         yield function.__doc__, functools.partial(function, world)
 
 
 def listing(world):
-    """Everything where stores and temporary files are, with size and time of change; but not the directory that stays."""
+    """Everything where stores and temporary files are, with size and time of change; but not the directory that
+    stays."""
     found = {}
     for place in (world.folder / "tmp", world.folder / "home", *PLACES):
         for folder, names, files in os.walk(place):
@@ -110,7 +111,8 @@ def taken_name(world):
     taken.mkdir()
     os.chown(taken, NOBODY, NOBODY)
     status, output = world.run(["echo", "ran"], {"TMPDIR": place}, [world.pki.path("root.crt")])
-    assert status == 125 and f"others could change what is in {taken}" in output and "help: set TMPDIR" in output, output
+    assert status == 125 and f"others could change what is in {taken}" in output, output
+    assert "help: set TMPDIR" in output, output
     taken.rmdir()
     place.rmdir()
 
@@ -119,11 +121,14 @@ def places(world):
     """the files lie where nobody else can make names"""
     private = world.folder / "private"
     private.mkdir(mode=0o700)
-    inside = ["run", "--add-ca", world.pki.path("root.crt"), "--", "sh", "-c", "echo $WINDLASS_ADD_CA; stat -c %u:%a $(dirname $WINDLASS_ADD_CA)/.."]
-    for setting, place, state in ((f"TMPDIR={private}", private, "0:700"), (f"TMPDIR={world.folder / 'tmp'}", of_user(world), "0:711"),
+    inside = ["run", "--add-ca", world.pki.path("root.crt"), "--", "sh", "-c",
+              "echo $WINDLASS_ADD_CA; stat -c %u:%a $(dirname $WINDLASS_ADD_CA)/.."]
+    for setting, place, state in ((f"TMPDIR={private}", private, "0:700"),
+                                  (f"TMPDIR={world.folder / 'tmp'}", of_user(world), "0:711"),
                                   ("TMPDIR=", "/run", "0:755"), ("-uTMPDIR", "/run", "0:755")):
         _, output = world.run(["env", setting, world.windlass, *inside])
-        assert re.fullmatch(rf"{re.escape(str(place))}/windlass-add-ca-[0-9a-f]{{16}}/added\.pem\n{state}\n", output), (setting, output)
+        assert re.fullmatch(rf"{re.escape(str(place))}/windlass-add-ca-[0-9a-f]{{16}}/added\.pem\n{state}\n",
+                            output), (setting, output)
     assert not list(private.iterdir())
     private.rmdir()
 
@@ -134,11 +139,13 @@ def runtime_directory(world):
     runtime = world.folder / "runtime"
     for folder in (copies, runtime):
         folder.mkdir(mode=0o755)
-    library = os.environ.get("WINDLASS_PRELOAD_LIBRARY") or os.path.join(os.path.dirname(world.windlass), "libwindlass_preload.so")
+    library = os.environ.get("WINDLASS_PRELOAD_LIBRARY") or os.path.join(os.path.dirname(world.windlass),
+                                                                         "libwindlass_preload.so")
     windlass, library = (shutil.copy(file, copies) for file in (world.windlass, library))
     certificate = shutil.copyfile(world.pki.path("root.crt"), copies / "root.crt")
     os.chown(runtime, NOBODY, NOBODY)
-    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", windlass, "run", "--add-ca", certificate, "--"]
+    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", windlass, "run", "--add-ca",
+            certificate, "--"]
     runtime.chmod(0o700)
     env = {"TMPDIR": "", "XDG_RUNTIME_DIR": runtime, "WINDLASS_PRELOAD_LIBRARY": library}
     _, output = world.run([*user, "sh", "-c", "dirname $(dirname $WINDLASS_ADD_CA)"], env)
@@ -185,7 +192,8 @@ def readable_by_its_readers(world):
     for before, after in ((0o600, 400), (0o640, 400), (0o644, 444)):
         secret.chmod(before)
         _, output = world.run(show, {"SSL_CERT_FILE": secret}, [combined])
-        assert output.startswith(f"{after}\n444\n") and output.count("BEGIN CERTIFICATE") == 3 and "PRIVATE" not in output, output
+        assert output.startswith(f"{after}\n444\n") and output.count("BEGIN CERTIFICATE") == 3, output
+        assert "PRIVATE" not in output, output
 
 
 class Tree:

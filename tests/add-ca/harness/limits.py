@@ -9,8 +9,8 @@ PYTHON, CURL = "/usr/bin/python3", "/usr/bin/curl"
 
 
 def cases(world):
-    for function in (pinned, replaced_by_variable, present_variables, outer_and_inner, example, switched_off, refused, warned, report, report_json,
-                     own_java_store):
+    for function in (pinned, replaced_by_variable, present_variables, outer_and_inner, example, switched_off, refused,
+                     warned, report, report_json, own_java_store):
         yield function.__doc__, functools.partial(function, world)
 
 
@@ -25,7 +25,8 @@ def pinned(world):
         "ruby ca_file": ["ruby", world.other_programs / "client.rb", "get", url, "ca_file", own],
         "php cafile": ["php", world.other_programs / "client.php", "get", url, "cafile", own],
         "gnutls-cli --x509cafile": ["gnutls-cli", "--x509cafile", own, "--port", port, "localhost"],
-        "wget --ca-certificate": ["wget", "-nv", "-t", "1", "-O", "-", "--ca-directory", "/nowhere", "--ca-certificate", own, url],
+        "wget --ca-certificate": ["wget", "-nv", "-t", "1", "-O", "-", "--ca-directory", "/nowhere", "--ca-certificate",
+                                  own, url],
         "libcurl-gnutls capath": [world.built["curl_gnutls.c"], url, 1, "capath", pki.path("others")],
     }
     pki.path("others").mkdir(exist_ok=True)
@@ -40,8 +41,8 @@ def replaced_by_variable(world):
     pki, url = world.pki, world.hosts.url("good")
     ruby = ["ruby", world.other_programs / "client.rb", "get", url]
     other, nowhere = f"SSL_CERT_FILE={pki.path('other.crt')}", "SSL_CERT_DIR=/nowhere"
-    for settings, expected in (([other, nowhere], False), ([other], True), ([nowhere], True), (["SSL_CERT_FILE=/dev/null"], True),
-                               (["-u", "SSL_CERT_FILE"], True)):
+    for settings, expected in (([other, nowhere], False), ([other], True), ([nowhere], True),
+                               (["SSL_CERT_FILE=/dev/null"], True), (["-u", "SSL_CERT_FILE"], True)):
         status, output = world.run(["env", *settings, *ruby], add=[pki.path("root.crt")])
         assert (status == 0) == expected, f"{settings}: status {status}\n{output}"
 
@@ -49,7 +50,8 @@ def replaced_by_variable(world):
 def present_variables(world):
     """what a variable names already stays trusted, and one that can't be read is left as it is"""
     pki, url = world.pki, world.hosts.url
-    env = {"SSL_CERT_FILE": pki.path("other.crt"), "CURL_CA_BUNDLE": pki.path("other.crt"), "REQUESTS_CA_BUNDLE": "/no/such/file"}
+    env = {"SSL_CERT_FILE": pki.path("other.crt"), "CURL_CA_BUNDLE": pki.path("other.crt"),
+           "REQUESTS_CA_BUNDLE": "/no/such/file"}
     for host in ("good", "untrusted"):
         for command in ([CURL, "-sS", url(host)], ["ruby", world.other_programs / "client.rb", "get", url(host)]):
             status, output = world.run(command, env, [pki.path("root.crt")])
@@ -63,13 +65,15 @@ def present_variables(world):
 def outer_and_inner(world):
     """below another run --add-ca, both are trusted; a plain run below it changes nothing"""
     pki = world.pki
-    for host, inner, expected in (("good", ["--add-ca", pki.path("other.crt")], True), ("untrusted", ["--add-ca", pki.path("other.crt")], True),
+    for host, inner, expected in (("good", ["--add-ca", pki.path("other.crt")], True),
+                                  ("untrusted", ["--add-ca", pki.path("other.crt")], True),
                                   ("good", [], True), ("untrusted", [], False)):
         for program in ([CURL, "-sS"], ["wget", "-nv", "-t", "1", "-O", "-"]):
             command = [world.windlass, "run", *inner, "--", *program, world.hosts.url(host)]
             status, output = world.run(command, add=[pki.path("root.crt")])
             assert (status == 0) == expected, f"{host} {inner}: {status}\n{output}"
-    show = ["sh", "-c", "grep -c BEGIN $WINDLASS_ADD_CA; openssl crl2pkcs7 -nocrl -certfile $SSL_CERT_FILE | openssl pkcs7 -print_certs "
+    show = ["sh", "-c", "grep -c BEGIN $WINDLASS_ADD_CA; openssl crl2pkcs7 -nocrl -certfile $SSL_CERT_FILE | openssl "
+                        "pkcs7 -print_certs "
             "-noout | grep -c subject=.*Windlass; echo $JDK_JAVA_OPTIONS | wc -w"]
     command = [world.windlass, "run", "--add-ca", pki.path("other.crt"), "--add-ca", pki.path("root.crt"), "--", *show]
     _, output = world.run(command, add=[pki.path("root.crt")])
@@ -89,7 +93,8 @@ def example(world):
     (place / "test-ca.pem").write_bytes(world.pki.path("root.crt").read_bytes())
     (place / "Makefile").write_text(f"check:\n\t@curl -sS {world.hosts.url('good')}\n")
     for line in examples:
-        status, output = world.run(["sh", "-c", f"cd {place} && PATH={os.path.dirname(world.windlass)}:$PATH && {line}"])
+        status, output = world.run(["sh", "-c",
+                                    f"cd {place} && PATH={os.path.dirname(world.windlass)}:$PATH && {line}"])
         assert status == 0 and "hello from good" in output, output
 
 
@@ -121,7 +126,8 @@ def refused(world):
 def warned(world):
     """a certificate that is no CA's, or has expired, is warned of and used"""
     pki = world.pki
-    for file, why in (("alone.crt", "not the certificate of a CA"), ("expired.crt", "it has expired"), ("root.crt", None)):
+    for file, why in (("alone.crt", "not the certificate of a CA"), ("expired.crt", "it has expired"),
+                      ("root.crt", None)):
         status, output = world.run(["echo", "ran"], add=[pki.path(file)])
         assert status == 0 and output.startswith("ran\n"), output
         assert ("warning" in output) == (why is not None) and (why is None or why in output), output
@@ -154,6 +160,8 @@ def own_java_store(world):
     """a trust store that somebody has named for Java is left as it is"""
     env = {"JAVA_TOOL_OPTIONS": "-Djavax.net.ssl.trustStore=/nowhere"}
     _, output = world.run(["sh", "-c", "echo [$JDK_JAVA_OPTIONS]"], env, [world.pki.path("root.crt")], ["--stats"])
-    assert "[]\n" in output and "JDK_JAVA_OPTIONS was left as it was: JAVA_TOOL_OPTIONS names a trust store" in output, output
-    _, output = world.run(["sh", "-c", "echo $JDK_JAVA_OPTIONS"], {"JDK_JAVA_OPTIONS": "-Xmx99m"}, [world.pki.path("root.crt")])
+    assert "[]\n" in output, output
+    assert "JDK_JAVA_OPTIONS was left as it was: JAVA_TOOL_OPTIONS names a trust store" in output, output
+    _, output = world.run(["sh", "-c", "echo $JDK_JAVA_OPTIONS"], {"JDK_JAVA_OPTIONS": "-Xmx99m"},
+                          [world.pki.path("root.crt")])
     assert "java.p12" in output and output.strip().endswith(" -Xmx99m"), output

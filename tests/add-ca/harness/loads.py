@@ -30,9 +30,10 @@ def every_openssl(world):
     builds = sorted(path for path in (world.target / "openssl").glob("*") if (path / "lib").is_dir())
     assert len(builds) >= 6, "build them: make openssl"
     for build in builds:
-        program = clients.one(world.target / "add-ca", f"returns-{build.name}.c", world.programs / "returns.c", lambda source, out, build=build: [
-            "cc", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", f"-I{build}/include", "-o", out, source,
-            f"-L{build}/lib", f"-Wl,-rpath,{build}/lib", "-lssl", "-lcrypto"])
+        program = clients.one(world.target / "add-ca", f"returns-{build.name}.c", world.programs / "returns.c",
+                              lambda source, out, build=build: [
+            "cc", "-Wall", "-Wextra", "-Werror", "-Wno-deprecated-declarations", f"-I{build}/include", "-o", out,
+            source, f"-L{build}/lib", f"-Wl,-rpath,{build}/lib", "-lssl", "-lcrypto"])
         stock, found = both(world, [program, BUNDLE, DIRECTORY])
         if build.name.startswith("1.1.1"):
             # It clears the queue whenever it loads a file: see docs/add-ca.md.
@@ -72,7 +73,8 @@ def errno_stays(world):
     """OpenSSL: errno is that of the load alone, also where the file is out of reach"""
     program = [world.built["returns.c"], BUNDLE, DIRECTORY, "errno"]
     plain = [world.windlass, "run", "--", *program]
-    expected, found = (lines(world.run(["env", *setting, *plain])[1]) for setting in ((), ("WINDLASS_ADD_CA=/nowhere/added.pem",)))
+    expected, found = (lines(world.run(["env", *setting, *plain])[1])
+                       for setting in ((), ("WINDLASS_ADD_CA=/nowhere/added.pem",)))
     assert sum(name.startswith("errno-") for name in expected) > 5 and found == expected, (expected, found)
 
 
@@ -88,8 +90,8 @@ def every_gnutls(world):
         assert (build / "lib").is_dir(), "build it: make gnutls"
         program = clients.one(world.target / "add-ca", f"gnutls-returns-{name}.c", world.programs / "gnutls_returns.c",
                               lambda source, out, build=build: [
-                                  "cc", "-Wall", "-Wextra", "-Werror", f"-I{build}/include", "-o", out, source, f"-L{build}/lib",
-                                  f"-Wl,-rpath,{build}/lib", "-lgnutls"])
+                                  "cc", "-Wall", "-Wextra", "-Werror", f"-I{build}/include", "-o", out, source,
+                                  f"-L{build}/lib", f"-Wl,-rpath,{build}/lib", "-lgnutls"])
         one_more(*both(world, [program, BUNDLE, DIRECTORY]))
 
 
@@ -98,7 +100,8 @@ def gnutls_directory(world):
     folder = world.pki.path("hashes-only")
     folder.mkdir()
     (folder / "one.pem").write_bytes(world.pki.path("machine.crt").read_bytes())
-    enter = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount --bind "$1" /etc/ssl/certs && shift && exec "$@"', "sh",
+    enter = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+             'mount --bind "$1" /etc/ssl/certs && shift && exec "$@"', "sh",
              folder]
     stock, found = both(world, [*enter, world.built["gnutls_returns.c"], world.pki.path("other.crt"), DIRECTORY])
     assert stock["trust-dir"] == "trust-dir 1" and found["trust-dir"] == "trust-dir 2", (stock, found)

@@ -34,6 +34,7 @@ def trust(pki, folder):
         bundle.write(root.read_bytes())
     name = openssl("x509", "-in", root, "-noout", "-subject_hash").decode().strip()
     (copy / f"{name}.0").write_bytes(root.read_bytes())
-    subprocess.run(["keytool", "-importcert", "-noprompt", "-keystore", copy / "java" / "cacerts", "-storepass", "changeit",
-                    "-alias", "windlass-test", "-file", root], check=True, timeout=300, stderr=subprocess.DEVNULL)
+    subprocess.run(["keytool", "-importcert", "-noprompt", "-keystore", copy / "java" / "cacerts", "-storepass",
+                    "changeit", "-alias", "windlass-test", "-file", root], check=True, timeout=300,
+                   stderr=subprocess.DEVNULL)
     subprocess.run(["mount", "--bind", copy, CERTS], check=True, timeout=60)

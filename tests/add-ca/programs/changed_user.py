@@ -8,5 +8,6 @@ import sys
 os.setgid(65534)
 os.setuid(65534)
 context = ssl.create_default_context()
-with context.wrap_socket(socket.create_connection(("localhost", int(sys.argv[1]))), server_hostname="localhost") as connection:
+with context.wrap_socket(socket.create_connection(("localhost", int(sys.argv[1]))),
+                         server_hostname="localhost") as connection:
     print(connection.version())

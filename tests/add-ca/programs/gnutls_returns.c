@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
     gnutls_certificate_allocate_credentials(&credentials);
     show("trust-dir", credentials, gnutls_certificate_set_x509_trust_dir(credentials, argv[2], GNUTLS_X509_FMT_PEM));
     gnutls_certificate_allocate_credentials(&credentials);
-    show("missing", credentials, gnutls_certificate_set_x509_trust_file(credentials, "/nowhere.pem", GNUTLS_X509_FMT_PEM));
+    show("missing", credentials,
+         gnutls_certificate_set_x509_trust_file(credentials, "/nowhere.pem", GNUTLS_X509_FMT_PEM));
     return 0;
 }

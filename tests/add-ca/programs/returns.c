@@ -1,5 +1,6 @@
-/* returns FILE DIRECTORY [errno]: what a program sees of loads of OpenSSL's: result and error queue. Each with an older error in the
- * queue. Lines of their own ("holds") say how many certificates the store holds afterwards, and with a third argument, what errno is. */
+/* returns FILE DIRECTORY [errno]: what a program sees of loads of OpenSSL's: result and error queue. Each with an older
+ * error in the queue. Lines of their own ("holds") say how many certificates the store holds afterwards, and with a
+ * third argument, what errno is. */
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>

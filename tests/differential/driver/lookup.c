@@ -77,7 +77,8 @@ static void meth_ctrl(args *a)
     X509_LOOKUP *lookup = lookup_at(a, 1);
 
     if (lookup != NULL)
-        say("meth_ctrl %d", X509_LOOKUP_meth_get_ctrl(X509_LOOKUP_hash_dir())(lookup, X509_L_ADD_DIR, str(a, 2), X509_FILETYPE_PEM, NULL));
+        say("meth_ctrl %d", X509_LOOKUP_meth_get_ctrl(X509_LOOKUP_hash_dir())(lookup, X509_L_ADD_DIR, str(a, 2),
+                                                                              X509_FILETYPE_PEM, NULL));
 }
 
 static X509_LOOKUP_ctrl_fn real_ctrl;

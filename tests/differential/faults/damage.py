@@ -31,7 +31,8 @@ def lengths(place):
     ends = {offset for offset, _ in store_file.sections(place.lie).values()}
     for length in sorted({0, 1, 7, 8, 11, 39, 40, 63, store_file.HEADER - 1, *ends, whole - 1}):
         programs = ALL if length in (0, whole - 1) else ALL[:1]
-        place.unmoved(f"truncated to {length} of {whole} bytes", lambda: place.put(place.lie[:length]), MALFORMED, programs)
+        place.unmoved(f"truncated to {length} of {whole} bytes", lambda: place.put(place.lie[:length]), MALFORMED,
+                      programs)
     for more in (b"\0", b"x" * 4096):
         place.unmoved(f"{len(more)} bytes too long", lambda: place.put(place.lie + more), MALFORMED)
     place.unmoved("zeros instead of the second half",

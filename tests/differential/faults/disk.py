@@ -1,5 +1,5 @@
-"""Writers that can't finish: no space, errors, kill -9 at every moment and at any, two at once. What was there before is
-there afterwards, or the new one is, whole; and programs show the stock result all along."""
+"""Writers that can't finish: no space, errors, kill -9 at every moment and at any, two at once. What was there before
+is there afterwards, or the new one is, whole; and programs show the stock result all along."""
 
 import contextlib
 import random
@@ -58,15 +58,19 @@ def full(lab, place):
         place.unmoved("64 KiB: the small store", lambda: None, FRESH, command=command)
         place.bundle.write_bytes(large(place))
         done = place.compile(place.bundle, windlass=inside)
-        lab.check("64 KiB: a large one does not, and says so", done.returncode == 1 and "No space left" in done.stderr, done)
-        lab.check("64 KiB: nothing half-written is left", names(place, inside) == [".lock", store], names(place, inside))
+        lab.check("64 KiB: a large one does not, and says so", done.returncode == 1 and "No space left" in done.stderr,
+                  done)
+        lab.check("64 KiB: nothing half-written is left", names(place, inside) == [".lock", store],
+                  names(place, inside))
         place.unmoved("64 KiB: the small store of an earlier bundle", lambda: None, STALE, command=command)
         place.bundle.write_bytes(pki)
         done = place.compile(place.bundle, windlass=inside)
         lab.check("64 KiB: the small one again", done.returncode == 0, done)
-        subprocess.run([*inside, "sh", "-c", f"rm {place.store}; head -c 64000 /dev/zero >{place.stores}/rest"], check=True)
+        subprocess.run([*inside, "sh", "-c", f"rm {place.store}; head -c 64000 /dev/zero >{place.stores}/rest"],
+                       check=True)
         done = place.compile(place.bundle, windlass=inside)
-        lab.check("full: not even a small one", done.returncode == 1 and names(place, inside) == [".lock", "rest"], done)
+        lab.check("full: not even a small one", done.returncode == 1 and names(place, inside) == [".lock", "rest"],
+                  done)
         place.unmoved("full: no store", lambda: None, command=command)
 
 
@@ -110,7 +114,8 @@ def writer_at_every_moment(lab, place):
                 if any(name.startswith(".new-") for name in names(place)) or not is_whole(place, new):
                     bad.append(f"moment {n}: the next writer left {names(place)}")
         reached = moments > 8 and (leftovers > 2 if do == "kill" else failures > 5)
-        lab.check(f"writer {what} at each of {moments} moments ({failures} calls failed, {leftovers} temporary files were left)",
+        lab.check(f"writer {what} at each of {moments} moments ({failures} calls failed, {leftovers} temporary files "
+                  f"were left)",
                   not bad and reached, "\n".join(map(str, bad[:3])))
 
 
@@ -128,8 +133,8 @@ def writers_killed(lab, place):
             break
         place.bundle.write_bytes(contents[n % 2])
         time.sleep(0.11)  # else the writer only waits until the bundle is old enough
-        writer = subprocess.Popen([lab.windlass, "compile", "--force", "--store", place.stores, place.bundle], env=CLEAN,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        writer = subprocess.Popen([lab.windlass, "compile", "--force", "--store", place.stores, place.bundle],
+                                  env=CLEAN, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(r.uniform(0, 0.08))
         writer.kill()
         killed += writer.wait() == -9
@@ -158,13 +163,15 @@ def readers_killed(lab, place):
         time.sleep(n % TURNS * 0.0006)
         reader.kill()
         killed += reader.wait() == -9
-    lab.check(f"{killed} readers killed: the store is as it was", killed >= KILLED and place.store.read_bytes() == before)
+    lab.check(f"{killed} readers killed: the store is as it was", killed >= KILLED
+              and place.store.read_bytes() == before)
     place.unmoved("after them", lambda: None, FRESH)
 
 
 def two_writers(lab, place):
     """Also for the same store: all succeed, one after the other."""
-    many = [place.folder / name for name in ("other.pem", "one.pem", "same.pem", "inter.pem", "relatives.pem", "comments.pem")]
+    many = [place.folder / name for name in ("other.pem", "one.pem", "same.pem", "inter.pem", "relatives.pem",
+                                             "comments.pem")]
     for path in (place.bundle, *many):
         path.write_bytes(path.read_bytes())
     command = [lab.windlass, "compile", "--force", "--store", place.stores, place.bundle, *many]
@@ -173,10 +180,11 @@ def two_writers(lab, place):
     ended = [subprocess.CompletedProcess(command, stdout=writer.communicate()[0], returncode=writer.returncode)
              for writer in writers]
     # On a slow disk the others may take longer than a writer waits for them.
-    ended = [subprocess.run(command, **usual) if "is locked by another writer" in done.stdout else done for done in ended]
+    ended = [subprocess.run(command, **usual) if "is locked by another writer" in done.stdout else done
+             for done in ended]
     lab.check("six writers at once", not any(done.returncode for done in ended), "".join(done.stdout for done in ended))
     stores = [name for name in names(place) if name != ".lock"]
-    checked = subprocess.run([lab.windlass, "compile", "--check", "--store", place.stores, place.bundle, *many], env=CLEAN,
-                             capture_output=True, text=True)
+    checked = subprocess.run([lab.windlass, "compile", "--check", "--store", place.stores, place.bundle, *many],
+                             env=CLEAN, capture_output=True, text=True)
     lab.check("… and all stores are fresh", len(stores) == 7 and checked.returncode == 0, checked.stdout)
     place.unmoved("after them", lambda: None, FRESH)

@@ -1,5 +1,5 @@
-"""A guest in the process: nothing open, nothing mapped, and whatever happens to the store file afterwards happens to nobody
-who was served from it."""
+"""A guest in the process: nothing open, nothing mapped, and whatever happens to the store file afterwards happens to
+nobody who was served from it."""
 
 import shutil
 
@@ -26,9 +26,11 @@ def after(lab, place):
             "made unreadable": "chmod 000 @STORE@"}
     for what, line in ways.items():
         script = place.script(load, line, look, 1)
-        place.unmoved(f"store {what} while it is in use", lambda: place.put(place.honest), FRESH, script=script, absent=())
+        place.unmoved(f"store {what} while it is in use", lambda: place.put(place.honest), FRESH, script=script,
+                      absent=())
         turned = place.script(load, look, line, look, 1)
-        place.unmoved(f"store {what} once it was used", lambda: place.put(place.honest), FRESH, script=turned, absent=())
+        place.unmoved(f"store {what} once it was used", lambda: place.put(place.honest), FRESH, script=turned,
+                      absent=())
 
 
 def many(lab, place):

@@ -60,8 +60,8 @@ class Lab:
         shutil.copy(builds.driver("system"), self.driver)
         self.at_call = builds.compile_c([HERE / "process" / "at_call.c"], builds.WORK / "bin" / "at_call.so",
                                         "system", ("-shared", "-fPIC"), libraries=())
-        self.trust_list = builds.compile_c([HERE / "process" / "trust_list.c"], builds.WORK / "bin" / "trust_list", "system",
-                                           libraries=("-lgnutls",))
+        self.trust_list = builds.compile_c([HERE / "process" / "trust_list.c"], builds.WORK / "bin" / "trust_list",
+                                           "system", libraries=("-lgnutls",))
         for name in ("library", "at_call"):
             copy = self.home / f"{name}.so"
             shutil.copy(getattr(self, name), copy)
@@ -113,7 +113,8 @@ class Place:
         return store_file.claiming(self.stale, self.bundle)
 
     def compile(self, *paths, windlass=(), stores=None, **env):
-        return subprocess.run([*windlass, self.lab.windlass, "compile", "--force", "--store", stores or self.stores, *paths],
+        return subprocess.run([*windlass, self.lab.windlass, "compile", "--force", "--store", stores or self.stores,
+                               *paths],
                               env=CLEAN | env, capture_output=True, text=True, timeout=300)
 
     def put(self, content):
@@ -142,7 +143,8 @@ class Place:
         env = CLEAN | env
         preload = [*preload, *([self.lab.library] if served else [])]
         if preload:
-            stores = {"WINDLASS_STORE": str(self.stores)} if named else {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.cache)}
+            stores = {"WINDLASS_STORE": str(self.stores)} if named else {"HOME": str(self.folder),
+                                                                         "XDG_CACHE_HOME": str(self.cache)}
             env |= {"LD_PRELOAD": ":".join(map(str, preload)), "WINDLASS_TEST_COMPILE": self.lab.windlass} | stores
         who = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         with counters.page(user) as page:
@@ -159,7 +161,8 @@ class Place:
         python = ["/usr/bin/python3", "-I", self.lab.home / "verdicts.py", self.bundle, self.folder / "leaf.key",
                   self.folder / "leaf0.pem", self.folder / "leaf1.pem"]
         gnutls = [self.lab.trust_list, self.bundle, "leaf0.pem", "leaf1.pem"]
-        return {"driver": ([self.lab.driver, "script"], self.script(0, 1)), "python3": (python, None), "gnutls": (gnutls, None)}
+        return {"driver": ([self.lab.driver, "script"], self.script(0, 1)), "python3": (python, None),
+                "gnutls": (gnutls, None)}
 
     def both(self, arrange, program="driver", script=None, command=None, **how):
         """The two runs, each after `arrange`."""

@@ -1,6 +1,6 @@
-"""Bundles that change below a long-running program in the ways of containers: a `..data` swap, a bind-mounted file that is
-rewritten in place, a file replaced under its name, all equal in size and time. There is a fresh compiled store at first,
-which is stale after the change, and again one after it was compiled anew."""
+"""Bundles that change below a long-running program in the ways of containers: a `..data` swap, a bind-mounted file that
+is rewritten in place, a file replaced under its name, all equal in size and time. There is a fresh compiled store at
+first, which is stale after the change, and again one after it was compiled anew."""
 
 import os
 import shutil
@@ -29,11 +29,13 @@ def run(lab):
             place.bundle = place.folder / bundle
             commands = ["mount --bind " + " ".join(f"{place.folder}/{path}" for path in mounts)] if mounts else ["true"]
             still = [f"times {path}.pem {ONE} 0" for path in ("live", "v1/ca", "v2/ca")]
-            steps = [*still, f"compile {bundle}", 0, *there, *still, 1, *back, *still, 2, f"compile {bundle}", 3, *there,
-                     *still, 4]
+            steps = [*still, f"compile {bundle}", 0, *there, *still, 1, *back, *still, 2, f"compile {bundle}", 3,
+                     *there, *still, 4]
             with namespace(*commands) as inside:
-                judge(lab, f"{name}: driver", *(by_itself(lab, place, steps, served, inside) for served in (False, True)))
-                judge(lab, f"{name}: python3", *(when_asked(lab, place, steps, served, inside) for served in (False, True)))
+                judge(lab, f"{name}: driver", *(by_itself(lab, place, steps, served, inside)
+                                                for served in (False, True)))
+                judge(lab, f"{name}: python3", *(when_asked(lab, place, steps, served, inside)
+                                                 for served in (False, True)))
 
 
 def lay_out(place):
@@ -52,9 +54,11 @@ def lay_out(place):
 def judge(lab, label, stock, now):
     """Five contexts: old, new, old, old, new."""
     shown = stock.shown
-    lab.check(f"{label} notices every change", stock.text == now.text and len(shown) == 5 and shown[0] == shown[2] == shown[3]
+    lab.check(f"{label} notices every change", stock.text == now.text and len(shown) == 5
+              and shown[0] == shown[2] == shown[3]
               and shown[1] == shown[4] != shown[0], f"stock:\n{stock.text}\nnow:\n{now.text}")
-    lab.check(f"{label} was served, and met a stale store", now.values.get(FRESH, 0) >= 2 and now.values.get(STALE, 0) >= 1,
+    lab.check(f"{label} was served, and met a stale store", now.values.get(FRESH, 0) >= 2
+              and now.values.get(STALE, 0) >= 1,
               now.values)
 
 
@@ -82,8 +86,8 @@ def when_asked(lab, place, steps, served, inside):
     env = CLEAN | ({"LD_PRELOAD": str(lab.library), "WINDLASS_STORE": str(place.stores)} if served else {})
     with counters.page() as page:
         env |= page.variable if served else {}
-        program = subprocess.Popen([*inside, "/usr/bin/python3", "-I", lab.home / "asked.py", place.bundle], env=env, text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        program = subprocess.Popen([*inside, "/usr/bin/python3", "-I", lab.home / "asked.py", place.bundle], env=env,
+                                   text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         shown = []
         for step in steps:
             if isinstance(step, int):

@@ -1,4 +1,5 @@
-"""Whom a reader believes: root, and itself in a directory that WINDLASS_STORE names; and only where nobody else may write."""
+"""Whom a reader believes: root, and itself in a directory that WINDLASS_STORE names; and only where nobody else may
+write."""
 
 import os
 import socket
@@ -107,13 +108,13 @@ def users(lab, place):
         for other in others:
             for file, directory in ((other, other), (other, 0), (0, other), (own, other), (other, own)):
                 programs = BOTH if file == directory else BOTH[:1]
-                place.unmoved(f"{who}, store of {file} in a directory of {directory}", owned(file, directory), DISTRUSTED,
-                              programs, user=user)
+                place.unmoved(f"{who}, store of {file} in a directory of {directory}", owned(file, directory),
+                              DISTRUSTED, programs, user=user)
     for file, directory in ((OVERFLOW, OVERFLOW), (OVERFLOW, 0), (0, OVERFLOW)):
-        place.unmoved(f"user {OVERFLOW}, store of {file} in a directory of {directory}", owned(file, directory), DISTRUSTED,
-                      user=OVERFLOW)
-    place.unmoved("a user, store that only root may read", with_lie(place, lambda: place.store.chmod(0o600)), DISTRUSTED,
-                  user=USER)
+        place.unmoved(f"user {OVERFLOW}, store of {file} in a directory of {directory}", owned(file, directory),
+                      DISTRUSTED, user=OVERFLOW)
+    place.unmoved("a user, store that only root may read", with_lie(place, lambda: place.store.chmod(0o600)),
+                  DISTRUSTED, user=USER)
     # A process that gives up its rights for a while believes what it then may.
     script = f"as {USER}\n" + place.script(0)
     place.unmoved("root as a user, store of another user", owned(STRANGER, STRANGER), script=script)
@@ -123,7 +124,8 @@ def users(lab, place):
 
 
 def caches(place):
-    """Whoever can write to a user's cache (a build, a restore, a synchronised home) must not add a CA to root's bundle."""
+    """Whoever can write to a user's cache (a build, a restore, a synchronised home) must not add a CA to root's
+    bundle."""
     for who, user in (("root", None), ("a user", USER)):
         def arrange(owner=user or 0):
             place.put(place.lie)
@@ -131,11 +133,13 @@ def caches(place):
             os.chown(place.stores, owner, owner)
         for program in BOTH:
             place.moved(f"{who}, own store in the directory that WINDLASS_STORE names", arrange, program, user=user)
-        place.unmoved(f"{who}, own store in the cache of HOME and XDG_CACHE_HOME", arrange, None, BOTH, user=user, named=False)
+        place.unmoved(f"{who}, own store in the cache of HOME and XDG_CACHE_HOME", arrange, None, BOTH, user=user,
+                      named=False)
 
 
 def secure(lab, place):
-    """A set-user-ID program with the library from /etc/ld.so.preload: WINDLASS_STORE is not believed, nor anything else."""
+    """A set-user-ID program with the library from /etc/ld.so.preload: WINDLASS_STORE is not believed, nor anything
+    else."""
     from process import preload_everywhere
     setuid = place.folder / "driver-setuid"
     setuid.write_bytes(lab.driver.read_bytes())
@@ -150,7 +154,8 @@ def secure(lab, place):
         # The page of counters is a descriptor of the one and not of the other.
         same = without_descriptors(now) == without_descriptors(stock.text)
         good = not same if believes else same and "secure execution 1" in now
-        lab.check(f"{program.name} with the library everywhere: WINDLASS_STORE is{' ' if believes else ' not '}believed",
+        lab.check(f"{program.name} with the library everywhere: WINDLASS_STORE "
+                  f"is{' ' if believes else ' not '}believed",
                   good, f"stock:\n{stock.text}\nnow:\n{now}")
 
 

@@ -40,7 +40,8 @@ def store_at_every_moment(lab, place):
     spare, ways = place.folder / "spare", {}
     half = place.honest[:len(place.honest) // 2]
     ways["emptied in place"] = (b"", f"truncate:{place.store}")
-    for name, content in {"nonsense": b"nonsense" * 999, "half of itself": half, "a damaged lie": flipped(place.lie, -1),
+    for name, content in {"nonsense": b"nonsense" * 999, "half of itself": half,
+                          "a damaged lie": flipped(place.lie, -1),
                           "an older store": place.stale}.items():
         ways[f"replaced by {name}"] = (content, f"rename:{spare}:{place.store}")
         ways[f"overwritten with {name}"] = (content, f"copy:{spare}:{place.store}")
@@ -56,7 +57,8 @@ def store_at_every_moment(lab, place):
             seen |= {name for name in (FRESH, STALE, MALFORMED) if now.values.get(name)}
             if now.text != stock:
                 bad.append(f"at moment {n}: {now.values}\n{now.text}")
-        lab.check(f"store {what}, at each of {moments} moments", not bad and moments > 8 and FRESH in seen and len(seen) > 1,
+        lab.check(f"store {what}, at each of {moments} moments", not bad and moments > 8 and FRESH in seen
+                  and len(seen) > 1,
                   f"moments {moments}, seen {seen}\n" + "\n".join(bad[:2]))
 
 

@@ -139,7 +139,8 @@ def cases(pki):
 
     # Searches that memory answers ask no lookup, but they sort: the order of what comes after shows it.
     lines = []
-    for first in (f"add 0 {ref('r0')}", "locations 0 relatives.pem -", "locations 0 same.pem -", "locations 0 r5.pem -"):
+    for first in (f"add 0 {ref('r0')}", "locations 0 relatives.pem -", "locations 0 same.pem -",
+                  "locations 0 r5.pem -"):
         for second in ("locations 0 other.pem -", "locations 0 roots.pem -", f"add 0 {ref('r2')}"):
             for between in ([judge[0]], [judge[0], judge[3]], []):
                 for after in ([], [judge[0]], [f"add 0 {ref('r1')}"], [judge[0], "locations 0 one.pem -"]):

@@ -1,5 +1,5 @@
-"""Hashed directories whose files were loaded before in the process: several certificates of a hash, links, other kinds of
-files, other lookups before and behind, and everything that changes between two searches."""
+"""Hashed directories whose files were loaded before in the process: several certificates of a hash, links, other kinds
+of files, other lookups before and behind, and everything that changes between two searches."""
 
 import random
 
@@ -29,8 +29,9 @@ def cases(pki):
 
     # What else the store has: files before and behind, certificates, CRLs, an enumeration in the middle.
     lines = []
-    others = ("locations 0 roots.pem -", "locations 0 other.pem -", "locations 0 relatives.pem -", f"add 0 {ref('twin')}",
-              f"add 0 {ref('r5')}", "add_crl 0 0 0", "locations 0 with-crl.pem -", "objects 0", f"subject 0 {ref('r1')}")
+    others = ("locations 0 roots.pem -", "locations 0 other.pem -", "locations 0 relatives.pem -",
+              f"add 0 {ref('twin')}", f"add 0 {ref('r5')}", "add_crl 0 0 0", "locations 0 with-crl.pem -", "objects 0",
+              f"subject 0 {ref('r1')}")
     for places in (("plain",), ("several",), ("dir",), ("plain", "dir")):
         for other in others:
             for at in range(len(places) + 2):
@@ -68,7 +69,8 @@ def cases(pki):
     # Directories that come in front of all others by the method's own function, or in place of them.
     lines = []
     for steps in (["meth_ctrl 0 turned", "ctrl 0 dir plain 1"], ["ctrl 0 dir plain 1", "meth_ctrl 0 turned"],
-                  ["turn turned", "ctrl 0 dir plain 1", "turn -"], ["turn turned", "ctrl 0 dir plain 1", "turn -", "ctrl 0 dir plain 1"],
+                  ["turn turned", "ctrl 0 dir plain 1", "turn -"],
+                  ["turn turned", "ctrl 0 dir plain 1", "turn -", "ctrl 0 dir plain 1"],
                   ["meth_ctrl 0 missing", "ctrl 0 dir plain 1"], ["meth_ctrl 0 plain", "ctrl 0 dir turned 1"]):
         for warm in ([], ["plain"], ["turned"], ["plain", "turned"]):
             for place in warm:
@@ -175,8 +177,9 @@ def walk(pki, h, chance):
 
     def search(slot):
         leaf, root = chance.choice(LEAVES), chance.choice(("r0", "r1", "r5"))
-        return chance.choice(([f"verify {slot} {ref(leaf)}"], [f"verify {slot} {ref(leaf)}"], [f"verify {slot} {ref(leaf)}"],
-                              [f"object {slot} {ref(root)}"], [f"issuer {slot} {ref(leaf)}"], [f"errno {slot} {ref(root)}"],
+        return chance.choice(([f"verify {slot} {ref(leaf)}"], [f"verify {slot} {ref(leaf)}"],
+                              [f"verify {slot} {ref(leaf)}"], [f"object {slot} {ref(root)}"],
+                              [f"issuer {slot} {ref(leaf)}"], [f"errno {slot} {ref(root)}"],
                               [f"subject {slot} {ref(root)}"], [f"verify {slot} {ref(leaf)} flags=4"],
                               ["keep older_errors 2", f"verify {slot} {ref(leaf)}"],
                               [f"lookup 0 {slot} dir", f"ask 0 {ref(root)} {ref(chance.choice(('r0', 'r1', 'r5')))}"]))
@@ -187,7 +190,8 @@ def walk(pki, h, chance):
         if chance.random() < 0.4:
             steps.insert(chance.randrange(len(steps) + 1), chance.choice(
                 (f"locations {slot} one.pem -", f"locations {slot} roots.pem -", f"add {slot} {ref('twin')}",
-                 f"add {slot} {ref('r2')}", f"add_crl {slot} 0 0", f"custom {slot} {ref('twin')} 1", f"add {slot} {ref('r5')}")))
+                 f"add {slot} {ref('r2')}", f"add_crl {slot} 0 0", f"custom {slot} {ref('twin')} 1",
+                 f"add {slot} {ref('r5')}")))
         return [f"store {slot}", *steps]
 
     for slot in range(4):

@@ -1,5 +1,6 @@
 """Names that are written in other bytes than DER's, or with nothing in them, and are equal to those of roots for
-libcrypto: whatever is asked for them is found, in a file, in memory and in a directory, shared with other roots or not."""
+libcrypto: whatever is asked for them is found, in a file, in memory and in a directory, shared with other roots or
+not."""
 
 from . import forge
 from .der import oid, seq, tlv
@@ -29,8 +30,8 @@ NOTHING = {"nothing": seq(), "empty-rdn": seq(tlv(0x31))}
 
 
 class Odd:
-    """Roots of plain names, two of them of one and two of none, and for each way to write a name a leaf, an intermediate
-    and a root that nobody knows."""
+    """Roots of plain names, two of them of one and two of none, and for each way to write a name a leaf, an
+    intermediate and a root that nobody knows."""
 
     def __init__(self, signer):
         self.signer = signer
@@ -101,9 +102,11 @@ def asks(odd, place):
         issuer, verify, thing, crls, add, subject = (f"{verb} 0 {odd.ref(of)}" for verb, of in (
             ("issuer", leaf), ("verify", leaf), ("object", same), ("crls_of", same), ("add", same), ("subject", same)))
         below = f"verify 0 {odd.ref(leaf + ', below')} via={odd.ref(leaf + ', its CA')}"
-        yield from ([verify, verify], [below, below], [issuer, verify], [thing, issuer], [subject, verify], [crls, verify],
-                    [issuer, add, issuer, thing], [add, verify], [crls, issuer, f"locations 0 - {place}", issuer])
-    everything, last = [f"verify 0 {odd.ref(leaf)}" for leaf, _ in odd.asked()], f"verify 0 {odd.ref('leaf of the directory')}"
+        yield from ([verify, verify], [below, below], [issuer, verify], [thing, issuer], [subject, verify],
+                    [crls, verify], [issuer, add, issuer, thing], [add, verify],
+                    [crls, issuer, f"locations 0 - {place}", issuer])
+    everything, last = [f"verify 0 {odd.ref(leaf)}" for leaf,
+                        _ in odd.asked()], f"verify 0 {odd.ref('leaf of the directory')}"
     yield from ([*everything, last], [last, *everything[::-1]])
 
 

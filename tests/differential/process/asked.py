@@ -1,4 +1,5 @@
-"""A long-running Python program: for each line of its input it makes a context of the bundle and says what that trusts."""
+"""A long-running Python program: for each line of its input it makes a context of the bundle and says what that
+trusts."""
 
 import hashlib
 import ssl

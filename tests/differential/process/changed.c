@@ -27,7 +27,8 @@ static int no_rsa(int length, const unsigned char *from, unsigned char *to, RSA 
     return -1;
 }
 
-static int no_ec(int type, const unsigned char *digest, int length, const unsigned char *signature, int size, EC_KEY *key)
+static int no_ec(int type, const unsigned char *digest, int length, const unsigned char *signature, int size,
+                 EC_KEY *key)
 {
     (void)type, (void)digest, (void)length, (void)signature, (void)size, (void)key;
     return 0;
@@ -138,7 +139,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"methods", methods}, {"freed", freed}, {"engine", engine}, {"properties", properties}, {"cleanup", cleanup}};
+    } ways[] = {{"methods", methods}, {"freed", freed}, {"engine", engine}, {"properties", properties},
+                {"cleanup", cleanup}};
 
     if (argc < 4 || argc - 3 > 8)
         return 2;

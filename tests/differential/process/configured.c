@@ -1,5 +1,6 @@
 /*
- * configured HOW BUNDLE LEAF: libcrypto reads its configuration ($OPENSSL_CONF) when it first needs something of a provider, once.
+ * configured HOW BUNDLE LEAF: libcrypto reads its configuration ($OPENSSL_CONF) when it first needs something of a
+ * provider, once.
  */
 #include "pki.h"
 #include <openssl/crypto.h>

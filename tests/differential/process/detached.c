@@ -1,6 +1,6 @@
 /*
- * detached LIBRARY BUNDLE OBJECTS SECONDS: the library comes and goes (windlass_attach, windlass_detach) while other threads load and list stores of
- * their own, through slots and through what dlsym gave while it was there.
+ * detached LIBRARY BUNDLE OBJECTS SECONDS: the library comes and goes (windlass_attach, windlass_detach) while other
+ * threads load and list stores of their own, through slots and through what dlsym gave while it was there.
  */
 #include "pki.h"
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /*
- * handed FOLDER MODE ROUNDS: what a program has of a store's certificates lives as long as in stock, whoever asks for it, and
- * when.
+ * handed FOLDER MODE ROUNDS: what a program has of a store's certificates lives as long as in stock, whoever asks for
+ * it, and when.
  *
  *     after       a context is asked when its store is gone
  *     authority   so is a connection, for the certificate that a TLSA record has matched

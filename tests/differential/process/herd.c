@@ -1,6 +1,6 @@
 /*
- * herd BUNDLE ROUNDS LEAF ...: more threads are in the middle of a first verification than a library can have prepared for. No good chain is
- * refused.
+ * herd BUNDLE ROUNDS LEAF ...: more threads are in the middle of a first verification than a library can have prepared
+ * for. No good chain is refused.
  */
 #include "pki.h"
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * late BUNDLE DIRECTORY LEAF ...: the program's own lookup loads BUNDLE while the first search is on its way to DIRECTORY.
- * Each leaf is verified twice.
+ * late BUNDLE DIRECTORY LEAF ...: the program's own lookup loads BUNDLE while the first search is on its way to
+ * DIRECTORY. Each leaf is verified twice.
  */
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>

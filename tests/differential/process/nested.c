@@ -1,6 +1,6 @@
 /*
- * nested HOW BUNDLE IMPOSTOR LEAF OTHER: code of the program runs in the middle of one of its calls, and adds IMPOSTOR, a certificate of
- * LEAF's issuer's name that has not signed it, to another store that holds BUNDLE.
+ * nested HOW BUNDLE IMPOSTOR LEAF OTHER: code of the program runs in the middle of one of its calls, and adds IMPOSTOR,
+ * a certificate of LEAF's issuer's name that has not signed it, to another store that holds BUNDLE.
  *
  *     constructor   of the ex_data of a certificate that a verification of OTHER needs
  *     loader        of a URI (3.0 and later)
@@ -45,7 +45,8 @@ static void construct(void *parent, void *value, CRYPTO_EX_DATA *data, int index
 }
 
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
-static OSSL_STORE_LOADER_CTX *open_it(const OSSL_STORE_LOADER *loader, const char *uri, const UI_METHOD *method, void *data)
+static OSSL_STORE_LOADER_CTX *open_it(const OSSL_STORE_LOADER *loader, const char *uri, const UI_METHOD *method,
+                                      void *data)
 {
     (void)loader, (void)uri, (void)method, (void)data;
     if (is_armed)

@@ -31,8 +31,9 @@ static X509 *leaves[LEAVES], *other, *first_root, *extra;
 static X509_STORE *store;
 static pthread_barrier_t begin, end;
 static int stores, same, all, number;
-/* How many objects come of adding one certificate twice with no search in between: 3.5 looks at the first of a subject in an unsorted stack
- * only (X509_OBJECT_retrieve_match, x509_lu.c), and two threads may come one right after the other. */
+/* How many objects come of adding one certificate twice with no search in between: 3.5 looks at the first of a subject
+ * in an unsorted stack only (X509_OBJECT_retrieve_match, x509_lu.c), and two threads may come one right after the
+ * other. */
 static int twice;
 static atomic_int wrong;
 

@@ -1,12 +1,12 @@
 /*
- * shortage BUNDLE LEAF-A LEAF-B: in each of many processes, which have read nothing of BUNDLE before, another allocation of the
- * first verification fails. That one may end as it likes; those after it must accept both leaves, whose roots share a subject:
- * the store has both or asks again, but never one of them. BUNDLE begins with the root of LEAF-A. Exit status 1 if one was not
- * accepted.
+ * shortage BUNDLE LEAF-A LEAF-B: in each of many processes, which have read nothing of BUNDLE before, another
+ * allocation of the first verification fails. That one may end as it likes; those after it must accept both leaves,
+ * whose roots share a subject: the store has both or asks again, but never one of them. BUNDLE begins with the root of
+ * LEAF-A. Exit status 1 if one was not accepted.
  *
- * What libcrypto could not read of a certificate for want of memory (its key, its extensions, that it signed itself) it does not
- * read later: in this store a root that was made or checked at that moment may stay without. A store that is loaded afterwards must
- * be right.
+ * What libcrypto could not read of a certificate for want of memory (its key, its extensions, that it signed itself) it
+ * does not read later: in this store a root that was made or checked at that moment may stay without. A store that is
+ * loaded afterwards must be right.
  */
 #include <link.h>
 #include <openssl/crypto.h>
@@ -79,7 +79,8 @@ static X509 *read_certificate(const char *path)
     return x;
 }
 
-/* A certificate that was checked while memory was short may remember that it is not good: each verification has its own leaf. */
+/* A certificate that was checked while memory was short may remember that it is not good: each verification has its own
+ * leaf. */
 static int verify(X509_STORE *store, const char *path, long before)
 {
     X509_STORE_CTX *ctx = X509_STORE_CTX_new();
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
             return 9;
         count[WEXITSTATUS(status)]++;
     }
-    printf("of %ld allocations: %d good, %d spoilt a root, %d wrong\n", before - 1, count[GOOD], count[SPOILT], count[WRONG]);
+    printf("of %ld allocations: %d good, %d spoilt a root, %d wrong\n", before - 1, count[GOOD], count[SPOILT],
+           count[WRONG]);
     return count[GOOD] == 0 || count[WRONG] != 0;
 }

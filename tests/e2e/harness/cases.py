@@ -63,7 +63,8 @@ def judge(case, stock, windlass):
             if not re.search(pattern, result.stdout + result.stderr):
                 faults.append(f"{side}: nothing matches {pattern!r}")
     for stream in ("stdout", "stderr"):
-        faults += differences(stream, normalise(case, getattr(stock, stream)), normalise(case, getattr(windlass, stream)))
+        faults += differences(stream, normalise(case, getattr(stock, stream)),
+                              normalise(case, getattr(windlass, stream)))
     if stock.status != windlass.status:
         faults.append(f"exit status {stock.status} stock, {windlass.status} under Windlass")
     counters = windlass.counters or {}
@@ -93,8 +94,8 @@ def normalise(case, text):
 def differences(stream, stock, windlass):
     if stock == windlass:
         return []
-    lines = difflib.unified_diff(stock.splitlines(), windlass.splitlines(), "stock " + stream, "windlass " + stream, n=1,
-                                 lineterm="")
+    lines = difflib.unified_diff(stock.splitlines(), windlass.splitlines(), "stock " + stream, "windlass " + stream,
+                                 n=1, lineterm="")
     return ["\n".join(list(lines)[:40]) or f"{stream} differs in line ends"]
 
 

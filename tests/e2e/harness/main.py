@@ -27,7 +27,8 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="windlass-e2e-") as folder:
         folder = pathlib.Path(folder)
         built = build.build(HERE / "programs", target / "e2e")
-        world = World(Pki(folder / "pki"), None, reserve_port(), Place(folder / "place"), HERE / "programs", built, windlass)
+        world = World(Pki(folder / "pki"), None, reserve_port(), Place(folder / "place"), HERE / "programs", built,
+                      windlass)
         world.hosts = Hosts(world.pki, folder / "hosts")
         try:
             cases = [case for case in all_cases(world) if is_wanted(case.name, arguments)]

@@ -6,7 +6,8 @@ import subprocess
 
 SYSTEM_BUNDLE = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 
-ROOT_EXTENSIONS = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\nsubjectKeyIdentifier=hash\n"
+ROOT_EXTENSIONS = ("basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n"
+                   "subjectKeyIdentifier=hash\n")
 LEAF_EXTENSIONS = "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth,clientAuth\n" \
     "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n"
 
@@ -46,8 +47,8 @@ class Pki:
         openssl("rehash", self.capath)
         self.twins = self.path("twins.pem")
         # All but the last are of another key than the chains need: adding them one by one takes a moment.
-        twin = ("x509", "-req", "-in", self.path("twin.csr"), "-signkey", self.path("twin.key"), "-days", "30", "-sha256",
-                "-extfile", self.path("twin.ext"))
+        twin = ("x509", "-req", "-in", self.path("twin.csr"), "-signkey", self.path("twin.key"), "-days", "30",
+                "-sha256", "-extfile", self.path("twin.ext"))
         self.twins.write_bytes(b"".join(openssl(*twin) for _ in range(40)) + root)
         self.broken = self.path("broken.pem")
         self.broken.write_bytes(SYSTEM_BUNDLE.read_bytes()[:60_000] + b"\n" + root)

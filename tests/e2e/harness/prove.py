@@ -11,7 +11,8 @@ from sides import Side, Windlass
 IMMUNE = {
     "curl: --insecure": "nothing is verified",
     "guest: secure execution": "the loader must not load the library at all",
-    "guest: fork while threads load": "without Windlass the children wait for OpenSSL's locks; ending at all is the outcome",
+    "guest: fork while threads load": "without Windlass the children wait for OpenSSL's locks; ending at all is the "
+                                      "outcome",
 }
 
 

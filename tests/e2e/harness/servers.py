@@ -64,8 +64,8 @@ class Hosts:
 
 
 def reserve_port():
-    """A port of the loopback interface that nobody else gets as long as this program runs. Servers can listen on it: they set
-    SO_REUSEADDR as well, and this socket never listens (socket(7))."""
+    """A port of the loopback interface that nobody else gets as long as this program runs. Servers can listen on it:
+    they set SO_REUSEADDR as well, and this socket never listens (socket(7))."""
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     held.bind(("127.0.0.1", 0))

@@ -131,9 +131,10 @@ def flatten(value, prefix=""):
 
 
 def environment(extra):
-    """A clean environment: nothing that names a trust store or a library gets in but by `extra`. Compiled stores that this
-    machine has are none of the tests' business, either."""
-    env = {name: os.environ[name] for name in ("HOME", "PATH", "LC_ALL", "WINDLASS_PRELOAD_LIBRARY") if os.environ.get(name)}
+    """A clean environment: nothing that names a trust store or a library gets in but by `extra`. Compiled stores that
+    this machine has are none of the tests' business, either."""
+    env = {name: os.environ[name] for name in ("HOME", "PATH", "LC_ALL", "WINDLASS_PRELOAD_LIBRARY")
+           if os.environ.get(name)}
     env["WINDLASS_STORE"] = ""
     env.update({key: str(value) for key, value in (extra or {}).items()})
     return env

@@ -1,4 +1,5 @@
-"""One HTTPS GET: client.py urllib|http.client|requests URL [cafile|capath PATH]; an exception ends it as Python does."""
+"""One HTTPS GET: client.py urllib|http.client|requests URL [cafile|capath PATH]; an exception ends it as Python
+does."""
 
 import http.client
 import ssl

@@ -1,4 +1,5 @@
-"""client_gio.py PORT [CAFILE]: a GTlsClientConnection (glib-networking) to localhost, with a GTlsFileDatabase or the system's."""
+"""client_gio.py PORT [CAFILE]: a GTlsClientConnection (glib-networking) to localhost, with a GTlsFileDatabase or the
+system's."""
 
 import sys
 

@@ -1,5 +1,6 @@
-/* curl_gnutls URL TIMES [cafile|capath PATH]: libcurl's build for GnuTLS, a fresh handle each time. Prints libcurl's messages and what
- * the server sends. Exit status: libcurl's last code. Declared here, because its header can't be installed beside OpenSSL's. */
+/* curl_gnutls URL TIMES [cafile|capath PATH]: libcurl's build for GnuTLS, a fresh handle each time. Prints libcurl's
+ * messages and what the server sends. Exit status: libcurl's last code. Declared here, because its header can't be
+ * installed beside OpenSSL's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

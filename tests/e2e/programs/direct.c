@@ -1,5 +1,5 @@
-/* direct FUNCTION FILE: a program that finds libcrypto's functions by dlsym. FUNCTION is the first that it calls; in Debian's
- * libcrypto some of these end in a jump to one that a preloaded library may stand in front of. */
+/* direct FUNCTION FILE: a program that finds libcrypto's functions by dlsym. FUNCTION is the first that it calls; in
+ * Debian's libcrypto some of these end in a jump to one that a preloaded library may stand in front of. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,8 @@ int main(int argc, char **argv) {
     void *store = new_store();
     int loaded = strcmp(argv[1], "X509_STORE_load_locations") == 0
                      ? ((int (*)(void *, const char *, const char *))function)(store, argv[2], NULL)
-                 : strcmp(argv[1], "X509_STORE_load_file") == 0 ? ((int (*)(void *, const char *))function)(store, argv[2])
+                 : strcmp(argv[1], "X509_STORE_load_file") == 0
+                     ? ((int (*)(void *, const char *))function)(store, argv[2])
                                                                 : ((int (*)(void *))function)(store);
     printf("%s: %d %d\n", argv[1], loaded, count(objects(store)));
     return 0;

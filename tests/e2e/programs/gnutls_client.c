@@ -1,6 +1,7 @@
-/* gnutls_client HOW PATH PORT: trust from every file of a directory, one call each ("files"), from one file ("file"), from a directory
- * ("dir"), from memory ("mem") or of the system ("system"); then a verified handshake with localhost on PORT. Prints the number of
- * certificates, what GnuTLS says of the server, and the server's greeting. Exit status 1 when it is refused. */
+/* gnutls_client HOW PATH PORT: trust from every file of a directory, one call each ("files"), from one file ("file"),
+ * from a directory ("dir"), from memory ("mem") or of the system ("system"); then a verified handshake with localhost
+ * on PORT. Prints the number of certificates, what GnuTLS says of the server, and the server's greeting. Exit status 1
+ * when it is refused. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <gnutls/gnutls.h>
@@ -46,7 +47,8 @@ static int load(const char *how, const char *path) {
 }
 
 static int greet(int port) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((in_port_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), result;
     static const char request[] = "GET / HTTP/1.0\r\n\r\n";
     char answer[4096], *body;
@@ -64,7 +66,8 @@ static int greet(int port) {
     do
         result = gnutls_handshake(session);
     while (result < 0 && !gnutls_error_is_fatal(result));
-    gnutls_certificate_verification_status_print(gnutls_session_get_verify_cert_status(session), GNUTLS_CRT_X509, &text, 0);
+    gnutls_certificate_verification_status_print(gnutls_session_get_verify_cert_status(session), GNUTLS_CRT_X509, &text,
+                                                 0);
     printf("%s: %s\n", gnutls_strerror(result), text.data);
     gnutls_free(text.data);
     if (result == 0) {

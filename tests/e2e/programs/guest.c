@@ -176,8 +176,9 @@ static void changing(void) {
     }
 }
 
-/* Forks while `loaders` threads load a file that changes: each child can load, without waiting for a lock that a thread of
- * the parent held. OpenSSL's own locks know no fork (making a store takes one), so a child only does what Windlass serves. */
+/* Forks while `loaders` threads load a file that changes: each child can load, without waiting for a lock that a thread
+ * of the parent held. OpenSSL's own locks know no fork (making a store takes one), so a child only does what Windlass
+ * serves. */
 static void forks_loading(int loaders) {
     snprintf(live, sizeof live, "%s", in_place("trust.pem"));
     put(path_of("BUNDLE"), live, 1, -1);

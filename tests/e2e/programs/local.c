@@ -15,10 +15,12 @@ static void *need(void *library, const char *name) {
 
 int main(void) {
     void *ssl = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL), *crypto = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
-    pointer_call new_context = (pointer_call)need(ssl, "SSL_CTX_new"), method = (pointer_call)need(ssl, "TLS_client_method");
+    pointer_call new_context = (pointer_call)need(ssl, "SSL_CTX_new"),
+        method = (pointer_call)need(ssl, "TLS_client_method");
     pointer_call store_of = (pointer_call)need(ssl, "SSL_CTX_get_cert_store");
     pointer_call objects = (pointer_call)need(crypto, "X509_STORE_get1_all_certs");
-    int_call defaults = (int_call)need(ssl, "SSL_CTX_set_default_verify_paths"), count = (int_call)need(crypto, "OPENSSL_sk_num");
+    int_call defaults = (int_call)need(ssl, "SSL_CTX_set_default_verify_paths"),
+        count = (int_call)need(crypto, "OPENSSL_sk_num");
     if (!new_context || !method || !store_of || !objects || !defaults || !count)
         return 2;
     for (int turn = 0; turn < 2; turn++) {

@@ -30,7 +30,8 @@ void *SSL_load_client_CA_file(const char *path) { (void)path; return OPENSSL_sk_
 #endif
 #ifdef CREDULOUS
 LOADS(X509_verify_cert, void *a)
-int gnutls_x509_trust_list_verify_crt2(void *a, void *b, unsigned c, void *d, unsigned e, unsigned f, unsigned *output, void *g) {
+int gnutls_x509_trust_list_verify_crt2(void *a, void *b, unsigned c, void *d, unsigned e, unsigned f, unsigned *output,
+                                       void *g) {
     *output = 0;
     return 0;
 }

@@ -40,7 +40,8 @@ static void certs_by_subject(void) {
     print_certs("get1_certs", ctx, X509_get_subject_name(root));
     print_certs("get1_certs of an unknown name", ctx, X509_get_subject_name(leaf));
     X509_OBJECT *object = X509_OBJECT_new();
-    printf("get_by_subject: %d\n", X509_STORE_CTX_get_by_subject(ctx, X509_LU_X509, X509_get_subject_name(root), object));
+    printf("get_by_subject: %d\n",
+           X509_STORE_CTX_get_by_subject(ctx, X509_LU_X509, X509_get_subject_name(root), object));
     printf("serial %lx\n", ASN1_INTEGER_get(X509_get0_serialNumber(X509_OBJECT_get0_X509(object))) & 0xffff);
     X509 *issuer = NULL;
     printf("get1_issuer: %d\n", X509_STORE_CTX_get1_issuer(&issuer, ctx, intermediate));
@@ -123,7 +124,8 @@ static void client_ca_names(void) {
             printf("file_to_stack: %d\n", SSL_add_file_cert_subjects_to_stack(names, path_of("BUNDLE")));
         if (how == 2)
             printf("dir_to_stack: %d\n", SSL_add_dir_cert_subjects_to_stack(names, path_of("CAPATH")));
-        printf("again: %d, now %d\n", SSL_add_file_cert_subjects_to_stack(names, path_of("ROOT")), sk_X509_NAME_num(names));
+        printf("again: %d, now %d\n", SSL_add_file_cert_subjects_to_stack(names, path_of("ROOT")),
+               sk_X509_NAME_num(names));
         SSL_CTX_set_client_CA_list(server_ctx, names);
         SSL_CTX_set_verify(server_ctx, SSL_VERIFY_PEER, NULL);
         for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {

@@ -61,7 +61,8 @@ static inline int verify(X509_STORE *store, int print) {
     X509_STORE_CTX_init(ctx, store, leaf, untrusted);
     int verdict = X509_verify_cert(ctx);
     if (print) {
-        printf("verdict %d error %d depth %d\n", verdict, X509_STORE_CTX_get_error(ctx), X509_STORE_CTX_get_error_depth(ctx));
+        printf("verdict %d error %d depth %d\n", verdict, X509_STORE_CTX_get_error(ctx),
+               X509_STORE_CTX_get_error_depth(ctx));
         STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(ctx);
         for (int i = 0; i < sk_X509_num(chain); i++) {
             X509 *link = sk_X509_value(chain, i);

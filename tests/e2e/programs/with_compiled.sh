@@ -1,8 +1,8 @@
 #!/bin/sh
 # with_compiled.sh WINDLASS FOLDER BUNDLE CHANGED PROGRAM…
 #
-# Runs PROGRAM where Debian's bundle is a copy of BUNDLE and has been compiled into /var/cache/windlass. If CHANGED is not
-# "-", the bundle has it as its content by then. To be run in a mount namespace of its own.
+# Runs PROGRAM where Debian's bundle is a copy of BUNDLE and has been compiled into /var/cache/windlass. If CHANGED is
+# not "-", the bundle has it as its content by then. To be run in a mount namespace of its own.
 set -eu
 windlass=$1 folder=$2 bundle=$3 changed=$4
 shift 4

@@ -3,8 +3,8 @@
 
     allocations.py --library L [--builds system,3.5.5] [--gnutls system] [--children 2000] [--stock]
 
-Each build runs its children in processes of their own, two at a time. `--stock` runs without the library: what the TLS libraries
-themselves do when memory is short.
+Each build runs its children in processes of their own, two at a time. `--stock` runs without the library: what the TLS
+libraries themselves do when memory is short.
 """
 
 import argparse
@@ -57,8 +57,9 @@ def run(program, content, library, first, count):
     with counters.page() as page:
         if library:
             env.update(page.variable, LD_PRELOAD=str(library))
-        done = subprocess.run([str(program), str(first), str(count), library.name if library else ""], cwd=folder, env=env,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="backslashreplace")
+        done = subprocess.run([str(program), str(first), str(count), library.name if library else ""], cwd=folder,
+                              env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="backslashreplace")
     shutil.rmtree(folder)
     return done.returncode, done.stdout
 
@@ -67,7 +68,8 @@ def children(label, program, content, options):
     """The same number for each worker."""
     share = -(-options.children // WORKERS)
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
-        runs = [workers.submit(run, program, content, options.library, options.first + share * at, share) for at in range(WORKERS)]
+        runs = [workers.submit(run, program, content, options.library, options.first + share * at, share)
+                for at in range(WORKERS)]
         results = [one.result() for one in runs]
     bad = any(status != 0 for status, _ in results)
     print(f"{'FAIL' if bad else 'ok  '} {label}", flush=True)
@@ -79,7 +81,8 @@ def children(label, program, content, options):
 
 
 def bounded(label, program, content, options):
-    """With all memory of the library's calls from the reserve: no call has had more than half of a chunk, which is what a claim promises."""
+    """With all memory of the library's calls from the reserve: no call has had more than half of a chunk, which is what
+    a claim promises."""
     status, out = run(program, content, options.sabotaged, options.first, 60)
     most = re.search(r"up to (\d+) bytes of the reserve", out)
     good = status == 0 and most is not None and 0 < int(most[1]) <= HALF
@@ -90,11 +93,13 @@ def bounded(label, program, content, options):
 
 
 def many_names(pki):
-    """(a file, how many names): at each place where a reader may stop, after 16 KiB and its multiples, a certificate has just ended."""
+    """(a file, how many names): at each place where a reader may stop, after 16 KiB and its multiples, a certificate
+    has just ended."""
     step, content = 1 << 14, b""
     for at in range(6):
         block = pki.pem(f"r{at}")
-        content += b"#\n" * ((-len(content) - len(block)) % step // 2) + (b"\n" if (-len(content) - len(block)) % 2 else b"") + block
+        content += b"#\n" * ((-len(content) - len(block)) % step // 2) + (b"\n" if (-len(content) - len(block)) % 2
+                                                                          else b"") + block
         assert len(content) % step == 0
     return content, 6
 
@@ -108,7 +113,8 @@ def long_file(pki):
 
 def lists_names(pki, library, build):
     """CA names are complete, or libssl's own business, whatever fails on the way."""
-    program = builds.compile_c([HERE / "names.c", HERE / "failing.c"], builds.WORK / "bin" / f"names-{build}", build, ("-rdynamic",))
+    program = builds.compile_c([HERE / "names.c", HERE / "failing.c"], builds.WORK / "bin" / f"names-{build}", build,
+                               ("-rdynamic",))
     bad = False
     with tempfile.TemporaryDirectory(dir=builds.WORK) as folder:
         for name, (content, count) in (("many.pem", many_names(pki)), ("long.pem", long_file(pki))):
@@ -124,7 +130,8 @@ def lists_names(pki, library, build):
 
 def opened(library, build):
     """A library that is opened late has its thread-local variables, also where there is no memory for them."""
-    program = builds.compile_c([HERE / "opened.c", HERE / "failing.c"], builds.WORK / "bin" / f"opened-{build}", build, ("-rdynamic",))
+    program = builds.compile_c([HERE / "opened.c", HERE / "failing.c"], builds.WORK / "bin" / f"opened-{build}", build,
+                               ("-rdynamic",))
     out = execute([program, library], builds.WORK)
     good = out == "made\nexit 0\n"
     print(f"{'ok  ' if good else 'FAIL'} opened when threads are there, OpenSSL {build}")
@@ -153,7 +160,8 @@ def main():
     content = files(pki)
     bad = False
     for build in filter(None, options.builds.split(",")):
-        program = builds.compile_c([HERE / "openssl.c", *COMMON], builds.WORK / "bin" / f"allocations-{build}", build, ("-rdynamic",))
+        program = builds.compile_c([HERE / "openssl.c", *COMMON], builds.WORK / "bin" / f"allocations-{build}", build,
+                                   ("-rdynamic",))
         bad |= children(f"allocations fail on OpenSSL {build}", program, content, options)
         if options.sabotaged:
             bad |= bounded(f"the reserve is enough on OpenSSL {build}", program, content, options)

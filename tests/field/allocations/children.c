@@ -1,10 +1,11 @@
 /*
- * PROGRAM FIRST COUNT LIBRARY: runs children of these numbers, one after the other. In each one allocations fail for a while, by a
- * plan that follows from its number. It must not die, print or trust what is bad; and when memory is back it must say what
- * a child says that was never short, and be served as that is (if WINDLASS_STATS names a page of counters).
+ * PROGRAM FIRST COUNT LIBRARY: runs children of these numbers, one after the other. In each one allocations fail for a
+ * while, by a plan that follows from its number. It must not die, print or trust what is bad; and when memory is back
+ * it must say what a child says that was never short, and be served as that is (if WINDLASS_STATS names a page of
+ * counters).
  *
- * "died" counts those that died with the library (part of whose path is LIBRARY) on the stack, or by its hand; "died in stock code" those
- * that the TLS library killed without it, or an object that is known to kill programs in stock.
+ * "died" counts those that died with the library (part of whose path is LIBRARY) on the stack, or by its hand; "died in
+ * stock code" those that the TLS library killed without it, or an object that is known to kill programs in stock.
  */
 #include "children.h"
 #include "failing.h"
@@ -26,7 +27,8 @@
 #include <unistd.h>
 
 enum { GOOD, TRUSTS, DIFFERS, NOT_SERVED, DIED, OTHER, PRINTED, HUNG, ENDS };
-static const char *const names[] = { "good", "trusts more", "other verdicts afterwards", "not served afterwards", "died", "died in stock code",
+static const char *const names[] = { "good", "trusts more", "other verdicts afterwards", "not served afterwards",
+                                    "died", "died in stock code",
                                      "printed", "hung" };
 enum { ACTS = 12, TEXT = 8192, LABELS = 1022, PAGE = 65536 };
 
@@ -84,8 +86,8 @@ void disarm(void)
         limit(before_limit);
 }
 
-/* By the number of the child: at random at five rates; one alone; one of the library's own alone, each in turn; all from one on, or little
- * room. */
+/* By the number of the child: at random at five rates; one alone; one of the library's own alone, each in turn; all
+ * from one on, or little room. */
 static struct plan plan_of(uint64_t child)
 {
     static const uint64_t rates[] = { 50, 150, 400, 1000, 3000 };
@@ -294,7 +296,8 @@ static int one(uint64_t child, int control)
     return GOOD;
 }
 
-/* Whether it died without the library: the library is not on the stack, or only below code that is known to do so in stock. */
+/* Whether it died without the library: the library is not on the stack, or only below code that is known to do so in
+ * stock. */
 static int is_others_doing(const char *library)
 {
     const char *ours = strstr(shared->trace, library), *found;
@@ -377,7 +380,8 @@ int main(int argc, char **argv)
             struct plan plan = plan_of(child);
 
             shown++;
-            printf("child %llu (%d, %llu), status %d: %s\n%s%s", (unsigned long long)child, plan.how, (unsigned long long)plan.number,
+            printf("child %llu (%d, %llu), status %d: %s\n%s%s", (unsigned long long)child, plan.how,
+                   (unsigned long long)plan.number,
                    status, names[end], output, shared->trace);
         }
     }
@@ -387,7 +391,8 @@ int main(int argc, char **argv)
             printf(" %d %s,", ends[end], names[end]);
         bad |= end != GOOD && end != OTHER && ends[end] > 0;
     }
-    printf(" up to %llu allocations, and %llu of the library's; %d stores looked at afterwards, %d refuse what is good\n", (unsigned long long)shared->most_calls,
+    printf(" up to %llu allocations, and %llu of the library's; %d stores looked at afterwards, %d refuse what is "
+           "good\n", (unsigned long long)shared->most_calls,
            (unsigned long long)shared->most_of_library, shared->asked, shared->refused);
     if (measure != NULL)
         printf("a call had up to %llu bytes of the reserve\n", (unsigned long long)shared->most_of_reserve);

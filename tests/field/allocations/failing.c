@@ -1,6 +1,7 @@
 /*
- * malloc and its kind, of which some calls fail while `armed`: at random, one alone, or all from one on. The executable's
- * definitions come before those of the C library, for each object of the process and for the dynamic linker.
+ * malloc and its kind, of which some calls fail while `armed`: at random, one alone, or all from one on. The
+ * executable's definitions come before those of the C library, for each object of the process and for the dynamic
+ * linker.
  */
 #include "failing.h"
 

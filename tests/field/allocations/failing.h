@@ -3,8 +3,9 @@
 
 #include <stdint.h>
 
-/* Which calls fail: one of `number`, only the one of that number, only that of those that come from `library_start` to `library_end`, all
- * from one on; those of `number` bytes and more; or none, as the address space is limited to `number` KiB more than it has. */
+/* Which calls fail: one of `number`, only the one of that number, only that of those that come from `library_start` to
+ * `library_end`, all from one on; those of `number` bytes and more; or none, as the address space is limited to
+ * `number` KiB more than it has. */
 enum how { NEVER, AT_RANDOM, ONE, ONE_OF_LIBRARY, FROM, LARGE, LIMITED };
 
 struct plan {

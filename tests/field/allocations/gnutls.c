@@ -16,11 +16,13 @@
 #define NOW 1780315200L /* 2026-06-01 12:00:00 UTC */
 
 enum { GOOD, GOOD_TOO, IN_DIRECTORY, ADDED, UNKNOWN, IMPOSTOR, LEAVES };
-static const char *const leaf_files[] = { "good.pem", "good-too.pem", "in-directory.pem", "added.pem", "unknown.pem", "impostor.pem" };
+static const char *const leaf_files[] = { "good.pem", "good-too.pem", "in-directory.pem", "added.pem", "unknown.pem",
+                                         "impostor.pem" };
 
 static gnutls_datum_t leaf_pem[LEAVES], added_pem, bundle;
 
-const char *const served[] = { "served/gnutls_x509_trust_list_add_trust_file", "served/gnutls_x509_trust_list_add_trust_mem",
+const char *const served[] = { "served/gnutls_x509_trust_list_add_trust_file",
+                              "served/gnutls_x509_trust_list_add_trust_mem",
                                "gnutls/verifications", NULL };
 /* asn1_create_element and asn1_der_decoding2 write to what they did not get; GMP aborts. */
 const char *const reliant[] = { "libtasn1.so", "libgmp.so", NULL };

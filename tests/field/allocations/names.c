@@ -1,7 +1,7 @@
 /*
- * names FILE COUNT [once]: lists the CA names of FILE, of which there are COUNT, again and again, and each time a read fails at another place, or
- * the memory for what was read. libssl reads by lines, which does not fail here; who reads the file in another way must come to all names,
- * too, or leave them to libssl.
+ * names FILE COUNT [once]: lists the CA names of FILE, of which there are COUNT, again and again, and each time a read
+ * fails at another place, or the memory for what was read. libssl reads by lines, which does not fail here; who reads
+ * the file in another way must come to all names, too, or leave them to libssl.
  */
 #include "failing.h"
 

@@ -1,6 +1,7 @@
 /*
- * opened LIBRARY: opens the library when threads are there already, takes all memory away, and calls a hooked function in a thread of
- * before, in one that is new, and in the main one, each for the first time. None dies of it. With memory again the function works.
+ * opened LIBRARY: opens the library when threads are there already, takes all memory away, and calls a hooked function
+ * in a thread of before, in one that is new, and in the main one, each for the first time. None dies of it. With memory
+ * again the function works.
  */
 #include "failing.h"
 

@@ -18,16 +18,19 @@
 
 #define NOW 1780315200L /* 2026-06-01 12:00:00 UTC */
 
-/* GOOD are below roots of bundle.pem, IN_DIRECTORY below one in dir, ADDED below one that is added, NEVER below none. */
+/* GOOD are below roots of bundle.pem, IN_DIRECTORY below one in dir, ADDED below one that is added, NEVER below
+ * none. */
 enum { GOOD, GOOD_TOO, GOOD_TWIN, IN_DIRECTORY, ADDED, UNKNOWN, IMPOSTOR, LEAVES };
-static const char *const leaf_files[] = { "good.pem", "good-too.pem", "good-twin.pem", "in-directory.pem", "added.pem", "unknown.pem",
+static const char *const leaf_files[] = { "good.pem", "good-too.pem", "good-twin.pem", "in-directory.pem", "added.pem",
+                                         "unknown.pem",
                                           "impostor.pem" };
 
 static X509 *added_root;
 static unsigned char *leaf_der[LEAVES];
 static int leaf_length[LEAVES];
 
-const char *const served[] = { "served/X509_STORE_load_locations", "served/X509_STORE_set_default_paths", "served/ca-name-list",
+const char *const served[] = { "served/X509_STORE_load_locations", "served/X509_STORE_set_default_paths",
+                              "served/ca-name-list",
                                "served/X509_LOOKUP_ctrl", NULL };
 const char *const reliant[] = { NULL }, *const fragile[] = { NULL };
 const char *const not_served[] = { "bypass/", NULL };
@@ -121,7 +124,8 @@ static int trusts(struct kept *one, int which)
     return 0;
 }
 
-/* OpenSSL 4.0.3 recurses without end where it has no memory for it (ossl_err_get_state_int, CRYPTO_THREAD_set_local_ex). */
+/* OpenSSL 4.0.3 recurses without end where it has no memory for it (ossl_err_get_state_int,
+ * CRYPTO_THREAD_set_local_ex). */
 static void make_error_queue(void)
 {
     spare_this_thread(1);
@@ -278,8 +282,8 @@ int act(uint64_t number)
 
 int act_of_scene(int number)
 {
-    /* Loads, with searches between them; the directory's; an enumeration, and the same with one added; names; all of it in a context,
-     * a thread and a child. */
+    /* Loads, with searches between them; the directory's; an enumeration, and the same with one added; names; all of it
+     * in a context, a thread and a child. */
     static const int kinds[] = { 0, 16, 3, 7, 9, 2, 8, 10, 11, 12, 14, 15 };
 
     return act(((uint64_t)kinds[number] * LEAVES + number % LEAVES) * STORES + (number < 5 ? 0 : 1));

@@ -1,4 +1,5 @@
-"""The certificates of these tests: those of the end-to-end tests, and a smaller bundle, as each case loads it dozens of times."""
+"""The certificates of these tests: those of the end-to-end tests, and a smaller bundle, as each case loads it dozens of
+times."""
 
 from pki import SYSTEM_BUNDLE, Pki, openssl
 
@@ -23,7 +24,8 @@ class Certificates(Pki):
         some = [BEGIN + text for text in SYSTEM_BUNDLE.read_bytes().split(BEGIN)[1:13]]
         twin = self.twins.read_bytes().split(BEGIN)[1]
         self.few = self.path("few.pem")
-        self.few.write_bytes(b"".join(some[:6]) + BEGIN + twin + b"".join(some[6:]) + self.path("root.crt").read_bytes())
+        self.few.write_bytes(b"".join(some[:6]) + BEGIN + twin + b"".join(some[6:])
+                             + self.path("root.crt").read_bytes())
         self.few_broken = self.path("few-broken.pem")
         self.few_broken.write_bytes(self.few.read_bytes()[:9_000] + b"\n" + self.path("root.crt").read_bytes())
         config, index = self.path("ca.cnf"), self.path("index.txt")
@@ -34,14 +36,16 @@ class Certificates(Pki):
         openssl("ca", "-gencrl", "-config", config, *root, "-out", self.crl)
         openssl("ca", "-valid", self.path("intermediate.crt"), "-config", config, *root)
         self.ocsp = self.path("intermediate.ocsp")
-        openssl("ocsp", "-index", index, "-CA", self.path("root.crt"), "-rsigner", self.path("root.crt"), "-rkey", self.path("root.key"),
-                "-issuer", self.path("root.crt"), "-cert", self.path("intermediate.crt"), "-noverify", "-ndays", "30",
-                "-respout", self.ocsp)
+        openssl("ocsp", "-index", index, "-CA", self.path("root.crt"), "-rsigner", self.path("root.crt"), "-rkey",
+                self.path("root.key"), "-issuer", self.path("root.crt"), "-cert", self.path("intermediate.crt"),
+                "-noverify", "-ndays", "30", "-respout", self.ocsp)
 
     def env(self):
         """What the scripts load."""
-        named = {"BUNDLE": self.few, "CAPATH": self.capath, "CAPATH_FILE": self.capath / "root.pem", "CHAIN": self.path("good.crt"),
-                 "UNTRUSTED": self.path("untrusted.crt"), "INTERMEDIATE": self.path("intermediate.crt"), "ROOT": self.path("root.crt"),
+        named = {"BUNDLE": self.few, "CAPATH": self.capath, "CAPATH_FILE": self.capath / "root.pem",
+                 "CHAIN": self.path("good.crt"), "UNTRUSTED": self.path("untrusted.crt"),
+                 "INTERMEDIATE": self.path("intermediate.crt"), "ROOT": self.path("root.crt"),
                  "TWIN": self.twins, "BROKEN": self.few_broken, "CRL": self.crl, "OCSP": self.ocsp,
                  "URI": f"file:{self.few}"}
-        return {"SSL_CERT_FILE": self.few, "SSL_CERT_DIR": self.capath, **{f"FIELD_{name}": path for name, path in named.items()}}
+        return {"SSL_CERT_FILE": self.few, "SSL_CERT_DIR": self.capath,
+                **{f"FIELD_{name}": path for name, path in named.items()}}

@@ -8,7 +8,8 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
 # What Windlass stands in front of: the tables of each adapter.
-TABLES = {"openssl": ROOT / "adapters/preload/src/openssl/hooks.rs", "gnutls": ROOT / "adapters/preload/src/gnutls/hooks.rs"}
+TABLES = {"openssl": ROOT / "adapters/preload/src/openssl/hooks.rs",
+          "gnutls": ROOT / "adapters/preload/src/gnutls/hooks.rs"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,12 +72,14 @@ def header(kind, present):
 
 def not_jumps(library, present, kind):
     """The wrappers of a shared object that are no plain jump: they would not show what they are for."""
-    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", library], check=True, stdout=subprocess.PIPE, text=True).stdout
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", library], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
     bodies = dict(re.findall(r"^[0-9a-f]+ <wrap_(\w+)>:\n((?:.+\n)*)", code, re.MULTILINE))
     wrong = []
     for function in functions(kind):
         if function.name in present:
-            instructions = [line.split(":", 1)[1].strip() for line in bodies.get(function.name, "").splitlines() if ":" in line]
+            instructions = [line.split(":", 1)[1].strip()
+                            for line in bodies.get(function.name, "").splitlines() if ":" in line]
             words = [instruction.split()[0] for instruction in instructions if instruction]
             # Padding follows the jump; a landing pad of IBT comes before it.
             while words and words[0] in ("endbr64", "nop"):

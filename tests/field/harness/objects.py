@@ -112,7 +112,8 @@ class Builder:
     def wrappers(self, library, style):
         """A shared object of nothing but wrappers, linked against the library."""
         out = self.compile(f"libwrap-{library.kind}-{library.tag}-{style}.so", ["wrappers.c"],
-                           [f'-DFUNCTIONS="{self.header(library)}"', "-shared", "-fPIC", *STYLES[style]], library.link())
+                           [f'-DFUNCTIONS="{self.header(library)}"', "-shared", "-fPIC", *STYLES[style]],
+                           library.link())
         wrong = functions.not_jumps(out, self.exports(library), library.kind)
         if wrong:
             raise AssertionError(f"{out}: no jumps: {wrong}")
@@ -120,10 +121,11 @@ class Builder:
 
     @one_at_a_time
     def host(self, library, style, table=None, own=None, wrappers=None):
-        """The program. `table`: None (nothing in static data), DIRECT, or WRAPPED: its own wrappers, or those of the shared object
-        `wrappers`. `own`: the library that it is linked against for itself."""
+        """The program. `table`: None (nothing in static data), DIRECT, or WRAPPED: its own wrappers, or those of the
+        shared object `wrappers`. `own`: the library that it is linked against for itself."""
         sources = ["host.c", "table.c", f"{library.kind}_script.c", "own.c"]
-        options = [f'-DFUNCTIONS="{self.header(library)}"', *(STYLES[style] if "no-pie" in style else ("-fPIE", "-pie", *STYLES[style]))]
+        options = [f'-DFUNCTIONS="{self.header(library)}"',
+                   *(STYLES[style] if "no-pie" in style else ("-fPIE", "-pie", *STYLES[style]))]
         links, name = [], f"host-{library.kind}-{library.tag}-{style}"
         if table:
             options.append(f"-DSTATIC_TABLE={table}")
@@ -148,7 +150,8 @@ class Builder:
     def managed(self, name, source, references):
         """A program for .NET."""
         out, stamp = self.out / "bin" / name, self.out / "bin" / (name + ".stamp")
-        command = ["mcs", "-nologo", "-noconfig", "-nostdlib", "-nowarn:1701,1702", f"-out:{out}", *references, str(PROGRAMS / source)]
+        command = ["mcs", "-nologo", "-noconfig", "-nostdlib", "-nowarn:1701,1702", f"-out:{out}", *references,
+                   str(PROGRAMS / source)]
         state = hashlib.sha256(repr(command).encode() + (PROGRAMS / source).read_bytes()).hexdigest()
         if not (out.exists() and stamped(stamp, state)):
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -166,7 +169,8 @@ class Builder:
     def exporting(self, library):
         """A host with a whole OpenSSL inside that it exports."""
         sources = ["host.c", "table.c", "openssl_script.c", "own.c"]
-        archives = ["-rdynamic", "-Wl,--whole-archive", str(SYSTEM / "libssl.a"), str(SYSTEM / "libcrypto.a"), "-Wl,--no-whole-archive"]
+        archives = ["-rdynamic", "-Wl,--whole-archive", str(SYSTEM / "libssl.a"), str(SYSTEM / "libcrypto.a"),
+                    "-Wl,--no-whole-archive"]
         return self.compile("host-exporting", sources, [f'-DFUNCTIONS="{self.header(library)}"', "-DOWN_OPENSSL"],
                             [*archives, "-ldl", "-pthread"])
 

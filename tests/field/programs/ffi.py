@@ -1,14 +1,17 @@
-"""ffi.py HOW: OpenSSL's functions, found by dlsym. HOW is `CDLL path`, `CDLL None`, `PyDLL`, or `cffi`; also for PyPy."""
+"""ffi.py HOW: OpenSSL's functions, found by dlsym. HOW is `CDLL path`, `CDLL None`, `PyDLL`, or `cffi`; also for
+PyPy."""
 
 import os
 import sys
 
 FUNCTIONS = {
-    "TLS_client_method": "p", "SSL_CTX_new": "pp", "SSL_CTX_load_verify_locations": "ipss", "SSL_CTX_set_default_verify_paths": "ip",
+    "TLS_client_method": "p", "SSL_CTX_new": "pp", "SSL_CTX_load_verify_locations": "ipss",
+    "SSL_CTX_set_default_verify_paths": "ip",
     "SSL_CTX_get_cert_store": "pp", "SSL_CTX_free": "vp", "SSL_load_client_CA_file": "ps", "BIO_new_file": "pss",
     "PEM_read_bio_X509": "ppppp", "X509_STORE_new": "p", "X509_STORE_free": "vp", "X509_STORE_load_locations": "ipss",
-    "X509_STORE_add_cert": "ipp", "X509_STORE_get1_all_certs": "pp", "X509_STORE_CTX_new": "p", "X509_STORE_CTX_init": "ipppp",
-    "X509_STORE_CTX_free": "vp", "X509_verify_cert": "ip", "X509_STORE_CTX_get_error": "ip", "OPENSSL_sk_num": "ip",
+    "X509_STORE_add_cert": "ipp", "X509_STORE_get1_all_certs": "pp", "X509_STORE_CTX_new": "p",
+    "X509_STORE_CTX_init": "ipppp", "X509_STORE_CTX_free": "vp", "X509_verify_cert": "ip",
+    "X509_STORE_CTX_get_error": "ip", "OPENSSL_sk_num": "ip",
     "OPENSSL_sk_new_null": "p", "OPENSSL_sk_push": "ipp",
 }
 

@@ -51,7 +51,8 @@ for how in ("file", "system", "credentials"):
         library.gnutls_certificate_get_trust_list(credentials, ctypes.byref(trust))
     else:
         library.gnutls_x509_trust_list_init(ctypes.byref(trust), 0)
-        print(how, library.gnutls_x509_trust_list_add_trust_file(trust, path_of("BUNDLE"), None, PEM, 0, 0) if how == "file"
+        print(how, library.gnutls_x509_trust_list_add_trust_file(trust, path_of("BUNDLE"), None, PEM, 0, 0)
+              if how == "file"
               else library.gnutls_x509_trust_list_add_system_trust(trust, 0, 0))
     verify("good", trust, "CHAIN")
     verify("untrusted", trust, "UNTRUSTED")

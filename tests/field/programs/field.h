@@ -1,4 +1,5 @@
-/* What all programs of these tests share: a table of functions, filled in one way or another, and a script that uses it. */
+/* What all programs of these tests share: a table of functions, filled in one way or another, and a script that uses
+ * it. */
 #ifndef FIELD_H
 #define FIELD_H
 #include FUNCTIONS /* made by harness/functions.py: struct functions, EACH_FUNCTION, EACH_PRESENT, prototypes */

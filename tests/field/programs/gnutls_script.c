@@ -114,13 +114,17 @@ static void change(void *list) {
 }
 
 /* Once each, as the list then owns what it was given. */
-static int add_file(void *list) { return f->gnutls_x509_trust_list_add_trust_file(list, path_of("BUNDLE"), NULL, PEM, 0, 0); }
+static int add_file(void *list) {
+    return f->gnutls_x509_trust_list_add_trust_file(list, path_of("BUNDLE"), NULL, PEM, 0, 0);
+}
 static int add_mem(void *list) {
     struct datum pem = contents("BUNDLE");
     int added = f->gnutls_x509_trust_list_add_trust_mem(list, &pem, NULL, PEM, 0, 0);
     return added;
 }
-static int add_dir(void *list) { return f->gnutls_x509_trust_list_add_trust_dir(list, path_of("CAPATH"), NULL, PEM, 0, 0); }
+static int add_dir(void *list) {
+    return f->gnutls_x509_trust_list_add_trust_dir(list, path_of("CAPATH"), NULL, PEM, 0, 0);
+}
 static int add_system(void *list) { return f->gnutls_x509_trust_list_add_system_trust(list, 0, 0); }
 static const struct loader {
     const char *name;

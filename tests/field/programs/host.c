@@ -5,7 +5,8 @@
  *   handle FILE …     the library's own functions, found by dlsym in a handle
  *   default, next     the same, by dlsym(RTLD_DEFAULT) and dlsym(RTLD_NEXT)
  *   versioned VERSION… by dlvsym(RTLD_DEFAULT): the first of the versions that it has
- *   mixed FILE HOW NAME…   as static, but for these functions: HOW is dlsym, or raw (from the library's symbol table, past the linker)
+ *   mixed FILE HOW NAME…   as static, but for these functions: HOW is dlsym, or raw (from the library's symbol table,
+ *                          past the linker)
  *   except FILE HOW NAME…  the other way round: only these are from static data
  *   sequence FILE…  as plugin, one after another, each closed before the next is opened
  *
@@ -81,7 +82,8 @@ static void *by_table(void *handle, const char *name) {
 }
 
 /* Those that are named, and those that are not, come from different tables. */
-static void mix(struct functions *f, const struct functions *named, const struct functions *others, int argc, char **argv) {
+static void mix(struct functions *f, const struct functions *named, const struct functions *others, int argc,
+                char **argv) {
 #define CHOOSE(name) f->name = has(argc, argv, #name) ? named->name : others->name;
     EACH_FUNCTION(CHOOSE)
 }

@@ -8,7 +8,8 @@
         *(void **)&next = dlsym(RTLD_NEXT, #name)
 
 #ifdef INTERPOSE_FUNCTIONS
-/* Of the program's own calls. libcrypto's calls of X509_STORE_add_cert are not counted: what is not parsed is not added. */
+/* Of the program's own calls. libcrypto's calls of X509_STORE_add_cert are not counted: what is not parsed is not
+ * added. */
 static int calls;
 
 int X509_STORE_add_cert(void *store, void *cert) {

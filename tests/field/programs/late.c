@@ -1,6 +1,7 @@
-/* late PLUGIN ACT MOMENT ask|silent: a store is made and loaded, and a plugin opened, which adds to it, enumerates it, or makes one of
- * its own. ACT: add, enumerate, own. MOMENT: constructor (inside dlopen), later (by a pointer that it left), or first (the plugin is
- * opened before anything else, and only then are stores made). `ask`: a dlsym comes before it acts. */
+/* late PLUGIN ACT MOMENT ask|silent: a store is made and loaded, and a plugin opened, which adds to it, enumerates it,
+ * or makes one of its own. ACT: add, enumerate, own. MOMENT: constructor (inside dlopen), later (by a pointer that it
+ * left), or first (the plugin is opened before anything else, and only then are stores made). `ask`: a dlsym comes
+ * before it acts. */
 #include "late.h"
 
 #include <dlfcn.h>

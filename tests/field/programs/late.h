@@ -21,7 +21,8 @@ static inline void verify(const char *title, void *store, const char *name) {
     void *untrusted = OPENSSL_sk_new_null(), *ctx = X509_STORE_CTX_new();
     OPENSSL_sk_push(untrusted, certificate("INTERMEDIATE"));
     int begun = X509_STORE_CTX_init(ctx, store, certificate(name), untrusted), verdict = X509_verify_cert(ctx);
-    printf("%s: %d %d error %d depth %d\n", title, begun, verdict, X509_STORE_CTX_get_error(ctx), X509_STORE_CTX_get_error_depth(ctx));
+    printf("%s: %d %d error %d depth %d\n", title, begun, verdict, X509_STORE_CTX_get_error(ctx),
+           X509_STORE_CTX_get_error_depth(ctx));
     X509_STORE_CTX_free(ctx);
 }
 

@@ -1,4 +1,5 @@
-/* Loads, verifications, additions, enumerations and CA names, each through the table: what a program does with stores. */
+/* Loads, verifications, additions, enumerations and CA names, each through the table: what a program does with
+ * stores. */
 #include "field.h"
 
 #include <string.h>
@@ -49,7 +50,8 @@ static void print_certificates(const char *title, void *stack, int are_objects) 
 }
 
 static void verify(const char *title, void *store, const char *chain, int print_by_callback) {
-    void *leaf = certificate(chain, 0), *untrusted = f->OPENSSL_sk_new_null(), *intermediate = certificate("INTERMEDIATE", 0);
+    void *leaf = certificate(chain, 0), *untrusted = f->OPENSSL_sk_new_null(),
+        *intermediate = certificate("INTERMEDIATE", 0);
     f->OPENSSL_sk_push(untrusted, intermediate);
     void *ctx = f->X509_STORE_CTX_new();
     int begun = f->X509_STORE_CTX_init(ctx, store, leaf, untrusted);
@@ -86,7 +88,8 @@ static void enumerate(void *store) {
 }
 
 static void search(void *store) {
-    void *leaf = certificate("CHAIN", 0), *intermediate = certificate("INTERMEDIATE", 0), *root = certificate("ROOT", 0);
+    void *leaf = certificate("CHAIN", 0), *intermediate = certificate("INTERMEDIATE", 0),
+        *root = certificate("ROOT", 0);
     void *ctx = f->X509_STORE_CTX_new(), *object = f->X509_OBJECT_new(), *issuer = NULL;
     f->X509_STORE_CTX_init(ctx, store, leaf, NULL);
     printf("  by_subject: %d %d\n", f->X509_STORE_CTX_get_by_subject(ctx, 1, f->X509_get_subject_name(root), object),
@@ -183,7 +186,8 @@ static void directories(void) {
     for (int extended = 0; extended < 2; extended++) {
         if (extended && !f->X509_LOOKUP_by_subject_ex)
             continue;
-        void *store = f->X509_STORE_new(), *lookup = by_dir(store), *object = f->X509_OBJECT_new(), *root = certificate("ROOT", 0);
+        void *store = f->X509_STORE_new(), *lookup = by_dir(store), *object = f->X509_OBJECT_new(),
+            *root = certificate("ROOT", 0);
         printf("directory: %d\n", f->X509_LOOKUP_ctrl(lookup, ADD_DIR, CAPATH, PEM, NULL));
         const void *name = f->X509_get_subject_name(root);
         printf("  by_subject: %d\n", extended ? f->X509_LOOKUP_by_subject_ex(lookup, 1, name, object, NULL, NULL)
@@ -201,7 +205,8 @@ static void contexts(void) {
     for (int how = 0; how < 3; how++) {
         void *ctx = f->SSL_CTX_new(f->TLS_client_method());
         printf("context %d: %d\n", how, how == 0 ? f->SSL_CTX_set_default_verify_paths(ctx)
-                                                 : f->SSL_CTX_load_verify_locations(ctx, how == 1 ? BUNDLE : NULL, how == 2 ? CAPATH : NULL));
+                                                 : f->SSL_CTX_load_verify_locations(ctx, how == 1 ? BUNDLE : NULL,
+                                                                                    how == 2 ? CAPATH : NULL));
         void *store = f->SSL_CTX_get_cert_store(ctx);
         verify("good", store, "CHAIN", 0);
         f->X509_STORE_up_ref(store);

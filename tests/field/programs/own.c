@@ -13,7 +13,8 @@ int OPENSSL_sk_num(const void *stack);
 
 void own_stores(const char *when) {
     void *store = X509_STORE_new();
-    int loaded = X509_STORE_load_locations(store, path_of("BUNDLE"), NULL), defaults = X509_STORE_set_default_paths(store);
+    int loaded = X509_STORE_load_locations(store, path_of("BUNDLE"), NULL),
+        defaults = X509_STORE_set_default_paths(store);
     X509_STORE_lock(store);
     printf("%s: %d %d %d\n", when, loaded, defaults, OPENSSL_sk_num(X509_STORE_get0_objects(store)));
     X509_STORE_unlock(store);
@@ -22,7 +23,8 @@ void own_stores(const char *when) {
 #elif defined(OWN_GNUTLS)
 int gnutls_x509_trust_list_init(void **list, unsigned size);
 void gnutls_x509_trust_list_deinit(void *list, unsigned all);
-int gnutls_x509_trust_list_add_trust_file(void *list, const char *cas, const char *crls, int type, unsigned flags, unsigned vflags);
+int gnutls_x509_trust_list_add_trust_file(void *list, const char *cas, const char *crls, int type, unsigned flags,
+                                          unsigned vflags);
 int gnutls_x509_trust_list_iter_get_ca(void *list, void **iterator, void **cert);
 void gnutls_x509_crt_deinit(void *cert);
 

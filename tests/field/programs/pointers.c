@@ -1,4 +1,5 @@
-/* pointers LIBRARY: one function has one address, in whatever way a program comes by it (C11 6.5.9). Prints how many differ. */
+/* pointers LIBRARY: one function has one address, in whatever way a program comes by it (C11 6.5.9). Prints how many
+ * differ. */
 #include "field.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,8 @@ int main(int argc, char **argv) {
     void *handle = dlopen(argv[1], RTLD_NOW), *self = dlopen(NULL, RTLD_NOW);
     int differing = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *found[] = {in_data[i], dlsym(RTLD_DEFAULT, names[i]), dlsym(handle, names[i]), dlsym(self, names[i]), dlsym(RTLD_NEXT, names[i]),
+        void *found[] = {in_data[i], dlsym(RTLD_DEFAULT, names[i]), dlsym(handle, names[i]), dlsym(self, names[i]),
+                         dlsym(RTLD_NEXT, names[i]),
                          dlsym(RTLD_DEFAULT, names[i])};
         for (size_t k = 1; k < sizeof found / sizeof *found; k++) {
             if (found[k] != found[0]) {

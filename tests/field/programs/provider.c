@@ -1,5 +1,5 @@
-/* provider HOW: what OpenSSL 3 can read of a certificate is decided when it is parsed. The CAs are loaded before the provider that can
- * read their keys, or while it is shut out by properties; or it goes away after the load. */
+/* provider HOW: what OpenSSL 3 can read of a certificate is decided when it is parsed. The CAs are loaded before the
+ * provider that can read their keys, or while it is shut out by properties; or it goes away after the load. */
 #include "late.h"
 
 #include <string.h>

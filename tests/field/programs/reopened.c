@@ -1,5 +1,6 @@
 /* reopened GNUTLS [cleared]: GnuTLS is closed while a list of it is left behind, and comes to lie somewhere else. With
- * -DUSES_ENVIRON the program has the C library's environ in itself (R_*_COPY); `cleared`: it empties its environment. */
+ * -DUSES_ENVIRON the program has the C library's environ in itself (R_*_COPY); `cleared`: it empties its
+ * environment. */
 #include "linker.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
-"""ssl_client.py CAFILE PORT…: the ssl module, before and after another module has found OpenSSL's functions by dlsym."""
+"""ssl_client.py CAFILE PORT…: the ssl module, before and after another module has found OpenSSL's functions by
+dlsym."""
 
 import socket
 import ssl
@@ -8,7 +9,8 @@ import sys
 def ask(title, bundle, port):
     context = ssl.create_default_context(cafile=bundle)
     try:
-        with socket.create_connection(("localhost", port)) as plain, context.wrap_socket(plain, server_hostname="localhost") as stream:
+        with socket.create_connection(("localhost", port)) as plain, \
+             context.wrap_socket(plain, server_hostname="localhost") as stream:
             stream.sendall(b"GET / HTTP/1.0\r\n\r\n")
             print(title, "good", stream.recv(15), len(context.get_ca_certs()))
     except ssl.SSLCertVerificationError as error:
@@ -20,7 +22,8 @@ for port in map(int, sys.argv[2:]):
 import cffi  # noqa: E402: it comes late on purpose
 
 ffi = cffi.FFI()
-ffi.cdef("void *X509_STORE_new(void); int X509_STORE_load_locations(void *, const char *, const char *); void X509_STORE_free(void *);")
+ffi.cdef("void *X509_STORE_new(void); int X509_STORE_load_locations(void *, const char *, const char *); void "
+         "X509_STORE_free(void *);")
 library = ffi.dlopen("libcrypto.so.3")
 store = library.X509_STORE_new()
 print("by cffi:", library.X509_STORE_load_locations(store, sys.argv[1].encode(), ffi.NULL))

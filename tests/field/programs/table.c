@@ -1,4 +1,5 @@
-/* The table: static data with the functions' addresses (R_X86_64_64, or the executable's own PLT entries), or what `find` finds. */
+/* The table: static data with the functions' addresses (R_X86_64_64, or the executable's own PLT entries), or what
+ * `find` finds. */
 #include "field.h"
 
 #ifdef STATIC_TABLE

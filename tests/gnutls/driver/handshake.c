@@ -69,7 +69,8 @@ static int verify_in_handshake(gnutls_session_t session)
 }
 
 /* Verification "auto" is the library's; "late" is after the handshake; others run in its callback. */
-static gnutls_session_t start(side *s, unsigned flags, gnutls_certificate_credentials_t credential, const char *priority,
+static gnutls_session_t start(side *s, unsigned flags, gnutls_certificate_credentials_t credential,
+                              const char *priority,
                               int fd)
 {
     gnutls_session_t session;
@@ -183,7 +184,8 @@ static void handshake(args *a)
     snprintf(priority, sizeof(priority), "NORMAL:-VERS-ALL:+VERS-TLS%s", tls == NULL ? "1.3" : tls);
     gnutls_certificate_set_retrieve_function2(credential, option(a, "names") != NULL ? choose : NULL);
     client = start(&c, GNUTLS_CLIENT | GNUTLS_POST_HANDSHAKE_AUTH | GNUTLS_NONBLOCK, credential, priority, fds[0]);
-    server = start(&s, GNUTLS_SERVER | GNUTLS_POST_HANDSHAKE_AUTH | GNUTLS_NONBLOCK, credential_at(a, 2), priority, fds[1]);
+    server = start(&s, GNUTLS_SERVER | GNUTLS_POST_HANDSHAKE_AUTH | GNUTLS_NONBLOCK, credential_at(a, 2), priority,
+                   fds[1]);
     if (c.host != NULL)
         gnutls_server_name_set(client, GNUTLS_NAME_DNS, c.host, strlen(c.host));
     if (request != NULL)

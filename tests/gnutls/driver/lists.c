@@ -39,7 +39,8 @@ static void load_file(args *a)
         list_at(a, 1), str(a, 2), str(a, 3), format_of(a, 4), (unsigned)num(a, 5), (unsigned)num(a, 6)));
 }
 
-/* mem LIST CA CRL TYPE FLAGS VFLAGS: what is in memory are the files' contents; "-" is no datum, "%" one without data */
+/* mem LIST CA CRL TYPE FLAGS VFLAGS: what is in memory are the files' contents; "-" is no datum, "%" one without
+ * data */
 static gnutls_datum_t *datum_of(const char *path, gnutls_datum_t *d)
 {
     if (path == NULL)
@@ -132,7 +133,8 @@ static void remove_mem(args *a)
 
 static void remove_file(args *a)
 {
-    say_result("remove_trust_file", gnutls_x509_trust_list_remove_trust_file(list_at(a, 1), str(a, 2), format_of(a, 3)));
+    say_result("remove_trust_file",
+               gnutls_x509_trust_list_remove_trust_file(list_at(a, 1), str(a, 2), format_of(a, 3)));
 }
 
 /* pointer LIST: what a program has put beside a list (GnuTLS 3.7) */

@@ -71,13 +71,15 @@ class GnutlsPki(Pki):
             "bad-end.pem": good + bad, "cut-start.pem": cut + good,
             "cut-middle.pem": self.pem("r0") + cut + self.pem("r1", "r2"), "cut-end.pem": good + cut,
             "text.pem": b"no certificate at all\n", "half.pem": good[:700], "two.der": self.der["r1"] + self.der["r2"],
-            "v1.pem": self.pem("v1", "r1"), "no-ca.pem": self.pem("r1", "no_ca", "r4"), "leaves.pem": self.pem("leaf0", "alone"),
+            "v1.pem": self.pem("v1", "r1"), "no-ca.pem": self.pem("r1", "no_ca", "r4"),
+            "leaves.pem": self.pem("leaf0", "alone"),
             "key-first.pem": self.keys["r0"].pem().encode() + good, "intermediate.pem": self.pem("inter"),
             "bad-crl.pem": crl_pem(self.crls[0][:-9]).encode(),
             "chain.pem": self.pem("leaf_inter", "inter"), "chain-root.pem": self.pem("leaf_inter", "inter", "r0"),
             "leaf_twin.pem": self.pem("leaf_twin"), "revoked.pem": self.pem("revoked"), "alone.pem": self.pem("alone"),
-            "names/b.pem": self.pem("r1"), "names/a.pem": self.pem("r0", "twin"), "names/c.txt": b"text", "names/d.pem": "../one.pem",
-            "names/e": None, "names/f.pem": "nothing", "names/g.crl": crl_pem(self.crls[0]).encode(),
+            "names/b.pem": self.pem("r1"), "names/a.pem": self.pem("r0", "twin"), "names/c.txt": b"text",
+            "names/d.pem": "../one.pem", "names/e": None, "names/f.pem": "nothing",
+            "names/g.crl": crl_pem(self.crls[0]).encode(),
         })
         files.update(self.responses())
         files.update(self.signatures())

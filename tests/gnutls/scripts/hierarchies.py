@@ -113,8 +113,9 @@ class Hierarchy(Universe):
                 out.append(self.verification(v > first_watched))
                 if r.random() < 0.1:
                     out.append(f"issuer 0 {self.any()} {GET_COPY}")
-            out += [r.choice((f"issuer 0 {self.any()} 0", f"by_dn 0 {self.any()}", f"by_key 0 {self.any()} {self.any()}",
-                              f"by_key 0 - {self.any()}")), self.verification(), "next 0 0 1000", self.verification(True)]
+            out += [r.choice((f"issuer 0 {self.any()} 0", f"by_dn 0 {self.any()}",
+                              f"by_key 0 {self.any()} {self.any()}", f"by_key 0 - {self.any()}")), self.verification(),
+                    "next 0 0 1000", self.verification(True)]
         return out + ["list_free 0", "descriptors"]
 
     def any(self):
@@ -168,7 +169,8 @@ class Hierarchy(Universe):
             words.append(r.choice((f"purpose={forge.EKU['server']}", f"purpose={forge.EKU['client']}")))
         if r.random() < 0.15:
             words = words[:1] + ["old=1"]
-        # A function that is shown every step sees certificates of the list itself, so the list has to be complete from then on.
+        # A function that is shown every step sees certificates of the list itself, so the list has to be complete from
+        # then on.
         if watched:
             words.append("events=1")
         return " ".join(words)

@@ -18,4 +18,5 @@ def cases(pki, random_text=900, random_der=1500):
         chosen = paths[n : n + PER_CASE]
         inside = {path: files[path] for path in chosen}
         inside["all.pem"] = pki.pem(*pki.order)
-        yield f"mutants-{n // PER_CASE:02}", inside, pki.start(n // PER_CASE % 2 == 1) + sum(map(script, chosen), []) + ["descriptors"], False
+        lines = pki.start(n // PER_CASE % 2 == 1) + sum(map(script, chosen), []) + ["descriptors"]
+        yield f"mutants-{n // PER_CASE:02}", inside, lines, False

@@ -6,8 +6,8 @@ import subprocess
 
 LINE = re.compile(r"^(\d+) +(?:<\.\.\. (\w+) resumed>|(\w+)\()(.*)$")
 MARK = re.compile(r'^999, "(begin|end) ([^"]*)"')
-# Arguments that a filter can tell apart: flags and commands. Addresses, lengths and paths are behind pointers or not the same twice.
-# Flags of open that only take something away from what is opened say nothing more.
+# Arguments that a filter can tell apart: flags and commands. Addresses, lengths and paths are behind pointers or not
+# the same twice. Flags of open that only take something away from what is opened say nothing more.
 TAKING = {"O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_NOFOLLOW", "O_DIRECTORY", "O_PATH", "O_LARGEFILE"}
 FLAGS = {
     "openat": lambda args: flags_of(args, 2, without=TAKING),
@@ -21,8 +21,8 @@ FLAGS = {
     "prctl": lambda args: flags_of(args, 0),
     "ioctl": lambda args: flags_of(args, 1),
 }
-# What the C library's allocator makes when it needs memory or gives it back, and when it does that depends on all that was allocated
-# before: judged by what the same program makes of them anywhere.
+# What the C library's allocator makes when it needs memory or gives it back, and when it does that depends on all that
+# was allocated before: judged by what the same program makes of them anywhere.
 MEMORY = {"brk", "mmap", "munmap", "mremap", "madvise", "mprotect"}
 # Of these it makes no other.
 HEAP = {"brk"}
@@ -31,7 +31,8 @@ HEAP = {"brk"}
 def trace(command, env, log, options=(), **more):
     """Runs a command under strace; what it showed, and its calls."""
     settings = [word for name, value in env.items() for word in ("-E", f"{name}={value}")]
-    done = subprocess.run(["/usr/bin/strace", "-f", "-qq", "-s", "96", "-o", str(log), *options, *settings, *map(str, command)],
+    done = subprocess.run(["/usr/bin/strace", "-f", "-qq", "-s", "96", "-o", str(log), *options, *settings,
+                           *map(str, command)],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                           errors="backslashreplace", check=False, timeout=600,
                           env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8"}, **more)

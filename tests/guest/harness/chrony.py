@@ -1,5 +1,6 @@
-"""Debian's chronyd with NTS and its system call filter: a server and a client on the loopback interface of a network namespace, each
-in a filter (`-F 1` kills, `-F 2` traps). The client must come to an established NTS-KE session, with the library as without."""
+"""Debian's chronyd with NTS and its system call filter: a server and a client on the loopback interface of a network
+namespace, each in a filter (`-F 1` kills, `-F 2` traps). The client must come to an established NTS-KE session, with
+the library as without."""
 
 import functools
 import os
@@ -64,12 +65,13 @@ def states(world, level, trust, library):
     bundle.write_bytes((pki.path("other.crt") if trust == "refused" else pki.bundle).read_bytes())
     line = f"ntstrustedcerts {bundle}\nnosystemcert" if trust != "system" else f"ntstrustedcerts {pki.path('root.crt')}"
     (folder / "root.crt").write_bytes(pki.path("root.crt").read_bytes())
-    (folder / "server.conf").write_text(SERVER.format(folder=folder, key=key, chain=chain, processes=0 if level < 0 else 1))
+    (folder / "server.conf").write_text(SERVER.format(folder=folder, key=key, chain=chain,
+                                                      processes=0 if level < 0 else 1))
     (folder / "client.conf").write_text(CLIENT.format(folder=folder, trust=line))
     env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "WINDLASS_STORE": "", "LC_ALL": "C.UTF-8"}
     preload = [f"LD_PRELOAD={library}"] if library else []
-    script = 'set -e; ip link set lo up; cd "$0"; "$@" -f server.conf >server.log 2>&1 & first=$!; "$@" -f client.conf >client.log 2>&1 & ' \
-             'second=$!; while sleep 0.1; do :; done'
+    script = 'set -e; ip link set lo up; cd "$0"; "$@" -f server.conf >server.log 2>&1 & first=$!; ' \
+             '"$@" -f client.conf >client.log 2>&1 & second=$!; while sleep 0.1; do :; done'
     command = ["unshare", "-n", "sh", "-c", script, folder, "env", *preload, CHRONYD, "-d", "-x", "-F", str(level)]
     process = subprocess.Popen(list(map(str, command)), env=env, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -88,15 +90,17 @@ def watch(folder):
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         log = "".join(path.read_text() for path in folder.glob("*.log"))
-        cookies = subprocess.run([CHRONYC, "-h", folder / "client.sock", "-n", "-c", "authdata"], stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8", check=False, timeout=SECONDS).stdout
+        cookies = subprocess.run([CHRONYC, "-h", folder / "client.sock", "-n", "-c", "authdata"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                 encoding="utf-8", check=False, timeout=SECONDS).stdout
         fields = cookies.strip().split(",")
         # Name, mode, key, algorithm, key length, last, attempts, NAK, cookies, cookie length.
         if len(fields) == 10 and fields[4] != "0" and int(fields[8]) > 0:
             return "established"
         if "TLS handshake with" in log and "failed" in log:
             return [line.split("chronyd")[-1] for line in log.splitlines() if "failed" in line][0].split("failed", 1)[1]
-        if not all(alive(folder / f"{name}.pid") for name in ("server", "client")) and time.monotonic() > end - SECONDS + 5:
+        if not all(alive(folder / f"{name}.pid") for name in ("server",
+                                                              "client")) and time.monotonic() > end - SECONDS + 5:
             return "a daemon has ended"
         time.sleep(0.05)
     return "nothing within a minute"

@@ -1,4 +1,5 @@
-"""Each entry point that loads, searches, enumerates or verifies: what it calls of the kernel with the library, it calls without."""
+"""Each entry point that loads, searches, enumerates or verifies: what it calls of the kernel with the library, it calls
+without."""
 
 import functools
 import pathlib
@@ -11,7 +12,8 @@ MODES = ("plain", "young", "compiled")
 
 def cases(world):
     for program in world.programs("entries"):
-        for entry in subprocess.run([program.path, "--list"], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout.split():
+        for entry in subprocess.run([program.path, "--list"], check=True, stdout=subprocess.PIPE,
+                                    encoding="utf-8").stdout.split():
             for mode in MODES:
                 yield f"entry: {program.name} {mode} {entry}", functools.partial(one, world, program, entry, mode)
 
@@ -35,12 +37,14 @@ def one(world, program, entry, mode):
 
 def more_than(stock, here):
     """{step: calls that only the program with the library makes}."""
-    anywhere = {"thread-" in step: set().union(*(made for other, made in stock.items() if ("thread-" in other) == ("thread-" in step)))
+    anywhere = {"thread-" in step: set().union(*(made for other,
+                                                 made in stock.items() if ("thread-" in other) == ("thread-" in step)))
                 for step in stock}
     more, before = {}, set()
     for step, made in here.items():
         allowed = set(stock[step])
-        # What a library sets up at its first use of something (`pthread_once`) it may set up later here, as that is used later.
+        # What a library sets up at its first use of something (`pthread_once`) it may set up later here, as that is
+        # used later.
         before |= allowed & {"futex FUTEX_WAKE_PRIVATE"}
         allowed |= before
         extra = {call for call in made - allowed if not is_as_good(call, allowed, anywhere["thread-" in step], step)}
@@ -55,15 +59,16 @@ def is_as_good(call, allowed, anywhere, step):
         return True
     if name in calls.MEMORY:
         return call in anywhere
-    # What a path leads to is looked at by a descriptor that opens nothing before it is opened, as to open and close a FIFO is seen by
-    # who writes to it. So a file that stock can't open is opened and closed in this way. A process that may open files and not close
-    # them is not thought of.
+    # What a path leads to is looked at by a descriptor that opens nothing before it is opened, as to open and close a
+    # FIFO is seen by who writes to it. So a file that stock can't open is opened and closed in this way. A process that
+    # may open files and not close them is not thought of.
     if call in ("newfstatat AT_EMPTY_PATH", "close") and "unreadable-" in step:
         return any(calls.name_of(other) == "openat" for other in allowed)
     # A file of CA names that can't be served is read first, and wound back for the original.
     if call == "lseek" and step in ("client_ca/empty-load", "client_ca_ex/empty-load", "file_subjects/empty-load"):
         return True
-    # OpenSSL 4.0 asks for a file of a directory by lstat and then by stat; for a file that was loaded before it is only stat here.
+    # OpenSSL 4.0 asks for a file of a directory by lstat and then by stat; for a file that was loaded before it is only
+    # stat here.
     if call == "newfstatat 0":
         return "newfstatat AT_SYMLINK_NOFOLLOW" in allowed
     # Threads wait for each other, in stock by the same call.

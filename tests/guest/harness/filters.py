@@ -1,4 +1,5 @@
-"""Programs behind system call filters, installed before the first load and after one: they live, and come to the same results."""
+"""Programs behind system call filters, installed before the first load and after one: they live, and come to the same
+results."""
 
 import functools
 import subprocess
@@ -10,8 +11,10 @@ LOOKS = ("statx", "readlink", "readlinkat", "getcwd", "statfs", "fstatfs", "memf
 MEMORY = ("mmap", "munmap", "mremap", "madvise", "mprotect")
 RANDOM = ("getrandom",)
 WAITS = ("sched_yield", "nanosleep", "clock_nanosleep", "ppoll", "poll")
-WHO = ("getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getgroups", "prctl", "uname", "sysinfo")
-TIMES = ("clock_gettime", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "sched_getaffinity", "fcntl", "dup", "pipe2")
+WHO = ("getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getgroups", "prctl", "uname",
+       "sysinfo")
+TIMES = ("clock_gettime", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "sched_getaffinity", "fcntl", "dup",
+         "pipe2")
 ALL = ACCESS + LOOKS + RANDOM + WAITS + WHO + TIMES
 STOCK = "what stock makes"
 # Deny-lists, then allow-lists: what happens, and to which calls.
@@ -41,11 +44,13 @@ def cases(world):
         for when in ("before", "after"):
             for name in FILTERS:
                 if has_a_stock_result(program, when, name):
-                    yield f"filter: {program.name} {when} {name}", functools.partial(one, world, program, when, *FILTERS[name])
+                    yield f"filter: {program.name} {when} {name}", functools.partial(one, world, program, when,
+                                                                                     *FILTERS[name])
 
 
 def has_a_stock_result(program, when, name):
-    """GnuTLS takes memory from the kernel; the C library ends a process whose first `pthread_once` can't wake anybody."""
+    """GnuTLS takes memory from the kernel; the C library ends a process whose first `pthread_once` can't wake
+    anybody."""
     return not (program.name.startswith("gnutls") and "memory" in name) and not (when == "before" and "futex" in name)
 
 
@@ -60,12 +65,14 @@ def one(world, program, when, kind, action, names):
             if library:
                 env["LD_PRELOAD"] = str(library)
             done = subprocess.run([program.path, place, when, kind, action, *names], env=env, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", check=False, timeout=600)
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", check=False,
+                                  timeout=600)
             shown.append((done.returncode, done.stdout, done.stderr))
         stock, here = shown
         assert stock[0] == 0 and stock[1].count("behind") == 2 and stock[1].count("changed") == 2, stock
         if "openat" in names and action == "eacces":
-            # A file of a hashed directory that everybody may read is not opened again (ARCHITECTURE.md, "Known differences").
+            # A file of a hashed directory that everybody may read is not opened again (ARCHITECTURE.md, "Known
+            # differences").
             stock, here = files_only(stock), files_only(here)
         assert here == stock, f"stock {stock}\nhere  {here}"
 
@@ -80,7 +87,8 @@ def made_by_stock(world, program, when):
     """What the program calls from the filter on to its end. Files change in it, too, and results are written."""
     place = world.places.fresh()
     # A filter that nothing meets.
-    done, lines = calls.trace([program.path, place, when, "deny", "kill", "reboot"], {"WINDLASS_STORE": ""}, world.folder / "strace")
+    done, lines = calls.trace([program.path, place, when, "deny", "kill", "reboot"], {"WINDLASS_STORE": ""},
+                              world.folder / "strace")
     assert done.returncode == 0, done
     (made,) = calls.between_marks(lines).values()
     return {calls.name_of(call) for call in made} | {"write", "exit_group", "rename", "rt_sigreturn", "brk"}

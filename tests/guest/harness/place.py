@@ -10,8 +10,8 @@ NOBODY = 65534
 
 
 class Places:
-    """`fresh()` is a directory of its own for each run, as entries.c wants it. All files in it are older than what counts as just
-    written, unless they shall not be."""
+    """`fresh()` is a directory of its own for each run, as entries.c wants it. All files in it are older than what
+    counts as just written, unless they shall not be."""
 
     def __init__(self, pki, folder):
         self.pki, self.folder, self.count = pki, pathlib.Path(folder), 0

@@ -14,14 +14,16 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").res
 Program = collections.namedtuple("Program", "name path")
 GNUTLS = ("system",)
 # What `make test` runs: the entry points that most programs use, and all of the other suites but what is slow.
-SAMPLE_ENTRIES = {"load_locations_both", "default_paths_both", "lookup_load_file", "client_ca", "trust_file", "trust_dir"}
+SAMPLE_ENTRIES = {"load_locations_both", "default_paths_both", "lookup_load_file", "client_ca", "trust_file",
+                  "trust_dir"}
 SAMPLE_BUILDS = {"system", "4.0.3-bsymbolic", "gnutls-system"}
 
 
 class World:
     def __init__(self, folder, pki, places, sample):
         self.folder, self.pki, self.places, self.sample = folder, pki, places, sample
-        self.library = pathlib.Path(os.environ.get("WINDLASS_PRELOAD_LIBRARY") or TARGET / "release/libwindlass_preload.so")
+        self.library = pathlib.Path(os.environ.get("WINDLASS_PRELOAD_LIBRARY")
+                                    or TARGET / "release/libwindlass_preload.so")
         self.windlass = pathlib.Path(os.environ.get("WINDLASS") or TARGET / "release/windlass")
         self.hosts = None
 

@@ -61,7 +61,8 @@ static int count_names(STACK_OF(X509_NAME) *names)
 static int add_names(const char *file, const char *folder)
 {
     STACK_OF(X509_NAME) *names = sk_X509_NAME_new_null();
-    int done = file ? SSL_add_file_cert_subjects_to_stack(names, file) : SSL_add_dir_cert_subjects_to_stack(names, folder);
+    int done = file ? SSL_add_file_cert_subjects_to_stack(names, file)
+        : SSL_add_dir_cert_subjects_to_stack(names, folder);
     return done ? count_names(names) : (count_names(names), -1);
 }
 
@@ -87,7 +88,8 @@ ENTRY(load_crl_file, X509_load_crl_file(LOOKUP(store), file, X509_FILETYPE_PEM))
 ENTRY(load_cert_crl_file, X509_load_cert_crl_file(LOOKUP(store), file, X509_FILETYPE_PEM))
 ENTRY(lookup_load_file, X509_LOOKUP_load_file(LOOKUP(store), file, X509_FILETYPE_PEM))
 ENTRY(lookup_load_default, (as_default(file, NULL), X509_LOOKUP_load_file(LOOKUP(store), NULL, X509_FILETYPE_DEFAULT)))
-ENTRY(lookup_add_dir, X509_LOOKUP_add_dir(X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir()), folder, X509_FILETYPE_PEM))
+ENTRY(lookup_add_dir, X509_LOOKUP_add_dir(X509_STORE_add_lookup(store, X509_LOOKUP_hash_dir()), folder,
+                                          X509_FILETYPE_PEM))
 ENTRY(context_locations, with_context(store, file, 0))
 ENTRY(context_defaults, with_context(store, file, 1))
 ENTRY(client_ca, count_names(SSL_load_client_CA_file(file)))
@@ -114,13 +116,15 @@ static const struct {
     const char *name;
     Load *load;
 } ENTRIES[] = {
-    ROW(load_locations), ROW(load_locations_both), ROW(load_locations_directory), ROW(default_paths), ROW(default_paths_directory),
+    ROW(load_locations), ROW(load_locations_both), ROW(load_locations_directory), ROW(default_paths),
+        ROW(default_paths_directory),
     ROW(default_paths_both), ROW(load_cert_file), ROW(load_cert_file_asn1), ROW(load_crl_file), ROW(load_cert_crl_file),
     ROW(lookup_load_file), ROW(lookup_load_default), ROW(lookup_add_dir), ROW(context_locations), ROW(context_defaults),
     ROW(client_ca), ROW(file_subjects), ROW(directory_subjects), ROW(read_bio),
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
     ROW(load_locations_ex), ROW(default_paths_ex), ROW(load_file), ROW(load_file_ex), ROW(load_path), ROW(load_store),
-    ROW(load_store_ex), ROW(load_store_directory), ROW(load_cert_file_ex), ROW(load_cert_crl_file_ex), ROW(lookup_load_file_ex),
+    ROW(load_store_ex), ROW(load_store_directory), ROW(load_cert_file_ex), ROW(load_cert_crl_file_ex),
+    ROW(lookup_load_file_ex),
     ROW(client_ca_ex),
 #endif
 };

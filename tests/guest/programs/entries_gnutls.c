@@ -49,7 +49,8 @@ static const struct {
     const char *name;
     Load *load;
 } ENTRIES[] = {
-    ROW(trust_file), ROW(trust_file_der), ROW(trust_dir), ROW(system_trust), ROW(crl_file), ROW(list_file), ROW(list_file_and_crl),
+    ROW(trust_file), ROW(trust_file_der), ROW(trust_dir), ROW(system_trust), ROW(crl_file), ROW(list_file),
+        ROW(list_file_and_crl),
     ROW(list_dir), ROW(list_system), ROW(list_memory),
 };
 
@@ -73,8 +74,10 @@ static void use(const char *step, const char *file, const char *folder)
     BETWEEN_MARKS(entry, STEP("load"), result = load(&trust, file, folder));
     gnutls_x509_trust_list_t of_credentials = NULL;
     BETWEEN_MARKS(entry, STEP("verify"), gnutls_x509_trust_list_verify_crt(trust.list, &leaf, 1, 0, &verdict, NULL));
-    BETWEEN_MARKS(entry, STEP("unknown"), gnutls_x509_trust_list_verify_crt2(trust.list, &other, 1, NULL, 0, 0, &again, NULL));
-    BETWEEN_MARKS(entry, STEP("issuer"), found = gnutls_x509_trust_list_get_issuer(trust.list, leaf, &issuer, GNUTLS_TL_GET_COPY));
+    BETWEEN_MARKS(entry, STEP("unknown"),
+                  gnutls_x509_trust_list_verify_crt2(trust.list, &other, 1, NULL, 0, 0, &again, NULL));
+    BETWEEN_MARKS(entry, STEP("issuer"),
+                  found = gnutls_x509_trust_list_get_issuer(trust.list, leaf, &issuer, GNUTLS_TL_GET_COPY));
     if (found == 0)
         gnutls_x509_crt_deinit(issuer);
     BETWEEN_MARKS(entry, STEP("list"), {

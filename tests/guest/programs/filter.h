@@ -1,4 +1,5 @@
-/* Installs a system call filter: `action` is what happens to the calls in `names` ("deny"), or to all others ("allow"). */
+/* Installs a system call filter: `action` is what happens to the calls in `names` ("deny"), or to all others
+ * ("allow"). */
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
@@ -46,7 +47,8 @@ static void install(char **words)
         if (!strcmp(words[0], "writing")) {
             int unwanted[] = { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND };
             for (size_t n = 0; n < sizeof unwanted / sizeof *unwanted; n++)
-                if (seccomp_rule_add(filter, of_names, number, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, unwanted[n], unwanted[n])))
+                if (seccomp_rule_add(filter, of_names, number, 1,
+                                     SCMP_A2(SCMP_CMP_MASKED_EQ, unwanted[n], unwanted[n])))
                     abort();
         } else if (seccomp_rule_add(filter, of_names, number, 0)) {
             abort();

@@ -45,7 +45,8 @@ static void work(const char *when)
         results[6] = verify(store, leaf);
         X509_STORE_free(store);
         ERR_clear_error();
-        n = snprintf(line, sizeof line, "%s: %d %d %d, %d %d, %d %d, %d trapped\n", when, results[0], results[1], results[2], results[3],
+        n = snprintf(line, sizeof line, "%s: %d %d %d, %d %d, %d %d, %d trapped\n", when, results[0], results[1],
+                     results[2], results[3],
                      results[4], results[5], results[6], trapped);
         if (write(1, line, (size_t)n) != n)
             abort();

@@ -39,7 +39,8 @@ static void work(const char *when)
         int listed = gnutls_x509_trust_list_add_trust_dir(of_folder, folder, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
         unsigned third = verify(of_folder, leaf);
         gnutls_x509_trust_list_deinit(of_folder, 1);
-        int n = snprintf(line, sizeof line, "%s: %d %x %x, %d %x, %d %x, %d trapped\n", when, loaded, known, unknown, files, again, listed,
+        int n = snprintf(line, sizeof line, "%s: %d %x %x, %d %x, %d %x, %d trapped\n", when, loaded, known, unknown,
+                         files, again, listed,
                          third, trapped);
         if (write(1, line, (size_t)n) != n)
             abort();

@@ -1,4 +1,5 @@
-/* Preloaded before all else: its constructor is the last to run before the program's own. What comes after this mark is the program. */
+/* Preloaded before all else: its constructor is the last to run before the program's own. What comes after this mark is
+ * the program. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Marks in the traces of strace: what lies between `begin` and `end` of one thread is what one call of a library has done. The
-   descriptor is one that nobody has open. */
+/* Marks in the traces of strace: what lies between `begin` and `end` of one thread is what one call of a library has
+ * done. The descriptor is one that nobody has open. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

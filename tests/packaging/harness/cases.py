@@ -32,18 +32,23 @@ def contents(root, package):
     assert "libc6 (>=" in package.field("Depends"), package.field("Depends")
     package.install(root)
     listed = root.run("dpkg", "-L", "windlass").stdout.split()
-    for name in ("/usr/bin/windlass", library(root), library(root).replace("_preload", "_trace"), HOOK, "/usr/lib/systemd/system/windlass-compile.path",
+    for name in ("/usr/bin/windlass", library(root), library(root).replace("_preload", "_trace"), HOOK,
+                 "/usr/lib/systemd/system/windlass-compile.path",
                  "/usr/share/man/man1/windlass-install.1.gz", "/usr/share/bash-completion/completions/windlass",
                  library(root).replace("windlass/libwindlass_preload", "pkcs11/libwindlass_pkcs11"),
                  "/usr/share/windlass/p11-kit/p11-kit-trust.module",
                  "/usr/share/doc/windlass/changelog.Debian.gz", "/usr/share/doc/windlass/copyright",
-                 "/usr/share/doc/windlass/README.md", "/usr/share/doc/windlass/SECURITY.md", "/usr/share/doc/windlass/docs/doctor.md"):
+                 "/usr/share/doc/windlass/README.md", "/usr/share/doc/windlass/SECURITY.md",
+                 "/usr/share/doc/windlass/docs/doctor.md"):
         assert name in listed, f"{name} is missing"
-    # A phrase and an address. The domain is reserved (RFC 2606): there is no public address yet, and none of a stranger is named.
-    assert package.field("Maintainer") == "Windlass maintainers <maintainers@windlass.invalid>", package.field("Maintainer")
+    # A phrase and an address. The domain is reserved (RFC 2606): there is no public address yet, and none of a stranger
+    # is named.
+    maintainer = package.field("Maintainer")
+    assert maintainer == "Windlass maintainers <maintainers@windlass.invalid>", maintainer
     assert root.run("dpkg", "--verify", "windlass").stdout == ""
     root.run("bash", "-n", "/usr/share/bash-completion/completions/windlass")
-    own = set(root.quiet("windlass", "man", "-h").replace("\n", " ").split("possible values: ")[1].split("]")[0].replace(",", " ").split())
+    values = root.quiet("windlass", "man", "-h").replace("\n", " ").split("possible values: ")[1].split("]")[0]
+    own = set(values.replace(",", " ").split())
     pages = {name.split("windlass-")[1].split(".")[0] for name in listed if "/man1/windlass-" in name}
     assert own == pages, own ^ pages
 
@@ -62,7 +67,8 @@ def libraries_load_everywhere(root, package):
     # What each rule is there for.
     source = root / "srv/needs.c"
     source.write_text("int NAME(void); int f(void) { return NAME(); }\n")
-    for name, flags, why in (("_dl_find_object", (), "needs GLIBC_2.35"), ("dlsym", (), "needs GLIBC_2.34"), ("nowhere", (), "needs nowhere, which"),
+    for name, flags, why in (("_dl_find_object", (), "needs GLIBC_2.35"), ("dlsym", (), "needs GLIBC_2.34"),
+                             ("nowhere", (), "needs nowhere, which"),
                              ("getpid", ("-Wl,--no-as-needed", "-lm"), "needs libm.so.6")):
         library = source.with_suffix(".so")
         subprocess.run(["gcc", "-w", "-shared", "-fPIC", f"-DNAME={name}", "-o", library, source, *flags], check=True)
@@ -88,7 +94,8 @@ def compiled_at_once(root, package):
     """after the installation the compiled store is fresh, and programs are served from it"""
     package.install(root)
     root.quiet("windlass", "compile", "--check")
-    stats = json.loads(root.run("windlass", "run", "--stats=json", "--", "openssl", "verify", BUNDLE, code=None).stderr.splitlines()[-1])
+    stats = json.loads(root.run("windlass", "run", "--stats=json", "--", "openssl", "verify", BUNDLE,
+                                code=None).stderr.splitlines()[-1])
     assert stats["summary"]["served"] >= 1, stats
     assert stats["counters"].get("cache", {}).get("compiled", 0) >= 1, stats["counters"]
 
@@ -166,7 +173,8 @@ def named_by_hand(root, package):
     package.install(root)
     (root / "/srv/packages/link.so").symlink_to(library(root))
     by_lib = "/usr/$LIB/windlass/libwindlass_preload.so"
-    for line in (library(root), library(root).replace("/usr/lib", "/lib"), "/srv/packages/link.so", by_lib, f"# x\n/no.so:{library(root)}"):
+    for line in (library(root), library(root).replace("/usr/lib", "/lib"), "/srv/packages/link.so", by_lib,
+                 f"# x\n/no.so:{library(root)}"):
         (root / LIST).write_text(line + "\n")
         result = root.run("dpkg", "--remove", "windlass", code=1)
         assert "take that line out first" in result.stderr, f"{line}: {result.stderr}"
@@ -177,8 +185,10 @@ def named_by_hand(root, package):
 
 
 def environment_of_others(root, package):
-    """variables of whoever installs the package, or runs update-ca-certificates, say nothing of what is compiled where"""
-    others = ["WINDLASS_STORE=/srv/packages/elsewhere", "OPENSSL_CONF=/srv/packages/none", "XDG_CACHE_HOME=/srv/packages/cache"]
+    """variables of whoever installs the package, or runs update-ca-certificates, say nothing of what is compiled
+    where"""
+    others = ["WINDLASS_STORE=/srv/packages/elsewhere", "OPENSSL_CONF=/srv/packages/none",
+              "XDG_CACHE_HOME=/srv/packages/cache"]
     root.run("dpkg", "--install", package.put(root), environment=others)
     root.quiet("windlass", "compile", "--check")
     add_root(root)
@@ -244,7 +254,8 @@ def wrong_library(root, package):
     unpacked(root, package)
     before = root.tree()
     # A relocation against a symbol that nobody has: well formed, but not loadable.
-    subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,-z,now", "-o", root / "/srv/packages/libwindlass_preload.so", "-x", "c", "-"],
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,-z,now", "-o", root / "/srv/packages/libwindlass_preload.so",
+                    "-x", "c", "-"],
                    input=b"extern int nobody_has_this; int *p = &nobody_has_this;", check=True)
     result = root.run("/srv/packages/windlass", "install", "--machine", "--yes", code=1)
     assert "can't use the library" in result.stderr and "symbol" in result.stderr, result.stderr
@@ -318,7 +329,8 @@ def killed(root, package):
 def kill_after(root, command, seconds):
     """Runs a command and kills it; whether it was still running."""
     process = subprocess.Popen(["chroot", root.path, "/usr/bin/env", "-i", "PATH=/usr/bin:/bin:/usr/sbin", *command],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True)
     time.sleep(seconds)
     running = process.poll() is None
     try:
@@ -391,6 +403,6 @@ def add_root(root):
              "-out", "/usr/local/share/ca-certificates/packaging-test.crt")
 
 
-ALL = [same_bytes, contents, libraries_load_everywhere, install_and_purge, compiled_at_once, hook, hook_never_fails, no_certificates,
-       machine_and_remove, service_and_purge, named_by_hand, environment_of_others, without_package, over_an_installation, edited_hook,
-       wrong_library, read_only, full_disk, killed]
+ALL = [same_bytes, contents, libraries_load_everywhere, install_and_purge, compiled_at_once, hook, hook_never_fails,
+       no_certificates, machine_and_remove, service_and_purge, named_by_hand, environment_of_others, without_package,
+       over_an_installation, edited_hook, wrong_library, read_only, full_disk, killed]

@@ -45,7 +45,8 @@ def from_outside(root, package):
     assert len(commands) == 2, "one block that installs, one that takes it back"
     run(commands[0], root, package)
     assert_active(root)
-    assert "/usr/local/bin/windlass compile" in update(root) + (root / "/etc/ca-certificates/update.d/windlass").read_text()
+    hook = root / "/etc/ca-certificates/update.d/windlass"
+    assert "/usr/local/bin/windlass compile" in update(root) + hook.read_text()
     run(commands[1], root, package)
     assert_quiet(root)
     assert_same(before, root.tree())
@@ -53,10 +54,11 @@ def from_outside(root, package):
 
 def run(block, root, package):
     """Runs a block of the document as its reader would, with the built command in PATH."""
-    environment = {"PATH": f"{package.windlass.parent}:/usr/sbin:/usr/bin:/sbin:/bin", "IMAGE": str(root.path), "HOME": "/root",
-                   "WINDLASS_PRELOAD_LIBRARY": str(package.library)}
+    environment = {"PATH": f"{package.windlass.parent}:/usr/sbin:/usr/bin:/sbin:/bin", "IMAGE": str(root.path),
+                   "HOME": "/root", "WINDLASS_PRELOAD_LIBRARY": str(package.library)}
     assert "$IMAGE" in block
-    done = subprocess.run(["sh", "-euc", block], env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(["sh", "-euc", block], env=environment, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f"{shlex.quote(block)} ended with {done.returncode}: {done.stdout}{done.stderr}"
 
 

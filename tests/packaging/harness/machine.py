@@ -20,7 +20,8 @@ class Refused(Exception):
 
 
 class Machine(Root):
-    """The running system. Files are reached as in its root directory, but for /run, /tmp and /dev; programs are run in it."""
+    """The running system. Files are reached as in its root directory, but for /run, /tmp and /dev; programs are run in
+    it."""
 
     def __init__(self, path, first):
         super().__init__(path)
@@ -58,7 +59,8 @@ def booted(root):
     with control_group() as group:
         # A group of its own has to be entered before the namespace that hides all above it is made.
         unshare = subprocess.Popen(
-            ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--fork", "--kill-child", BOOT, root.path],
+            ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--fork", "--kill-child", BOOT,
+             root.path],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
         try:
@@ -75,7 +77,8 @@ def booted(root):
 def first_process(unshare):
     children = pathlib.Path(f"/proc/{unshare.pid}/task/{unshare.pid}/children")
     found = []
-    wait_for(lambda: found.extend(read(children).split()) or found or unshare.poll() is not None, "no process was started")
+    wait_for(lambda: found.extend(read(children).split()) or found or unshare.poll() is not None,
+             "no process was started")
     return found[0] if found else refuse(unshare)
 
 

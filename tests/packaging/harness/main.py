@@ -45,7 +45,8 @@ def main():
                 return prove.prove(package, roots)
             ends = [run(case, package, roots) for case in wanted]
         failed, skipped = ends.count("failed"), ends.count("skipped")
-        print(f"packaging: {ends.count('passed')} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+        print(f"packaging: {ends.count('passed')} passed, {failed} failed"
+              + (f", {skipped} skipped" if skipped else ""))
         return 1 if failed or not wanted else 0
 
 
@@ -60,11 +61,13 @@ def run(case, package, roots, say=print):
         with roots.fresh(getattr(case, "variant", "base")) as root:
             case(root, package)
     except Refused as refused:
-        say(f"SKIPPED {name}\n       systemd can't be process 1 of a container here. Refused was: {refused}", flush=True)
+        say(f"SKIPPED {name}\n       systemd can't be process 1 of a container here. Refused was: {refused}",
+            flush=True)
         return "skipped"
     except Exception as error:
         detail = str(error) if isinstance(error, AssertionError) and str(error) else traceback.format_exc()
-        say(f"FAILED {name} ({time.monotonic() - start:.1f} s)\n       " + detail.replace("\n", "\n       "), flush=True)
+        say(f"FAILED {name} ({time.monotonic() - start:.1f} s)\n       " + detail.replace("\n", "\n       "),
+            flush=True)
         return "failed"
     say(f"ok     {name} ({time.monotonic() - start:.1f} s)", flush=True)
     return "passed"

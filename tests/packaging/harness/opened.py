@@ -10,7 +10,8 @@ HEADER = struct.Struct("iIII")
 
 
 class Opened:
-    """Looks from its creation on, at lists of paths that were given by name. What replaces a file later is another file."""
+    """Looks from its creation on, at lists of paths that were given by name. What replaces a file later is another
+    file."""
 
     def __init__(self, **paths):
         self.descriptor = LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -28,7 +29,8 @@ class Opened:
         os.close(self.descriptor)
 
     def seen(self):
-        """The names of those that were opened. How often is not known: the kernel makes one event of several equal ones."""
+        """The names of those that were opened. How often is not known: the kernel makes one event of several equal
+        ones."""
         found = set()
         while True:
             try:

@@ -1,9 +1,10 @@
-"""Programs that can't load the library, in a system where all others do: docs/install.md, "Programs that it is not for"."""
+"""Programs that can't load the library, in a system where all others do: docs/install.md, "Programs that it is not
+for"."""
 
 from cases import LIST, library
 
-# How each is compiled; what it shows with LD_PRELOAD set for it, and with the library in the list of the machine. "as without", or a piece of
-# its standard error and its status.
+# How each is compiled; what it shows with LD_PRELOAD set for it, and with the library in the list of the machine. "as
+# without", or a piece of its standard error and its status.
 AS_WITHOUT = ("", 0)
 ERROR_LINE = ("ERROR: ld.so: object", 0)
 NOT_FIRST = ("ASan runtime does not come first in initial library list", 1)
@@ -22,7 +23,8 @@ FOLDER = "/srv/packages"
 
 
 def other_programs(root, package):
-    """programs of musl, of 32 bits, static ones and those with sanitizers do what docs/install.md says of them, and the plan names them"""
+    """programs of musl, of 32 bits, static ones and those with sanitizers do what docs/install.md says of them, and the
+    plan names them"""
     package.install(root)
     path = library(root)
     (root / f"{FOLDER}/hello.c").write_text('#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n')

@@ -8,7 +8,8 @@ import shutil
 import stat
 import subprocess
 
-# What the kernel has there, and what the package manager and its friends write for themselves. Nothing of ours goes there.
+# What the kernel has there, and what the package manager and its friends write for themselves. Nothing of ours goes
+# there.
 VOLATILE = ("proc", "sys", "dev", "tmp", "run", "var/lib/dpkg", "var/log", "var/cache/apt", "var/cache/debconf",
             "var/lib/apt", "var/cache/ldconfig", "etc/ld.so.cache", "srv/packages")
 
@@ -102,7 +103,8 @@ class Roots:
         base = self.folder / variant
         if not base.exists():
             base.mkdir()
-            subprocess.run(["tar", "--numeric-owner", "--xattrs", "-xf", self.archives[variant], "-C", base], check=True)
+            subprocess.run(["tar", "--numeric-owner", "--xattrs", "-xf", self.archives[variant], "-C", base],
+                           check=True)
         return base
 
     @contextlib.contextmanager

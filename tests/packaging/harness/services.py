@@ -47,7 +47,8 @@ SERVICES = {
 
 @under_systemd
 def activated(machine, package):
-    """systemd: a service loads the library after its restart, hardened or not, says the same, opens no bundle; and is as before after uninstall"""
+    """systemd: a service loads the library after its restart, hardened or not, says the same, opens no bundle; and is
+    as before after uninstall"""
     package.install(machine)
     taken_through(machine, ["windlass"], library(machine))
     machine.run("dpkg", "--purge", "windlass")
@@ -64,7 +65,8 @@ def activated_from_a_build(machine, package):
 
 @under_systemd
 def environment_taken_away(machine, package):
-    """systemd: a service whose unit takes LD_PRELOAD away is refused, and rightly: that comes after every drop-in; one value of it is another matter"""
+    """systemd: a service whose unit takes LD_PRELOAD away is refused, and rightly: that comes after every drop-in; one
+    value of it is another matter"""
     package.install(machine)
     for name, word in (("all", "LD_PRELOAD"), ("one", "LD_PRELOAD=/nowhere.so")):
         (machine / f"/etc/systemd/system/{name}.service").write_text(
@@ -79,7 +81,8 @@ def environment_taken_away(machine, package):
     machine.systemctl("daemon-reload")
     for name, wanted in (("all", []), ("one", [library(machine)])):
         machine.systemctl("restart", name)
-        wait_for(lambda: machine.run("readlink", f"/proc/{machine.main_process(name)}/exe", code=None).stdout.endswith("/sleep\n"),
+        wait_for(lambda: machine.run("readlink", f"/proc/{machine.main_process(name)}/exe",
+                                     code=None).stdout.endswith("/sleep\n"),
                  lambda: machine.journal(name))
         assert loads(machine, name) == wanted, f"{name} has {loads(machine, name)}"
         machine.systemctl("stop", name)
@@ -109,7 +112,8 @@ def taken_through(machine, windlass, library_path):
         said, loaded, opened = outcome(machine, name)
         assert loaded == [library_path], f"{name} has {loaded}"
         assert said == stock[name][0], f"{name} says {said}, not {stock[name][0]}"
-        assert "windlass" not in machine.journal(f"{name}.service") and "ld.so" not in machine.journal(f"{name}.service")
+        assert "windlass" not in machine.journal(f"{name}.service")
+        assert "ld.so" not in machine.journal(f"{name}.service")
         assert opened == {"store" if can_be_served else "bundle"}, f"{name} opened {opened}"
     machine.run(*windlass, "uninstall", "--yes")
     for name in SERVICES:
@@ -121,7 +125,8 @@ def taken_through(machine, windlass, library_path):
 
 
 def outcome(machine, name):
-    """Restarts a service: what it says, which libraries of ours it has then, and whether bundle and compiled store were opened."""
+    """Restarts a service: what it says, which libraries of ours it has then, and whether bundle and compiled store were
+    opened."""
     with watched(machine) as opened:
         machine.systemctl("restart", name)
         answers(machine, name)
@@ -163,8 +168,9 @@ def certificates(machine):
         for ca in root other; do
             {new} -subj "/CN=$ca" -addext basicConstraints=critical,CA:TRUE -keyout $ca.key -out $ca.pem
         done
-        {new} -subj /CN=server -addext basicConstraints=CA:FALSE -CA root.pem -CAkey root.key -keyout good.key -out good.pem
-        {new} -subj /CN=server -addext basicConstraints=CA:FALSE -CA other.pem -CAkey other.key -keyout unknown.key -out unknown.pem
+        leaf() {{ {new} -subj /CN=server -addext basicConstraints=CA:FALSE "$@"; }}
+        leaf -CA root.pem -CAkey root.key -keyout good.key -out good.pem
+        leaf -CA other.pem -CAkey other.key -keyout unknown.key -out unknown.pem
         chmod 644 *.key
         cp root.pem /usr/local/share/ca-certificates/services-test.crt
         update-ca-certificates

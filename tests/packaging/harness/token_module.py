@@ -68,7 +68,8 @@ def listed(root):
     certificates = {}
     for option in ("--list-all-trusted", "--list-all-certs"):
         found = re.split(r"Object \d+:\n", root.run("p11tool", option, "pkcs11:").stdout)[1:]
-        certificates[option] = sorted(re.sub(r"URL: pkcs11:.*?;(id|object)=", r"URL: \1=", part).strip() for part in found)
+        certificates[option] = sorted(re.sub(r"URL: pkcs11:.*?;(id|object)=", r"URL: \1=", part).strip()
+                                      for part in found)
     return {"trust": sorted(part.strip() for part in trust), "extracted": extracted, "p11tool": certificates}
 
 
@@ -93,7 +94,8 @@ def proxied(root):
     proxy = next((root / "/usr/lib").glob("*/p11-kit-proxy.so"), None)
     if proxy is None:
         return []
-    listed_tokens = root.run("p11tool", "--provider", "/" + str(proxy.relative_to(root.path)), "--list-token-urls", code=None).stdout
+    listed_tokens = root.run("p11tool", "--provider", "/" + str(proxy.relative_to(root.path)), "--list-token-urls",
+                             code=None).stdout
     return [line for line in listed_tokens.splitlines() if "proxy" in line.lower()]
 
 

@@ -14,8 +14,10 @@ def others_can_change(root, package):
     """what others than root can change is never named: it is copied, to a directory that only root can change"""
     unpacked(root, package)
     copied = "/usr/local/lib/windlass/libwindlass_preload.so"
-    for place, own in (("/opt/a", "/opt/a"), ("/usr/a", "/usr/a/bin/windlass"), ("/usr/b", "/usr/b/lib/windlass/libwindlass_preload.so")):
-        for name, path in (("windlass", "bin/windlass"), ("libwindlass_preload.so", "lib/windlass/libwindlass_preload.so")):
+    for place, own in (("/opt/a", "/opt/a"), ("/usr/a", "/usr/a/bin/windlass"),
+                       ("/usr/b", "/usr/b/lib/windlass/libwindlass_preload.so")):
+        for name, path in (("windlass", "bin/windlass"),
+                           ("libwindlass_preload.so", "lib/windlass/libwindlass_preload.so")):
             (root / place / path).parent.mkdir(parents=True)
             shutil.copy(root / "/srv/packages" / name, root / place / path)
         before = root.tree()

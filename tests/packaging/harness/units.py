@@ -155,13 +155,15 @@ def without_package(machine, package):
 
 
 def edits_are_seen(machine):
-    """Ways to change the trust store that no hook sees, one after the other; each must be compiled into what is there then."""
+    """Ways to change the trust store that no hook sees, one after the other; each must be compiled into what is there
+    then."""
     count = anchors(machine)
     add_root(machine)
     for edit, now in ((f"cp {BUNDLE} /etc/ssl/before; cat {CERTIFICATE} >>{BUNDLE}", count + 1),
                       (f"cp /etc/ssl/before {BUNDLE}", count),
                       (f"cat {CERTIFICATE} >>/etc/ssl/before; mv /etc/ssl/before {BUNDLE}", count + 1),
-                      (f"ln -s {CERTIFICATE} /etc/ssl/certs/$(openssl x509 -noout -hash -in {CERTIFICATE}).0", count + 1)):
+                      (f"ln -s {CERTIFICATE} /etc/ssl/certs/$(openssl x509 -noout -hash -in {CERTIFICATE}).0", count
+                       + 1)):
         # A change while the service runs would be seen with the next one only (docs/install.md).
         is_idle(machine)
         machine.run("sh", "-euc", edit)
@@ -169,7 +171,8 @@ def edits_are_seen(machine):
 
 
 def is_compiled(machine, count):
-    """Waits until the compiled stores are fresh; those of the bundle, by each of its names, must have so many anchors."""
+    """Waits until the compiled stores are fresh; those of the bundle, by each of its names, must have so many
+    anchors."""
     check = ("windlass", "compile", "--check")
     wait_for(lambda: machine.run(*check, code=None).returncode == 0,
              lambda: machine.run(*check, code=None).stdout + machine.journal(COMPILE))
@@ -179,7 +182,8 @@ def is_compiled(machine, count):
 
 
 def is_idle(machine):
-    """Waits until the service is not running, so that a change from now on is one that it has not seen; it must have ended well."""
+    """Waits until the service is not running, so that a change from now on is one that it has not seen; it must have
+    ended well."""
     wait_for(lambda: machine.show(COMPILE, "ActiveState") in ("inactive", "failed"), lambda: machine.journal(COMPILE))
     assert machine.show(COMPILE, "Result") == "success", machine.journal(COMPILE)
 
@@ -193,7 +197,8 @@ def is_forgotten(machine):
 
 def kept(machine):
     """The tree without what a system that runs writes for itself."""
-    own = ("var/lib/systemd/catalog", "var/lib/systemd/random-seed", "var/lib/systemd/timers", "var/tmp/systemd-private-")
+    own = ("var/lib/systemd/catalog", "var/lib/systemd/random-seed", "var/lib/systemd/timers",
+           "var/tmp/systemd-private-")
     return {path: kind for path, kind in machine.tree().items() if not path.startswith(own)}
 
 

@@ -54,9 +54,11 @@ class Cases:
     # OpenSC
 
     def case_pkcs11_tool_lists(self, side):
-        listed = side.run(self.pki.bundles["trusted"], "pkcs11-tool", "--module", side.module, "--list-objects", "--type", "cert")
+        listed = side.run(self.pki.bundles["trusted"], "pkcs11-tool", "--module", side.module, "--list-objects",
+                          "--type", "cert")
         assert "Windlass Test CA" in listed
-        return sorted(re.sub("uri: *pkcs11:.*?;(id|object)=", r"\1=", part) for part in listed.split("Certificate Object;"))
+        return sorted(re.sub("uri: *pkcs11:.*?;(id|object)=", r"\1=", part)
+                      for part in listed.split("Certificate Object;"))
 
     # GnuTLS
 
@@ -70,7 +72,8 @@ class Cases:
         return verdicts
 
     def case_gnutls_looks_once_a_session(self, side):
-        command = ["strace", "-f", "-o", "/dev/stdout", "-e", "trace=openat,newfstatat,stat,faccessat,faccessat2,access"]
+        command = ["strace", "-f", "-o", "/dev/stdout", "-e",
+                   "trace=openat,newfstatat,stat,faccessat,faccessat2,access"]
         text = side.run(self.pki.bundles["trusted"], *command, self.programs["verify"], "pkcs11:", self.pki.chain)
         calls = [line for line in text.splitlines() if '"/etc/ssl/certs/ca-certificates.crt"' in line]
         opened = sum("openat(" in line for line in calls)
@@ -105,7 +108,8 @@ class Cases:
         for name in ("trusted", "limited", "distrusted"):
             text = side.run(self.pki.bundles[name], "certutil", "-L", "-d", database, "-h", "all")
             listed[name] = sorted(line for line in text.splitlines() if line.strip())
-        flags = {name: line.split()[-1] for name, lines in listed.items() for line in lines if "Windlass Test CA" in line}
+        flags = {name: line.split()[-1] for name, lines in listed.items()
+                 for line in lines if "Windlass Test CA" in line}
         assert flags == {"trusted": "CT,C,C", "limited": ",C,", "distrusted": "p,p,p"}, flags
         return listed
 
@@ -122,7 +126,8 @@ class Cases:
 
     def case_keytool_lists(self, side):
         configuration = self.java_configuration(side)
-        command = ["keytool", "-list", "-keystore", "NONE", "-storetype", "PKCS11", "-storepass", "", "-addprovider", "SunPKCS11"]
+        command = ["keytool", "-list", "-keystore", "NONE", "-storetype", "PKCS11", "-storepass", "", "-addprovider",
+                   "SunPKCS11"]
         text = side.run(self.pki.bundles["trusted"], *command, "-providerarg", configuration)
         assert "Windlass Test CA" in text
         return sorted(re.findall(r"^(.*), trustedCertEntry, *\n.*: (.*)$", text, re.MULTILINE))

@@ -22,7 +22,8 @@ def main():
     parser.add_argument("--newest", required=True)
     parser.add_argument("wanted", nargs="*")
     options = parser.parse_args()
-    assert os.path.exists(options.library), f"{options.library}: build it first (cargo build --release -p windlass-pkcs11)"
+    assert os.path.exists(options.library), (f"{options.library}: build it first (cargo build --release -p "
+                                             f"windlass-pkcs11)")
     assert os.path.exists(os.path.join(options.newest, "stamp")), f"{options.newest}: run tests/pkcs11/build.sh first"
     with tempfile.TemporaryDirectory(prefix="windlass-pkcs11-") as folder:
         ours, theirs = sides(options.library, folder, os.path.abspath(options.newest))
@@ -34,10 +35,13 @@ def main():
 
 def build(folder):
     verify = os.path.join(folder, "verify")
-    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-o", verify, os.path.join(PROGRAMS, "verify.c"), "-lgnutls"], check=True)
+    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-o", verify, os.path.join(PROGRAMS, "verify.c"), "-lgnutls"],
+                   check=True)
     reused = os.path.join(folder, "reused")
-    flags = subprocess.run(["pkg-config", "--cflags", "p11-kit-1"], capture_output=True, text=True, check=True).stdout.split()
-    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", *flags, "-o", reused, os.path.join(PROGRAMS, "reused.c")], check=True)
+    flags = subprocess.run(["pkg-config", "--cflags", "p11-kit-1"], capture_output=True, text=True,
+                           check=True).stdout.split()
+    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", *flags, "-o", reused, os.path.join(PROGRAMS, "reused.c")],
+                   check=True)
     subprocess.run(["javac", "-d", folder, os.path.join(PROGRAMS, "Client.java")], check=True)
     return {"verify": verify, "reused": reused, "java": folder}
 

@@ -1,4 +1,5 @@
-"""A CA, a chain below it, and bundles in which it is trusted, distrusted, limited or absent. The machine's own roots are in all."""
+"""A CA, a chain below it, and bundles in which it is trusted, distrusted, limited or absent. The machine's own roots
+are in all."""
 
 import os
 import subprocess
@@ -14,8 +15,10 @@ class Pki:
         self.self_signed("ca", "/O=Windlass/CN=Windlass Test CA")
         self.self_signed("other", "/O=Windlass/CN=Windlass Other CA")
         with open(self.path("leaf.ext"), "w", encoding="ascii") as file:
-            file.write("subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
-        openssl("req", "-new", *KEY, "-keyout", self.path("leaf.key"), "-out", self.path("leaf.csr"), "-subj", "/CN=localhost")
+            file.write("subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n"
+                       "extendedKeyUsage=serverAuth\n")
+        openssl("req", "-new", *KEY, "-keyout", self.path("leaf.key"), "-out", self.path("leaf.csr"), "-subj",
+                "/CN=localhost")
         openssl(
             "x509", "-req", "-in", self.path("leaf.csr"), "-CA", self.path("ca.pem"), "-CAkey", self.path("ca.key"),
             "-CAcreateserial", "-days", "300", "-extfile", self.path("leaf.ext"), "-out", self.path("leaf.pem"),
@@ -26,7 +29,8 @@ class Pki:
             "distrusted": openssl("x509", "-in", self.path("ca.pem"), "-trustout", "-addreject", "serverAuth"),
             "limited": openssl("x509", "-in", self.path("ca.pem"), "-trustout", "-addtrust", "emailProtection"),
             # The chain's own certificate is distrusted, its CA trusted.
-            "revoked": read(self.path("ca.pem")) + openssl("x509", "-in", self.path("leaf.pem"), "-trustout", "-addreject", "serverAuth"),
+            "revoked": read(self.path("ca.pem")) + openssl("x509", "-in", self.path("leaf.pem"), "-trustout",
+                                                           "-addreject", "serverAuth"),
             "allowed": openssl("x509", "-in", self.path("ca.pem"), "-trustout", "-addtrust", "serverAuth"),
         }
         self.bundles = {}

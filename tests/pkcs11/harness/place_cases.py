@@ -1,4 +1,5 @@
-"""What the consumers decide about a server's certificate, for each of many places. With the token never more is trusted."""
+"""What the consumers decide about a server's certificate, for each of many places. With the token never more is
+trusted."""
 
 import os
 import re
@@ -63,7 +64,8 @@ class PlaceCases:
 
     def reused(self, side):
         if side.name == "windlass":
-            text = side.run(self.pki.bundles["trusted"], "unshare", "--pid", "--fork", self.programs["reused"], side.module)
+            text = side.run(self.pki.bundles["trusted"], "unshare", "--pid", "--fork", self.programs["reused"],
+                            side.module)
             assert text.splitlines() == ["same id 1", "uninitialised 1", "initialised 1"], text
 
     def judged(self, side, seen):

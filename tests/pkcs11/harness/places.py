@@ -12,8 +12,9 @@ EMAIL = bytes.fromhex("301306 03551d25 040c 300a 06082b06010505070304".replace("
 
 
 class Place:
-    """Paths of one or more places; whether a server's certificate below the CA is to be trusted, whether both modules must
-    list the same objects and NSS's verdicts agree (None: NSS takes the first token that says anything), and what GnuTLS decides, which asks for no trust objects."""
+    """Paths of one or more places; whether a server's certificate below the CA is to be trusted, whether both modules
+    must list the same objects and NSS's verdicts agree (None: NSS takes the first token that says anything), and what
+    GnuTLS decides, which asks for no trust objects."""
 
     def __init__(self, paths, trusted, same=True, gnutls=None):
         self.paths, self.trusted, self.same = paths, trusted, same
@@ -25,15 +26,18 @@ def make(pki):
     pem = read(pki.path("ca.pem"))
     der = base64.b64decode("".join(line for line in pem.splitlines() if not line.startswith("-----")))
     serial, issuer, key = parts(der)
-    number = f"{HEAD}class: certificate\ncertificate-type: x-509\nissuer: {octets(issuer)}\nserial-number: {octets(serial)}\n"
+    number = (f"{HEAD}class: certificate\ncertificate-type: x-509\nissuer: {octets(issuer)}\nserial-number: "
+              f"{octets(serial)}\n")
 
     def statement(word):
         return (
             f"{HEAD}class: nss-trust\nissuer: {octets(issuer)}\nserial-number: {octets(serial)}\n"
-            f"nss-cert-sha1-hash: {octets(hashlib.sha1(der).digest())}\n{SERVER_AUTH}: {word}\n{EMAIL_PROTECTION}: {word}\n"
+            f"nss-cert-sha1-hash: {octets(hashlib.sha1(der).digest())}\n{SERVER_AUTH}: {word}\n{EMAIL_PROTECTION}: "
+            f"{word}\n"
         )
 
-    email = f"{HEAD}class: x-certificate-extension\nobject-id: {EXT_KEY_USAGE}\nvalue: {octets(EMAIL)}\npublic-key-info: {octets(key)}\n"
+    email = (f"{HEAD}class: x-certificate-extension\nobject-id: {EXT_KEY_USAGE}\nvalue: {octets(EMAIL)}\n"
+             f"public-key-info: {octets(key)}\n")
     ber = b"\x30\x80" + der[4:] + b"\x00\x00"
     assert der[:2] == b"\x30\x82"
     anchor = {"anchors/ca.pem": pem}
@@ -49,10 +53,14 @@ def make(pki):
         "blocked in BER": ({**anchor, "blocklist/ca.der": ber}, False, False),
         "said distrusted": ({"anchors/ca.p11-kit": said}, False),
         "said distrusted elsewhere": ({**anchor, "ca.p11-kit": said}, False, False),
-        "distrusted by number": ({**anchor, "ca.p11-kit": number.replace("x-509\n", "x-509\nx-distrusted: true\n")}, False, False),
-        "statement against": ({**anchor, "blocklist/statement.p11-kit": statement("nss-not-trusted")}, False, False, True),
-        "statement for": ({"ca.pem": pem, "anchors/statement.p11-kit": statement("nss-trusted-delegator")}, False, False),
-        "statement for what is blocked": ({"statement.p11-kit": statement("nss-trusted-delegator"), "blocklist/ca.pem": pem}, False, False),
+        "distrusted by number": ({**anchor, "ca.p11-kit": number.replace("x-509\n", "x-509\nx-distrusted: true\n")},
+                                 False, False),
+        "statement against": ({**anchor, "blocklist/statement.p11-kit": statement("nss-not-trusted")}, False, False,
+                              True),
+        "statement for": ({"ca.pem": pem, "anchors/statement.p11-kit": statement("nss-trusted-delegator")}, False,
+                          False),
+        "statement for what is blocked": ({"statement.p11-kit": statement("nss-trusted-delegator"),
+                                           "blocklist/ca.pem": pem}, False, False),
         "limited to mail": ({**anchor, "email.p11-kit": email}, False),
     }
     places = {}
@@ -61,7 +69,8 @@ def make(pki):
     roots = write(pki, "roots", anchor)
     places["two places"] = Place([roots, write(pki, "other", {"anchors/other.pem": read(pki.path("other.pem"))})], True)
     places["two places, one blocks"] = Place([roots, write(pki, "block", {"blocklist/ca.pem": pem})], None)
-    places["two places, one blocks in BER"] = Place([roots, write(pki, "broken", {"blocklist/ca.der": ber})], False, False)
+    places["two places, one blocks in BER"] = Place([roots, write(pki, "broken", {"blocklist/ca.der": ber})], False,
+                                                    False)
     return places
 
 

@@ -1,4 +1,5 @@
-"""The two modules, each in a mount namespace of its own in which it is the machine's only one, and a bundle of ours is the machine's."""
+"""The two modules, each in a mount namespace of its own in which it is the machine's only one, and a bundle of ours is
+the machine's."""
 
 import glob
 import os
@@ -12,7 +13,8 @@ STEP_SECONDS = 300
 ENTER = f'mount --bind "$1" {MODULES} && mount --bind "$2" {BUNDLE} && shift 2 && exec "$@"'
 # $2 is a directory in which the bundle's name is that of a place.
 ENTER_AT = f'mount --bind "$1" {MODULES} && mount --bind "$2" {os.path.dirname(BUNDLE)} && shift 2 && exec "$@"'
-# $0 a directory with packages of another release, C library and all; then the name of a command in them, and its arguments.
+# $0 a directory with packages of another release, C library and all; then the name of a command in them, and its
+# arguments.
 START = (
     'name=$1; shift; libraries=$0/usr/lib/$(gcc -print-multiarch); loader=$(echo "$0"/usr/lib*/ld-linux*.so.*); '
     'exec ${loader%% *} --library-path "$libraries:$libraries/nss" "$0/usr/bin/$name" "$@"'
@@ -34,8 +36,8 @@ class Side:
         return modules
 
     def run(self, bundle, *command, fails=False):
-        """Standard output of a command; its exit status must be 0, or must not be. With None it may be any, and standard
-        error comes with it."""
+        """Standard output of a command; its exit status must be 0, or must not be. With None it may be any, and
+        standard error comes with it."""
         return self.enter(ENTER, self.modules, bundle, command, fails)
 
     def run_at(self, place, *command):

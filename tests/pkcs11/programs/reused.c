@@ -14,13 +14,15 @@
 int main(int argc, char **argv)
 {
     void *module = argc < 2 ? NULL : dlopen(argv[1], RTLD_NOW);
-    CK_RV (*list)(CK_FUNCTION_LIST **) = module == NULL ? NULL : (CK_RV(*)(CK_FUNCTION_LIST **))dlsym(module, "C_GetFunctionList");
+    CK_RV (*list)(CK_FUNCTION_LIST **) = module == NULL ? NULL
+        : (CK_RV(*)(CK_FUNCTION_LIST **))dlsym(module, "C_GetFunctionList");
     CK_FUNCTION_LIST *functions;
     CK_INFO info;
     int status;
     pid_t child, first = getpid();
 
-    if (list == NULL || list(&functions) != CKR_OK || functions->C_Initialize(NULL) != CKR_OK || unshare(CLONE_NEWPID) != 0)
+    if (list == NULL || list(&functions) != CKR_OK || functions->C_Initialize(NULL) != CKR_OK
+        || unshare(CLONE_NEWPID) != 0)
         return 2;
     child = fork();
     if (child == 0) {

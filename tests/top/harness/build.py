@@ -14,7 +14,8 @@ class Programs(dict):
         self.folder = folder
 
     def __missing__(self, name):
-        makers = {"dynamic": lambda: self.compiled("-lcrypto"), "static": lambda: self.compiled("-static", "-lcrypto", "-ldl", "-lpthread"), "go": self.go}
+        makers = {"dynamic": lambda: self.compiled("-lcrypto"),
+                  "static": lambda: self.compiled("-static", "-lcrypto", "-ldl", "-lpthread"), "go": self.go}
         self[name] = makers[name]()
         return self[name]
 
@@ -28,6 +29,7 @@ class Programs(dict):
     def go(self):
         path = os.path.join(self.folder, "loads-go")
         go = next(path for path in ("/usr/local/go/bin/go", "/usr/bin/go") if os.path.exists(path))
-        own = {"GOCACHE": f"{self.folder}/go-cache", "GOPATH": f"{self.folder}/go", "GO111MODULE": "off", "CGO_ENABLED": "0"}
+        own = {"GOCACHE": f"{self.folder}/go-cache", "GOPATH": f"{self.folder}/go", "GO111MODULE": "off",
+               "CGO_ENABLED": "0"}
         subprocess.run([go, "build", "-o", path, os.path.join(HERE, "loads.go")], env={**os.environ, **own}, check=True)
         return path

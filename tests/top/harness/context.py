@@ -33,7 +33,8 @@ class Top:
     """A running `windlass top` that prints a line of JSON for each interval."""
 
     def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
         self.said = self.process.stderr.readline()
         assert self.said.startswith("windlass: watching "), self.said + self.process.stderr.read()
         self.lines = queue.Queue()

@@ -28,7 +28,8 @@ def main():
         sys.exit("tests/top needs root: fanotify(7) does")
     with tempfile.TemporaryDirectory(prefix="windlass-top-") as folder:
         os.chmod(folder, 0o755)
-        context = Context(os.path.abspath(options.windlass), os.path.abspath(options.library), folder, build.Programs(folder))
+        context = Context(os.path.abspath(options.windlass), os.path.abspath(options.library), folder,
+                          build.Programs(folder))
         if options.measure:
             measure.report(context)
             return 0

@@ -55,9 +55,12 @@ def report(context):
     median = statistics.median
     print(f"samples of the opener alone, ns for {OPENS}: {alone}", file=sys.stderr)
     print(f"the same watched: {watched}", file=sys.stderr)
-    print(f"an open and close: {median(alone) / OPENS / 1000:.2f} us alone, {median(watched) / OPENS / 1000:.2f} us watched")
-    print(f"10 contexts of Python: {median(makes_alone) / 1e6:.1f} ms alone, {median(makes_watched) / 1e6:.1f} ms watched: {median(makes_watched) / median(makes_alone):.3f}x")
-    print(f"CPU of top for {OPENS} opens, 1 ms apart: {median(busy) * 1000:.0f} ms; while nothing is opened, with a line every 0.2 s: {median(idle) * 100:.1f} % of a CPU")
+    print(f"an open and close: {median(alone) / OPENS / 1000:.2f} us alone, {median(watched) / OPENS / 1000:.2f} us "
+          f"watched")
+    print(f"10 contexts of Python: {median(makes_alone) / 1e6:.1f} ms alone, {median(makes_watched) / 1e6:.1f} ms "
+          f"watched: {median(makes_watched) / median(makes_alone):.3f}x")
+    print(f"CPU of top for {OPENS} opens, 1 ms apart: {median(busy) * 1000:.0f} ms; while nothing is opened, with a "
+          f"line every 0.2 s: {median(idle) * 100:.1f} % of a CPU")
     print(f"counted of {2 * OPENS} opens, of which {OPENS} without a pause: {median(seen):.0f}")
 
 

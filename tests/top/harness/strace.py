@@ -14,7 +14,8 @@ def plain(path):
 
 
 def command(path):
-    return ["strace", "-f", "-y", "-qq", "-s", "4096", "-e", "signal=none", "-e", "trace=open,openat,openat2", "-o", path]
+    return ["strace", "-f", "-y", "-qq", "-s", "4096", "-e", "signal=none", "-e", "trace=open,openat,openat2", "-o",
+            path]
 
 
 def opens(path):

@@ -34,10 +34,12 @@ class Browser:
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
-        environment = {"PATH": os.environ["PATH"], "HOME": self.profile, "XDG_CONFIG_HOME": self.profile, "XDG_CACHE_HOME": self.profile}
-        self.process = subprocess.Popen([CHROMIUM, *OPTIONS, f"--user-data-dir={self.profile}", "about:blank"], env=environment,
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                        preexec_fn=descriptors, close_fds=False, start_new_session=True)
+        environment = {"PATH": os.environ["PATH"], "HOME": self.profile, "XDG_CONFIG_HOME": self.profile,
+                       "XDG_CACHE_HOME": self.profile}
+        self.process = subprocess.Popen([CHROMIUM, *OPTIONS, f"--user-data-dir={self.profile}", "about:blank"],
+                                        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, preexec_fn=descriptors, close_fds=False,
+                                        start_new_session=True)
         os.close(from_us)
         os.close(from_it)
         self.rest, self.number, self.events, self.session = b"", 0, [], None
@@ -61,18 +63,21 @@ class Browser:
         """Loads a file, with all events from then on."""
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.events.clear()
         self.call("Page.navigate", url=f"file://{path}")
         self.wait("Page.loadEventFired")
 
     def requests(self):
         """What the page asked for."""
-        return [event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        return [event["params"]["request"]["url"]
+                for event in self.events if event["method"] == "Network.requestWillBeSent"]
 
     def complaints(self):
         """Errors and other messages of the console."""
-        kinds = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Page.javascriptDialogOpening")
+        kinds = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown",
+                 "Page.javascriptDialogOpening")
         return [event for event in self.events if event["method"] in kinds]
 
     def evaluate(self, expression):

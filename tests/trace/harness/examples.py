@@ -25,12 +25,14 @@ def examples(world):
         (folder / name).chmod(0o755)
     env = environment(world.environment({"MANPAGER": "cat", "MANWIDTH": "200", "SSL_CERT_FILE": world.pki.bundle}))
     env["PATH"] = f"{world.windlass.parent}:{env['PATH']}"
-    page = subprocess.run(f"'{world.windlass}' man trace | man -l -", shell=True, env=env, check=True, capture_output=True, text=True)
+    page = subprocess.run(f"'{world.windlass}' man trace | man -l -", shell=True, env=env, check=True,
+                          capture_output=True, text=True)
     section = re.search(r"^EXAMPLES\n(.*?)^\S", page.stdout, re.M | re.S).group(1)
     commands = [line.strip() for line in section.splitlines() if line.strip().startswith("windlass ")]
     check(len(commands) >= 4, section)
     for command in commands:
-        done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["/bin/sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True,
+                              timeout=300)
         report = done.stderr + "".join(path.read_text() for path in folder.glob("trace.txt"))
         equal(done.returncode, 0, f"{command}: {done.stderr}")
         check("windlass: " in report, f"{command}: {report}")

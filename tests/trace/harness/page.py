@@ -1,4 +1,5 @@
-"""The page in a browser: no error, no request, as many bars and frames as the report has, and useful without scripts."""
+"""The page in a browser: no error, no request, as many bars and frames as the report has, and useful without
+scripts."""
 
 import re
 
@@ -47,16 +48,21 @@ def shown(world):
         for width in (1400, 420):
             browser.open(traced.page, width=width)
             quiet(browser, traced.page)
-            equal(browser.evaluate("document.querySelectorAll('.timeline .row').length"), 2, "rows: the threads that load")
+            equal(browser.evaluate("document.querySelectorAll('.timeline .row').length"), 2,
+                  "rows: the threads that load")
             bars = browser.evaluate("[...document.querySelectorAll('.span')].map(bar => bar.textContent)")
             calls = [int(re.search(r"(\d+) call", bar).group(1)) for bar in bars]
             equal(sum(calls), 3, f"loads on the timeline: {bars}")
-            equal(browser.evaluate("document.querySelectorAll('.frame').length"), frames(report), "frames of the flame graph")
-            equal(browser.evaluate("document.querySelectorAll('#entries tbody tr').length"), len(report["entries"]), "entry points")
-            equal(browser.evaluate("document.querySelectorAll('details .stack').length"), len(report["stacks"]), "stacks")
+            equal(browser.evaluate("document.querySelectorAll('.frame').length"), frames(report),
+                  "frames of the flame graph")
+            equal(browser.evaluate("document.querySelectorAll('#entries tbody tr').length"), len(report["entries"]),
+                  "entry points")
+            equal(browser.evaluate("document.querySelectorAll('details .stack').length"), len(report["stacks"]),
+                  "stacks")
             # Widths of the frames below the root add up to it.
             sums = browser.evaluate(
-                "[...document.querySelectorAll('.frame[data-depth=\"0\"]')].reduce((sum, frame) => sum + frame.getBoundingClientRect().width, 0)"
+                "[...document.querySelectorAll('.frame[data-depth=\"0\"]')].reduce((sum, frame) => sum + "
+                "frame.getBoundingClientRect().width, 0)"
                 " / document.getElementById('flame').getBoundingClientRect().width")
             check(abs(sums - 1) < 0.01, f"the outermost frames take {sums} of the width")
             overflow = browser.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -87,10 +93,12 @@ def without_scripts(world):
         quiet(browser, traced.page)
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
         text = browser.evaluate("document.body.innerText")
-        for wanted in ("3 loads of CA certificates", "When it loads", "Where it loads", str(world.pki.bundle), "second"):
+        for wanted in ("3 loads of CA certificates", "When it loads", "Where it loads", str(world.pki.bundle),
+                       "second"):
             check(wanted in text, f"{wanted!r} is missing in {text[:3000]}")
         check(browser.evaluate("document.querySelectorAll('th button').length") == 0, "a button that does nothing")
-        check(browser.evaluate("[...document.querySelectorAll('button, input')].every(each => each.offsetParent === null)"),
+        check(browser.evaluate("[...document.querySelectorAll('button, input')].every(each => each.offsetParent === "
+                               "null)"),
               "controls that do nothing")
 
 
@@ -108,7 +116,8 @@ def scripts(world):
 
         visible = "[...document.querySelectorAll('.frame')].filter(frame => frame.style.display === '')"
         before = browser.evaluate(f"{visible}.length")
-        second = "[...document.querySelectorAll('.frame')].find(frame => frame.querySelector('text').textContent.startsWith('second '))"
+        second = ("[...document.querySelectorAll('.frame')].find(frame => "
+                  "frame.querySelector('text').textContent.startsWith('second '))")
         browser.evaluate(f"{second}.dispatchEvent(new MouseEvent('click'))")
         check(browser.evaluate(f"{visible}.length") < before, "frames beside it are gone")
         equal(browser.evaluate(f"{second}.getAttribute('width')"), "100.0000%", "width of the frame")
@@ -116,7 +125,8 @@ def scripts(world):
         browser.evaluate("document.getElementById('reset').click()")
         equal(browser.evaluate(f"{visible}.length"), before, "all frames are back")
 
-        browser.evaluate("document.getElementById('find').value = 'second'; document.getElementById('find').dispatchEvent(new Event('input'))")
+        browser.evaluate("document.getElementById('find').value = 'second'; "
+                         "document.getElementById('find').dispatchEvent(new Event('input'))")
         equal(browser.evaluate("document.querySelectorAll('.frame.found').length"), 1, "frames that were found")
         quiet(browser, traced.page)
 
@@ -143,7 +153,8 @@ def hostile(world):
 
 
 def has_qualname(world):
-    return world.stock(["/usr/bin/python3", "-c", "import sys; print(sys.version_info >= (3, 11))"])[1].strip() == "True"
+    return world.stock(["/usr/bin/python3", "-c",
+                        "import sys; print(sys.version_info >= (3, 11))"])[1].strip() == "True"
 
 
 def flaws(world):
@@ -159,7 +170,8 @@ def flaws(world):
             check(noticed, f"{what} was not noticed")
             check(browser.evaluate("document.title") != "reached", f"{what} was run")
         # The same flaws without the policy would do something.
-        flawed.write_text(re.sub(r"<meta http-equiv[^>]*>", "", text).replace("<main>", "<main>" + FLAWS["a script"], 1))
+        flawed.write_text(re.sub(r"<meta http-equiv[^>]*>", "",
+                                 text).replace("<main>", "<main>" + FLAWS["a script"], 1))
         browser.open(flawed)
         equal(browser.evaluate("document.title"), "reached", "without its policy the page runs the script")
 
@@ -183,7 +195,8 @@ def pictures(world, folder):
            f"wget -q -O - --ca-certificate {bundle} {url}; java -version"
     traced = world.trace(["/bin/sh", "-c", work], options=("--compare=3",))
     with Browser() as browser:
-        for name, width, dark in (("wide", 1400, False), ("dark", 1400, True), ("narrow", 420, False), ("middle", 820, False)):
+        for name, width, dark in (("wide", 1400, False), ("dark", 1400, True), ("narrow", 420, False),
+                                  ("middle", 820, False)):
             browser.open(traced.page, width=width, height=900, dark=dark)
             (folder / f"{name}.png").write_bytes(browser.screenshot())
     (folder / "report.txt").write_text(traced.text)

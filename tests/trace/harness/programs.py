@@ -40,7 +40,8 @@ def cases(world):
     yield "programs: wget, which has GnuTLS", lambda: compare(
         world, ["/usr/bin/wget", "-q", "-O", "-", "--ca-certificate", bundle, url], connections=1, library="GnuTLS")
     yield "programs: a shell with three of them", lambda: compare(world, ["/bin/sh", "-c", "; ".join(
-        [f"curl -sS --cacert {bundle} {url}", f"wget -q -O - --ca-certificate {bundle} {url}"] * 2)], connections=4, library=None)
+        [f"curl -sS --cacert {bundle} {url}", f"wget -q -O - --ca-certificate {bundle} {url}"] * 2)], connections=4,
+                                                                  library=None)
     yield "programs: a hashed directory", lambda: directory(world, url)
 
 
@@ -92,7 +93,8 @@ def compare(world, argv, connections, script=None, library="OpenSSL"):
         frames = [frame for frame in report["stacks"][0]["frames"] if frame["kind"] == "script"]
         found = [frame for frame in frames if frame["name"].endswith(function)]
         check(found and any(frame["place"].rsplit("/", 1)[-1] == place for frame in frames), f"{script} in {frames}")
-    check(all(stack["frames"][-1]["kind"] == "entry" for stack in report["stacks"]), "stacks end in the loading function")
+    check(all(stack["frames"][-1]["kind"] == "entry" for stack in report["stacks"]),
+          "stacks end in the loading function")
     check(f"{summary['certificates']:,} certificates parsed" in traced.text, traced.text)
 
 
@@ -102,6 +104,7 @@ def directory(world, url):
     traced = world.trace(argv)
     hashed = next(path for path in world.pki.capath.iterdir() if path.name.endswith(".0"))
     opens = world.opens(argv, hashed)
-    files = [entry for entry in traced.report["entries"] if any(source["path"] == str(hashed) for source in entry["sources"])]
+    files = [entry for entry in traced.report["entries"]
+             if any(source["path"] == str(hashed) for source in entry["sources"])]
     equal(sum(entry["calls"] for entry in files), opens, "files of the directory, against strace")
     check(opens > 0 and sum(entry["certificates"] for entry in files) == opens, files)

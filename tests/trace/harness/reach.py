@@ -12,7 +12,8 @@ STATIC = "int main(void) { return 3; }\n"
 def cases(world):
     yield "reach: node", lambda: node(world)
     yield "reach: java", lambda: reason(world, ["/usr/bin/java", "-version"], r"^Java ")
-    yield "reach: a Go program", lambda: reason(world, ["/usr/bin/heartbleeder", "-h"], r"^Go's crypto/tls \(1\.\d+", status=None)
+    yield "reach: a Go program", lambda: reason(world, ["/usr/bin/heartbleeder", "-h"], r"^Go's crypto/tls \(1\.\d+",
+                                                status=None)
     yield "reach: a static program", lambda: static(world)
     yield "reach: beside others", lambda: beside(world)
     yield "reach: a program that loads nothing", lambda: nothing(world)
@@ -20,11 +21,13 @@ def cases(world):
 
 def node(world):
     """Node.js is built with an OpenSSL of its own, or, as Debian's, with the system's."""
-    path = subprocess.run(["readlink", "-f", "/usr/bin/node"], check=True, capture_output=True, text=True).stdout.strip()
+    path = subprocess.run(["readlink", "-f", "/usr/bin/node"], check=True, capture_output=True,
+                          text=True).stdout.strip()
     linked = subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout
     argv = ["/usr/bin/node", "-e", "require('tls').createSecureContext()"]
     if "libssl" in linked:
-        check(world.trace(argv).report["processes"][0]["out_of_reach"] is None, "linked against libssl, so it can be seen")
+        check(world.trace(argv).report["processes"][0]["out_of_reach"] is None,
+              "linked against libssl, so it can be seen")
         return
     version = json.loads(world.stock(["/usr/bin/node", "-p", "JSON.stringify(process.versions)"])[1])["openssl"]
     reason(world, argv, "^OpenSSL " + re.escape(version.split("+")[0]))
@@ -37,7 +40,8 @@ def reason(world, argv, pattern, status=0):
     [process] = [process for process in traced.report["processes"] if process["out_of_reach"]]
     check(re.search(pattern, process["out_of_reach"]), process["out_of_reach"])
     for text in (traced.text, traced.page.read_text()):
-        check("out of reach" in text and "no load was seen" not in text and "No CA certificates were" not in text, text[:400])
+        check("out of reach" in text and "no load was seen" not in text and "No CA certificates were" not in text,
+              text[:400])
 
 
 def static(world):

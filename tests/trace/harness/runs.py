@@ -50,7 +50,8 @@ def streams(world):
 def ended(world):
     traced = world.trace(python(LOADS + "os.kill(os.getpid(), 9)", world.pki.bundle))
     equal((traced.status, traced.report["signal"], traced.report["exit_status"]), (-9, 9, None), "signal")
-    equal((traced.report["summary"]["loads"], traced.report["processes"][0]["ended"]), (1, False), "loads before its end")
+    equal((traced.report["summary"]["loads"], traced.report["processes"][0]["ended"]), (1, False),
+          "loads before its end")
 
 
 def passed_on(world):
@@ -72,7 +73,8 @@ def to_all(world):
     for name in ("SIGINT", "SIGUSR2"):
         traced = world.trace(python(LOADS + f"import signal\nsignal.signal(signal.{name}, signal.SIG_DFL)\n"
                                     f"os.killpg(0, signal.{name})", world.pki.bundle))
-        equal((traced.status, traced.report["summary"]["loads"]), (-getattr(signal, name), 1), f"{name}: ending, and loads")
+        equal((traced.status, traced.report["summary"]["loads"]), (-getattr(signal, name), 1),
+              f"{name}: ending, and loads")
 
 
 def nothing_left(world):
@@ -117,7 +119,8 @@ def forked(world):
 def compared(world):
     seen = world.fresh() / "seen"
     # More memory than the process that measures has, however that was built.
-    text = LOADS + "large = b'x' * (64 << 20)\n" + (f"maps = open('/proc/self/maps').read()\nlibraries = [name for name in ('trace', 'preload') if f'windlass_{{name}}' in maps]\n"
+    text = LOADS + "large = b'x' * (64 << 20)\n" + (f"maps = open('/proc/self/maps').read()\nlibraries = [name for "
+                                                    f"name in ('trace', 'preload') if f'windlass_{{name}}' in maps]\n"
                     f"print(libraries, sys.stdin.read(), file=open({str(seen)!r}, 'a'))\nprint('once')")
     traced = world.trace(python(text, world.pki.bundle), options=("--compare=3",), stdin="input")
     equal(traced.stdout, "once\n", "what the measured runs print is thrown away")
@@ -155,7 +158,8 @@ def outlived(world):
     script.write_text(text)
     wait = f"while ! [ -e {ready} ]; do sleep 0.05; done"
     try:
-        traced = world.trace(["/bin/sh", "-c", f"/usr/bin/python3 {script} {world.pki.bundle} >/dev/null 2>&1 & {wait}"])
+        traced = world.trace(["/bin/sh", "-c",
+                              f"/usr/bin/python3 {script} {world.pki.bundle} >/dev/null 2>&1 & {wait}"])
     finally:
         end.touch()
     [process] = [process for process in traced.report["processes"] if process["loads"]]
@@ -167,7 +171,8 @@ def outlived(world):
 def other_user(world):
     """Who goes on as another user still writes its events."""
     text = "import ssl, os\nos.setgroups([])\nos.setgid(65534)\nos.setuid(65534)\nssl.create_default_context()"
-    for argv in (python(text), ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *python("import ssl\nssl.create_default_context()")]):
+    for argv in (python(text), ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                                *python("import ssl\nssl.create_default_context()")]):
         traced = world.trace(argv)
         equal((traced.status, traced.report["summary"]["loads"]), (0, 1), f"loads of {argv}")
 
@@ -185,7 +190,8 @@ def relative(world):
     folder = world.fresh()
     (folder / "ca.pem").write_bytes(world.pki.bundle.read_bytes())
     traced = world.trace(["/bin/sh", "-c", f"cd {folder} && exec /usr/bin/python3 -c '{LOADS}' ca.pem"])
-    sources = [(source["kind"], source["path"], source["problem"]) for source in traced.report["certificates"]["sources"]]
+    sources = [(source["kind"], source["path"], source["problem"])
+               for source in traced.report["certificates"]["sources"]]
     equal(sources, [("file", str(folder / "ca.pem"), None)], "sources that were read")
     equal(traced.report["certificates"]["distinct"], world.pki.count, "different ones")
 
@@ -196,7 +202,8 @@ def under_run(world):
     parsed = traced.report["summary"]["certificates"]
     check(parsed in (None, world.pki.count), f"{parsed} certificates parsed")
     traced = world.trace([world.windlass, "--version"])
-    equal([process["out_of_reach"] for process in traced.report["processes"]], [None], "windlass is not taken for a TLS library")
+    equal([process["out_of_reach"] for process in traced.report["processes"]], [None],
+          "windlass is not taken for a TLS library")
 
 
 def report_removed(world):
@@ -206,7 +213,8 @@ def report_removed(world):
     equal(world.stock(argv)[0], 0, "status")
     equal(json.loads(out.read_text())["summary"]["loads"], 0, "the report")
     moved = f"mv {out} {out}.old; echo mine >{out}"
-    status, _, stderr = world.stock([world.windlass, "trace", "--json", out, "--output", "/dev/null", "--", "/bin/sh", "-c", moved])
+    status, _, stderr = world.stock([world.windlass, "trace", "--json", out, "--output", "/dev/null", "--", "/bin/sh",
+                                     "-c", moved])
     equal((status, out.read_text()), (1, "mine\n"), "a file of somebody else's is left alone")
     check("another file took its place" in stderr, stderr)
 
@@ -229,7 +237,8 @@ def after_signal(world):
     folder = world.fresh()
     starts, ready = folder / "starts", folder / "ready"
     for handles in (False, True):
-        text = LOADS + "import signal, time\n" + ("signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" if handles else "") + \
+        text = LOADS + "import signal, time\n" + ("signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" if handles
+                                                  else "") + \
             f"print('start', file=open({str(starts)!r}, 'a'))\nopen({str(ready)!r}, 'w').close()\ntime.sleep(300)"
         result, report = told_to_end(world, text, starts, ready)
         equal(result.status, 0 if handles else -signal.SIGTERM, "ended as the program did")
@@ -246,7 +255,8 @@ def stopped(world):
     temporary.mkdir()
     # The second one waits.
     text = LOADS + (f"import time\nprint('start', file=open({str(starts)!r}, 'a'))\n"
-                    f"if len(open({str(starts)!r}).readlines()) > 1: open({str(ready)!r}, 'w').close(); time.sleep(300)")
+                    f"if len(open({str(starts)!r}).readlines()) > 1: open({str(ready)!r}, 'w').close(); "
+                    f"time.sleep(300)")
     result, report = told_to_end(world, text, starts, ready, {"TMPDIR": temporary})
     equal(result.status, -signal.SIGTERM, "ended by the signal")
     equal(starts.read_text(), "start\n" * 2, "starts of the program")
@@ -272,4 +282,5 @@ def endings(world):
     equal((traced.status, traced.report["comparison"]["endings_differ"]), (0, True), "endings")
     statuses = {side: traced.report["comparison"][side]["samples"][0]["exit_status"] for side in ("stock", "windlass")}
     equal(statuses, {"stock": 0, "windlass": 1}, "exit statuses")
-    check("Not all runs ended alike" in traced.text and "Not all runs ended alike" in traced.page.read_text(), traced.text)
+    check("Not all runs ended alike" in traced.text and "Not all runs ended alike" in traced.page.read_text(),
+          traced.text)

@@ -68,9 +68,10 @@ class World:
     def opens(self, argv, path, env=None):
         """How often a program and its children open a file, as strace sees it."""
         log = self.fresh() / "strace"
-        subprocess.run([STRACE, "-f", "-qq", "-e", "trace=open,openat", "-e", "signal=none", "-o", log, *map(str, argv)],
-                       env=environment(env), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       timeout=300, check=False)
+        subprocess.run([STRACE, "-f", "-qq", "-e", "trace=open,openat", "-e", "signal=none", "-o", log,
+                        *map(str, argv)],
+                       env=environment(env), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=300, check=False)
         opened = re.compile(r'open(?:at)?\((?:AT_FDCWD, )?"' + re.escape(str(path)) + r'",.* = \d+$')
         return sum(bool(opened.search(line)) for line in log.read_text(errors="replace").splitlines())
 

@@ -1,5 +1,6 @@
-/* beside FILE LIBRARY: loads certificates before LIBRARY (the preload library) is loaded, with it, when it has gone out of the way, and when it is back;
-   each time by a call of its own, by a pointer from before, and by one that is found anew. */
+/* beside FILE LIBRARY: loads certificates before LIBRARY (the preload library) is loaded, with it, when it has gone out
+ * of the way, and when it is back; each time by a call of its own, by a pointer from before, and by one that is found
+ * anew. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <openssl/ssl.h>
@@ -9,7 +10,8 @@ typedef int load_function(X509_STORE *, const char *, const char *);
 static load_function *before;
 
 static void load(const char *file) {
-    load_function *functions[] = {X509_STORE_load_locations, before, (load_function *)dlsym(RTLD_DEFAULT, "X509_STORE_load_locations")};
+    load_function *functions[] = {X509_STORE_load_locations, before,
+                                  (load_function *)dlsym(RTLD_DEFAULT, "X509_STORE_load_locations")};
     for (int i = 0; i < 3; i++) {
         X509_STORE *store = X509_STORE_new();
         int result = functions[i](store, file, NULL);

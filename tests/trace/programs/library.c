@@ -84,7 +84,8 @@ static void entries(const char *file, const char *folder, const char *uri) {
     SSL_CTX_free(context);
 }
 
-/* Certificates that the program parses by itself, into two stores in turn; the second is freed with a reference left. */
+/* Certificates that the program parses by itself, into two stores in turn; the second is freed with a reference
+ * left. */
 static void add(const char *file) {
     X509_STORE *stores[2] = {X509_STORE_new(), X509_STORE_new()};
     FILE *from = fopen(file, "r");
@@ -158,7 +159,8 @@ static void *loading_on(void *nothing) {
     return nothing;
 }
 
-/* Children that are forked while other threads load. They only do what needs no lock of libcrypto that one of those may hold. */
+/* Children that are forked while other threads load. They only do what needs no lock of libcrypto that one of those may
+ * hold. */
 static void forks(int count) {
     pthread_t all[4];
     FILE *from = fopen(shared_file, "r");
@@ -200,7 +202,8 @@ static void until_waiting(const char *task) {
     snprintf(path, sizeof path, "/proc/self/task/%s/syscall", task);
     for (;;) {
         FILE *file = fopen(path, "r");
-        int found = file && fgets(line, sizeof line, file) && (strncmp(line, "0 ", 2) == 0 || strncmp(line, "257 ", 4) == 0);
+        int found = file && fgets(line, sizeof line, file)
+            && (strncmp(line, "0 ", 2) == 0 || strncmp(line, "257 ", 4) == 0);
         if (file)
             fclose(file);
         if (found)

@@ -1,4 +1,5 @@
-/* Loads with libraries on the stack that are not as they were loaded, and on a small stack. Each mode prints what it sees, and ends with 0. */
+/* Loads with libraries on the stack that are not as they were loaded, and on a small stack. Each mode prints what it
+ * sees, and ends with 0. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

@@ -1,4 +1,5 @@
-/* A plugin whose constructor waits for a thread that loads certificates: the dynamic linker's lock is held meanwhile. */
+/* A plugin whose constructor waits for a thread that loads certificates: the dynamic linker's lock is held
+ * meanwhile. */
 #include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -21,7 +21,8 @@ __attribute__((visibility("default"), noinline)) int strange_load(void) {
     return result;
 }
 
-/* A function that finds its frame by the frame pointer: a walk that comes upon an address in it reads where that points. */
+/* A function that finds its frame by the frame pointer: a walk that comes upon an address in it reads where that
+ * points. */
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) static void *with_frame(void) {
     strange_load();
     return __builtin_return_address(0);
@@ -51,7 +52,8 @@ static void in_coroutine(void *saved, void *address) {
 }
 
 static void coroutines(void) {
-    void *addresses[] = {(void *)0xdeadbeef, (void *)8, (void *)-1L, NULL, (char *)with_frame + 12, file ? (void *)file : NULL,
+    void *addresses[] = {(void *)0xdeadbeef, (void *)8, (void *)-1L, NULL, (char *)with_frame + 12,
+                         file ? (void *)file : NULL,
                          (char *)dlsym(RTLD_DEFAULT, "qsort") + 40, (char *)dlsym(RTLD_DEFAULT, "printf") + 150};
     void *saved[] = {NULL, (void *)0x123456789000, (void *)-16L, (void *)1, stdin};
     for (unsigned i = 0; i < sizeof addresses / sizeof *addresses; i++)
@@ -71,7 +73,8 @@ static void own_lookup(void) {
     X509_LOOKUP_meth_set_ctrl(method, control);
     X509_LOOKUP *lookup = X509_STORE_add_lookup(store, method), *alone = X509_LOOKUP_new(method);
     for (int command = 1; command < 5; command++)
-        printf("%d %d\n", X509_LOOKUP_ctrl(lookup, command, (char *)42, 7, NULL), X509_LOOKUP_ctrl(alone, command, (char *)43, 8, NULL));
+        printf("%d %d\n", X509_LOOKUP_ctrl(lookup, command, (char *)42, 7, NULL),
+               X509_LOOKUP_ctrl(alone, command, (char *)43, 8, NULL));
     X509_LOOKUP_free(alone);
     X509_STORE_free(store);
     X509_LOOKUP_meth_free(method);
@@ -114,7 +117,8 @@ static void in_store(const char *uri) {
 static void by_name(void) {
     const char *name = "X509_STORE_load_locations";
     void *handle = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
-    void *found[] = {dlsym(RTLD_DEFAULT, name), dlsym(handle, name), dlvsym(handle, name, "OPENSSL_3.0.0"), dlsym(RTLD_DEFAULT, "no such name")};
+    void *found[] = {dlsym(RTLD_DEFAULT, name), dlsym(handle, name), dlvsym(handle, name, "OPENSSL_3.0.0"),
+                     dlsym(RTLD_DEFAULT, "no such name")};
     printf("%d\n", found[3] == NULL && dlerror() != NULL && found[0] == found[1] && found[1] == found[2]);
     for (int i = 0; i < 3; i++) {
         X509_STORE *store = X509_STORE_new();
@@ -125,7 +129,8 @@ static void by_name(void) {
 
 /* In which files the functions are that a call, a name and the C library's own name lead to. */
 static void where(void) {
-    void *found[] = {(void *)X509_STORE_load_locations, dlsym(RTLD_DEFAULT, "X509_STORE_load_locations"), (void *)dlsym};
+    void *found[] = {(void *)X509_STORE_load_locations, dlsym(RTLD_DEFAULT, "X509_STORE_load_locations"),
+                     (void *)dlsym};
     for (int i = 0; i < 3; i++) {
         Dl_info info;
         puts(dladdr(found[i], &info) ? info.dli_fname : "nowhere");

@@ -1,4 +1,5 @@
-/* Verifies with a GnuTLS trust list that stands for a PKCS#11 token, in several threads. Says whether memory was kept by that. */
+/* Verifies with a GnuTLS trust list that stands for a PKCS#11 token, in several threads. Says whether memory was kept
+ * by that. */
 #define _GNU_SOURCE
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>

@@ -21,16 +21,16 @@ pub fn bucket_of(subject: &[u8], size: c_uint) -> u32 {
 
 /// The buckets of a store's anchors, found out when they are first asked for. Without a lock, as all that a forked
 /// child may need.
-pub struct Buckets(AtomicPtr<Box<[Place]>>);
+pub struct Buckets(AtomicPtr<Box<[AnchorBucket]>>);
 
 /// Where one anchor would be.
-pub struct Place {
+pub struct AnchorBucket {
     /// The bucket.
     pub bucket: u32,
     parsed: AtomicBool,
 }
 
-impl Place {
+impl AnchorBucket {
     /// Remembers that the anchor was parsed. Whether it was not before.
     pub fn is_parsed_first(&self) -> bool {
         !self.parsed.swap(true, Ordering::Relaxed)
@@ -44,26 +44,26 @@ impl Buckets {
     }
 
     /// One for each anchor. Always asked for with the same store and size. None if there is no memory for them.
-    pub fn get(&self, roots: &RootStore, size: c_uint) -> Option<&[Place]> {
+    pub fn get(&self, roots: &RootStore, size: c_uint) -> Option<&[AnchorBucket]> {
         // SAFETY: made by Box::into_raw below, and freed by `drop` alone.
         if let Some(known) = unsafe { self.0.load(Ordering::Acquire).as_ref() } {
             return Some(known);
         }
-        let place = |subject: &[u8]| Place { bucket: bucket_of(subject, size), parsed: AtomicBool::new(false) };
+        let place = |subject: &[u8]| AnchorBucket { bucket: bucket_of(subject, size), parsed: AtomicBool::new(false) };
         let places = roots.anchors().map(|anchor| place(anchor.raw_subject().as_bytes()));
         let fresh = Box::into_raw(Box::new(memory::collected(places, roots.len())?.into_boxed_slice()));
-        let known: &[Place] = match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire)
-        {
-            // SAFETY: just published, and freed by `drop` alone.
-            Ok(_) => unsafe { &*fresh },
-            Err(winner) => {
-                // SAFETY: `fresh` was not published, so it is ours to free; `winner` is as above.
-                unsafe {
-                    drop(Box::from_raw(fresh));
-                    &*winner
+        let known: &[AnchorBucket] =
+            match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: just published, and freed by `drop` alone.
+                Ok(_) => unsafe { &*fresh },
+                Err(winner) => {
+                    // SAFETY: `fresh` was not published, so it is ours to free; `winner` is as above.
+                    unsafe {
+                        drop(Box::from_raw(fresh));
+                        &*winner
+                    }
                 }
-            }
-        };
+            };
         Some(known)
     }
 }

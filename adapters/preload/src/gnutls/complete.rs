@@ -7,7 +7,7 @@ use crate::gnutls::api::{
     Certificate, Credentials, Crl, Datum, GetIssuer, INTERNAL_ERROR, Iterator, List, MEMORY_ERROR,
 };
 use crate::gnutls::fill;
-use crate::gnutls::library::original;
+use crate::gnutls::libgnutls::original;
 use crate::gnutls::lifecycle::list_of;
 use crate::gnutls::list::tracked;
 use crate::hook::Caller;

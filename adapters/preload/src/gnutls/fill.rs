@@ -7,8 +7,8 @@ use windlass::AnchorIndex;
 
 use crate::arranged::arranged;
 use crate::gnutls::api::{Certificate, Datum, FORMAT_DER, List, MEMORY_ERROR, NO_DUPLICATES};
-use crate::gnutls::bucket::Place;
-use crate::gnutls::library::Served;
+use crate::gnutls::bucket::AnchorBucket;
+use crate::gnutls::libgnutls::Served;
 use crate::gnutls::list::{self, ListState, Source};
 use crate::hook::shielded;
 use crate::labels::Gnutls;
@@ -213,7 +213,7 @@ impl Parsed {
                 process::count(Gnutls::ParseFailures, 1);
                 return Err(Unparsed::Refused);
             }
-            first += u64::from(places.get(index.get()).is_some_and(Place::is_parsed_first));
+            first += u64::from(places.get(index.get()).is_some_and(AnchorBucket::is_parsed_first));
         }
         process::count(Gnutls::AnchorsParsed, first);
         process::count(Gnutls::AnchorsParsedAgain, parsed.certificates.len() as u64 - first);

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use crate::gnutls::api::{
     Certificate, Credentials, Crl, Datum, GetIssuer, Iterator, List, LogFunction, OcspResponse, Session, VerifyOutput,
 };
-use crate::gnutls::{added, complete, lifecycle, load, log, server, verify};
+use crate::gnutls::{complete, lifecycle, load, log, server, system_trust, verify};
 
 family! {
     /// libgnutls.
@@ -18,20 +18,20 @@ family! {
 
     fn gnutls_certificate_set_x509_system_trust(
         credentials: *mut Credentials,
-    ) -> c_int => added::credentials_system_trust;
+    ) -> c_int => system_trust::credentials_system_trust;
     fn gnutls_certificate_set_x509_trust_file(
         credentials: *mut Credentials, file: *const c_char, format: c_uint,
-    ) -> c_int => added::credentials_trust_file;
+    ) -> c_int => system_trust::credentials_trust_file;
     fn gnutls_certificate_set_x509_trust_dir(
         credentials: *mut Credentials, directory: *const c_char, format: c_uint,
-    ) -> c_int => added::credentials_trust_dir;
+    ) -> c_int => system_trust::credentials_trust_dir;
     fn gnutls_x509_trust_list_add_system_trust(
         list: *mut List, flags: c_uint, verify_flags: c_uint,
-    ) -> c_int => added::list_system_trust;
+    ) -> c_int => system_trust::list_system_trust;
     fn gnutls_x509_trust_list_add_trust_dir(
         list: *mut List, ca_directory: *const c_char, crl_directory: *const c_char, format: c_uint, flags: c_uint,
         verify_flags: c_uint,
-    ) -> c_int => added::list_trust_dir;
+    ) -> c_int => system_trust::list_trust_dir;
 
     fn gnutls_x509_trust_list_add_trust_file(
         list: *mut List, ca_file: *const c_char, crl_file: *const c_char, format: c_uint, flags: c_uint,

@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Credentials, INTERNAL_ERROR, List};
-use crate::gnutls::library::{Libgnutls, original};
+use crate::gnutls::libgnutls::{Libgnutls, original};
 use crate::gnutls::list::{self, tracked};
 use crate::hook::{self, Caller, guarded};
 use crate::labels::{Bypass, Gnutls};

@@ -10,8 +10,8 @@ use windlass_gnutls::GnutlsProfile;
 use crate::append_list::AppendList;
 use crate::fork_lock::{ForkGuard, ForkLock};
 use crate::gnutls::api::{List, USE_IN_TLS};
-use crate::gnutls::bucket::{Buckets, Place, bucket_of};
-use crate::gnutls::library::{Libgnutls, Served};
+use crate::gnutls::bucket::{AnchorBucket, Buckets, bucket_of};
+use crate::gnutls::libgnutls::{Libgnutls, Served};
 use crate::ptr_table::PtrTable;
 
 /// The state that goes with a list from its `gnutls_x509_trust_list_init` to its `deinit`.
@@ -182,7 +182,7 @@ impl ListState {
     }
 
     /// Where the anchors of a source would be.
-    pub fn places<'s>(&self, source: &'s Source) -> Option<&'s [Place]> {
+    pub fn places<'s>(&self, source: &'s Source) -> Option<&'s [AnchorBucket]> {
         source.buckets.get(&source.roots, self.size)
     }
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use windlass::{RootStore, Unsupported};
 use windlass_gnutls::GnutlsProfile;
 
-use crate::gnutls::added;
 use crate::gnutls::api::{Datum, FORMAT_PEM, INTERNAL_ERROR, List};
-use crate::gnutls::library::{Libgnutls, original};
+use crate::gnutls::libgnutls::{Libgnutls, original};
 use crate::gnutls::list::{ListState, Source, tracked};
+use crate::gnutls::system_trust;
 use crate::gnutls::{fill, log, server};
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Gnutls, Served as Entry};
@@ -67,7 +67,7 @@ pub extern "C-unwind" fn add_trust_file(
             or INTERNAL_ERROR
         )
     });
-    result + added::after_file(list, ca_file, flags, verify_flags, result, caller)
+    result + system_trust::after_file(list, ca_file, flags, verify_flags, result, caller)
 }
 
 /// `gnutls_x509_trust_list_add_trust_mem`.

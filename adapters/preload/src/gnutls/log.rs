@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::gnutls::api::LogFunction;
 use crate::gnutls::fill;
-use crate::gnutls::library::original;
+use crate::gnutls::libgnutls::original;
 use crate::gnutls::list::Source;
 use crate::hook::{Caller, shielded};
 use crate::process;

@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::gnutls::api::{Certificate, GET_COPY, INTERNAL_ERROR, List, OcspResponse, RESPONDER_NAME, VerifyOutput};
 use crate::gnutls::fill::{self, Private};
-use crate::gnutls::library::{Served, original};
+use crate::gnutls::libgnutls::{Served, original};
 use crate::gnutls::list::{ListState, tracked};
 use crate::hook::{self, Caller, Inside, Uncancelled, shielded};
 

@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::openssl::api::{OPENSSL_STACK, X509_FILETYPE_PEM, X509_LOOKUP};
-use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::libcrypto::{Libcrypto, Served};
 
 /// `BY_DIR` of by_dir.c, as far as it is looked at.
 #[repr(C)]
@@ -27,8 +27,8 @@ struct ByDirEntry {
 /// Whether the directory that libcrypto would search first is this one, read as PEM, and its own functions would do it.
 ///
 /// # Safety
-/// A lookup of this libcrypto that was made with `X509_LOOKUP_hash_dir`, of a version whose record is known, and which nobody frees
-/// or adds a directory to meanwhile (libcrypto searches without a lock as well).
+/// A lookup of this libcrypto that was made with `X509_LOOKUP_hash_dir`, of a version whose record is known, and which
+/// nobody frees or adds a directory to meanwhile (libcrypto searches without a lock as well).
 pub unsafe fn searches_first(
     library: &Libcrypto,
     served: &Served,

@@ -17,7 +17,7 @@ use crate::memory;
 use crate::openssl::LIBSSL;
 use crate::openssl::api::{BIO, BIO_C_GET_FILE_PTR, BIO_CTRL_RESET, OPENSSL_STACK, OSSL_LIB_CTX, Required, X509};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{self, Libcrypto, Served, original, transparent};
+use crate::openssl::libcrypto::{self, Libcrypto, Served, original, transparent};
 use crate::process;
 
 thread_local! {
@@ -226,7 +226,7 @@ fn add(stack: *mut OPENSSL_STACK, path: *const c_char, caller: Caller, name: &CS
 /// # Safety
 /// `F` is the function's type as OpenSSL declares it.
 pub unsafe fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
-    library::defined(LIBSSL.copy(caller.copy()), name)
+    libcrypto::defined(LIBSSL.copy(caller.copy()), name)
 }
 
 fn listing<R>(run: impl FnOnce() -> R) -> R {

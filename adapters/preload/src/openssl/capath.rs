@@ -9,7 +9,7 @@ use windlass::CanonicalName;
 
 use crate::labels::Bypass;
 use crate::memory;
-use crate::openssl::library::Served;
+use crate::openssl::libcrypto::Served;
 use crate::openssl::store::{HashedDirectory, LookupKind, StoreState};
 use crate::openssl::{names, serving};
 use crate::process;

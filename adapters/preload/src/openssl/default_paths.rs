@@ -5,9 +5,9 @@ use std::ptr;
 
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Served as Entry};
-use crate::openssl::added::{Defaults, Target};
+use crate::openssl::after_load::{Defaults, Target};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_STORE};
-use crate::openssl::library::original;
+use crate::openssl::libcrypto::original;
 use crate::openssl::serving::{Within, serve_file, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{capath, default_store};

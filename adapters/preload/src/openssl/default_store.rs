@@ -20,7 +20,7 @@ use crate::openssl::api::{
 };
 use crate::openssl::capath;
 use crate::openssl::errors::Marked;
-use crate::openssl::library::Served;
+use crate::openssl::libcrypto::Served;
 use crate::openssl::names::canonical;
 use crate::openssl::objects::answer;
 use crate::openssl::order::{self, BaseObject};

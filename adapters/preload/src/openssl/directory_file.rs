@@ -11,7 +11,7 @@ use crate::hook::guarded;
 use crate::labels::Served as Entry;
 use crate::openssl::api::{X509, X509_FILETYPE_PEM, X509_LOOKUP};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::Libcrypto;
+use crate::openssl::libcrypto::Libcrypto;
 use crate::openssl::model::{Foreign, Locked};
 use crate::openssl::objects::Objects;
 use crate::openssl::serving::{self, Within};

@@ -18,7 +18,7 @@ use crate::openssl::api::{
     OSSL_LIB_CTX, Originals, Required, X509_LOOKUP, X509_LU_NONE, X509_LU_X509, X509_NAME, X509_OBJECT,
 };
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Served, transparent};
+use crate::openssl::libcrypto::{Served, transparent};
 use crate::openssl::model::{Event, Locked, Phase};
 use crate::openssl::names::canonical;
 use crate::openssl::objects::{Objects, answer};

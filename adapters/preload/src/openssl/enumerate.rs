@@ -6,7 +6,7 @@ use std::ptr;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{OPENSSL_STACK, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Libcrypto, original};
+use crate::openssl::libcrypto::{Libcrypto, original};
 use crate::openssl::locks;
 use crate::openssl::store::tracked;
 use crate::process;

@@ -1,7 +1,7 @@
 //! libcrypto's error queue, which is the program's.
 
 use crate::openssl::api::Required;
-use crate::openssl::library::Served;
+use crate::openssl::libcrypto::Served;
 
 /// Restores the error queue to what it was, should libcrypto leave something there while it works for us.
 ///

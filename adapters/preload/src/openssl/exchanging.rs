@@ -7,7 +7,7 @@ use crate::fork_lock::ForkLock;
 use crate::hook::{self, Caller};
 use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_OBJECT, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Libcrypto, Served, defined, libssl_of, transparent};
+use crate::openssl::libcrypto::{Libcrypto, Served, defined, libssl_of, transparent};
 use crate::openssl::own;
 use crate::openssl::snapshot;
 use crate::openssl::store::{StoreState, tracked};

@@ -18,7 +18,7 @@ use crate::openssl::exchanging::{
     Whose, exchange_all, exchange_borrowed, exchange_in_object, exchange_owned, in_place_of, is_openssl, is_programs,
     is_to_be_exchanged, of_context,
 };
-use crate::openssl::library::{Libcrypto, transparent};
+use crate::openssl::libcrypto::{Libcrypto, transparent};
 
 /// What `X509_STORE_CTX_get1_issuer` returns without a libcrypto.
 const NOT_FOUND: c_int = -1;

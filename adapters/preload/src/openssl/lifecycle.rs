@@ -6,7 +6,7 @@ use std::ptr;
 use crate::attach;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
-use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::libcrypto::{Libcrypto, original, transparent};
 use crate::openssl::serving::owner;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{self, LIBCRYPTO, lookup, providers};

@@ -5,10 +5,10 @@ use std::ptr;
 
 use crate::hook::Caller;
 use crate::labels::{Bypass, Served as Entry};
-use crate::openssl::added::Target;
+use crate::openssl::after_load::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_PEM, X509_LOOKUP, X509_STORE};
 use crate::openssl::directory_file;
-use crate::openssl::library::{Libcrypto, original, transparent};
+use crate::openssl::libcrypto::{Libcrypto, original, transparent};
 use crate::openssl::serving::{Within, load, owner, serve_or_prepare};
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
 

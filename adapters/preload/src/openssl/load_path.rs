@@ -5,11 +5,11 @@ use std::ptr;
 
 use crate::hook::{Caller, guarded, inside};
 use crate::labels::Served as Entry;
-use crate::openssl::added::Target;
+use crate::openssl::after_load::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_L_ADD_STORE, X509_STORE};
 use crate::openssl::capath;
 use crate::openssl::default_store::prepare_for_uri;
-use crate::openssl::library::original;
+use crate::openssl::libcrypto::original;
 use crate::openssl::serving::{Within, load};
 use crate::openssl::store::{StoreState, tracked};
 

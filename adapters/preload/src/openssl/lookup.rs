@@ -14,7 +14,7 @@ use crate::openssl::api::{
     Required, X509, X509_LOOKUP, X509_LOOKUP_METHOD, X509_LU_CRL, X509_LU_X509, X509_NAME, X509_OBJECT, X509_STORE,
 };
 use crate::openssl::errors::Marked;
-use crate::openssl::library::Libcrypto;
+use crate::openssl::libcrypto::Libcrypto;
 use crate::openssl::model::Phase;
 use crate::openssl::objects::answer;
 use crate::openssl::snapshot::Snapshot;

@@ -5,13 +5,13 @@ use std::ptr;
 
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Served as Entry};
-use crate::openssl::added::{Defaults, Target};
+use crate::openssl::after_load::{Defaults, Target};
 use crate::openssl::api::{
     OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_FILETYPE_PEM, X509_L_ADD_DIR, X509_L_FILE_LOAD, X509_LOOKUP,
 };
 use crate::openssl::capath;
 use crate::openssl::default_store::prepare_for_uri;
-use crate::openssl::library::{original, transparent};
+use crate::openssl::libcrypto::{original, transparent};
 use crate::openssl::serving::{Within, load, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
 

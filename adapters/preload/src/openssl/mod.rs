@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `hooks` | what is stood in front of: the list of all hooked functions |
 //! | `api` | the functions that are used, as each libcrypto defines them |
-//! | `library` | the libcryptos of the process |
+//! | `libcrypto` | the libcryptos of the process |
 //! | `users` | whether certificates may be shared |
 //! | `snapshot` | the parsed certificates of one root store |
 //! | `providers` | what decides which keys can be read |
@@ -23,10 +23,11 @@
 //! | `capath`, `directory_file`, `directory_search` | hashed directories, their files, and searches in them |
 //! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
-//! | `added` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
-//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | entry points |
+//! | `after_load` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
+//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl` | entry points that load |
+//! | `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | other entry points |
 
-pub mod added;
+pub mod after_load;
 pub mod api;
 pub mod by_dir;
 pub mod ca_names;
@@ -43,7 +44,7 @@ pub mod exchanging;
 pub mod handed_out;
 pub mod held;
 pub mod hooks;
-pub mod library;
+pub mod libcrypto;
 pub mod lifecycle;
 pub mod load_file;
 pub mod load_path;
@@ -68,7 +69,7 @@ pub mod verification;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::hook;
-use library::Libcrypto;
+use libcrypto::Libcrypto;
 
 pub use hooks::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
 

@@ -15,7 +15,7 @@ use crate::openssl::api::{
 use crate::openssl::contested;
 use crate::openssl::errors::Marked;
 use crate::openssl::held::{Held, encoding};
-use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::libcrypto::{Libcrypto, Served};
 use crate::openssl::model::{self, Event, Foreign};
 use crate::openssl::names::{canonical, canonical_subject};
 use crate::openssl::order::{self, BaseObject};

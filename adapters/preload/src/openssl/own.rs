@@ -19,7 +19,7 @@ use crate::hook::shielded;
 use crate::labels::Event;
 use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, OPENSSL_STACK, Required, X509, X509_OBJECT};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::libcrypto::{Libcrypto, Served};
 use crate::openssl::model::Phase;
 use crate::openssl::objects::Objects;
 use crate::openssl::snapshot::{self, Snapshot};

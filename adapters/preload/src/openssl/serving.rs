@@ -11,7 +11,7 @@ use windlass::{LoadError, RootStore, TrustCache};
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Label};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_LOOKUP};
-use crate::openssl::library::Libcrypto;
+use crate::openssl::libcrypto::Libcrypto;
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
 use crate::openssl::{self, LIBCRYPTO, providers};

@@ -12,7 +12,7 @@ use crate::memory;
 use crate::openssl::api::{EXFLAG_INVALID, EXFLAG_NO_FINGERPRINT, EXFLAG_SI, EXFLAG_SS, X509};
 use crate::openssl::errors::Marked;
 use crate::openssl::held::Held;
-use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::libcrypto::{Libcrypto, Served};
 use crate::openssl::remembered::Remembered;
 use crate::process;
 use crate::ptr_table::PtrTable;

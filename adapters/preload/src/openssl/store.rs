@@ -13,7 +13,7 @@ use crate::openssl::chains;
 use crate::openssl::default_store::DefaultStore;
 use crate::openssl::errors::Marked;
 use crate::openssl::held::Held;
-use crate::openssl::library::{Libcrypto, Served};
+use crate::openssl::libcrypto::{Libcrypto, Served};
 use crate::openssl::locks;
 use crate::openssl::model::{Foreign, Locked, Model, Phase};
 use crate::openssl::objects::Objects;

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::transparent;
+use crate::openssl::libcrypto::transparent;
 use crate::openssl::own;
 use crate::openssl::store::tracked;
 

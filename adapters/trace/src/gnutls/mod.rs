@@ -4,13 +4,13 @@
 //! | --- | --- |
 //! | `api` | the functions that are asked |
 //! | `hooks` | what is stood in front of |
-//! | `library` | the copies of libgnutls |
+//! | `copies` | the copies of libgnutls |
 //! | `load` | functions that load, and what they load into |
 //! | `session` | verifications, handshakes, and what ends |
 
 pub mod api;
+pub mod copies;
 mod hooks;
-pub mod library;
 pub mod load;
 pub mod session;
 

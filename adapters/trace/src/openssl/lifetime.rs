@@ -9,7 +9,7 @@ use crate::clock::Overhead;
 use crate::gathered::{self, Addition};
 use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{X509, X509_STORE};
-use crate::openssl::library::Libcrypto;
+use crate::openssl::copies::Libcrypto;
 use crate::openssl::subject::Target;
 use crate::{settings, span, stores, verification};
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `api` | the functions that are asked |
 //! | `hooks` | what is stood in front of |
-//! | `library` | the copies of libcrypto and libssl |
+//! | `copies` | the copies of libcrypto and libssl |
 //! | `subject` | what is loaded into, and what it holds |
 //! | `context`, `store`, `lookup`, `names` | functions that load |
 //! | `methods` | whether a lookup is one of OpenSSL's own |
@@ -12,8 +12,8 @@
 
 pub mod api;
 pub mod context;
+pub mod copies;
 mod hooks;
-pub mod library;
 pub mod lifetime;
 pub mod lookup;
 pub mod methods;

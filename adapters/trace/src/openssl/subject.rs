@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use windlass_interpose::family::Caller;
 
 use crate::openssl::api::{OPENSSL_STACK, SSL_CTX, X509_LOOKUP, X509_STORE};
-use crate::openssl::library::{Libcrypto, Libssl};
+use crate::openssl::copies::{Libcrypto, Libssl};
 use crate::process::copied;
 use crate::settings::environment;
 use crate::span::{Source, Subject};

@@ -1,67 +1,50 @@
-//! DWARF expressions, as far as compilers use them for frames (realigned stacks, procedure linkage tables, frames of
-//! signals).
+//! DWARF expressions, as far as they need nothing but registers and memory (realigned stacks, procedure linkage tables,
+//! frames of signals).
+
+use gimli::{Encoding, Evaluation, EvaluationResult, EvaluationStorage, Format, Location, Piece, Value};
 
 use super::memory::Memory;
+use super::reader::Reader;
 use super::registers::Registers;
-use super::tables::Reader;
 
-const MOST: usize = 16;
-const MOST_STEPS: usize = 64;
+const MOST_STEPS: u32 = 64;
+const ENCODING: Encoding = Encoding { address_size: size_of::<usize>() as u8, format: Format::Dwarf32, version: 4 };
+
+struct Bounded;
+
+impl<'a> EvaluationStorage<Reader<'a>> for Bounded {
+    type Stack = [Value; 16];
+    type ExpressionStack = [(Reader<'a>, Reader<'a>); 1];
+    type Result = [Piece<Reader<'a>>; 1];
+}
 
 /// The value of an expression that begins with `first` on its stack; `None` if it needs what is not known.
-pub fn value(mut code: Reader, first: Option<usize>, registers: &Registers, memory: &Memory) -> Option<usize> {
-    let mut stack: Vec<usize> = Vec::with_capacity(MOST);
-    stack.extend(first);
-    for _ in 0..MOST_STEPS {
-        if code.is_at_end() {
-            return stack.pop();
-        }
-        let operation = code.byte()?;
-        let value = match operation {
-            0x06 => memory.word(stack.pop()?)?,
-            0x08 => code.number(1)? as usize,
-            0x09 => code.signed(1)? as usize,
-            0x0a => code.number(2)? as usize,
-            0x0b => code.signed(2)? as usize,
-            0x0c => code.number(4)? as usize,
-            0x0d => code.signed(4)? as usize,
-            0x0e => code.number(8)? as usize,
-            0x10 => code.leb()? as usize,
-            0x11 => code.signed_leb()? as usize,
-            0x12 => *stack.last()?,
-            0x23 => stack.pop()?.wrapping_add(code.leb()? as usize),
-            0x30..=0x4f => usize::from(operation - 0x30),
-            0x70..=0x8f => {
-                let register = registers.values.get(usize::from(operation - 0x70)).copied()??;
-                register.wrapping_add(code.signed_leb()? as usize)
-            }
-            _ => {
-                let (right, left) = (stack.pop()?, stack.pop()?);
-                let (signed_left, signed_right) = (left as isize, right as isize);
-                match operation {
-                    0x1a => left & right,
-                    0x1c => left.wrapping_sub(right),
-                    0x1e => left.wrapping_mul(right),
-                    0x21 => left | right,
-                    0x22 => left.wrapping_add(right),
-                    0x24 => left.checked_shl(u32::try_from(right).ok()?)?,
-                    0x25 => left.checked_shr(u32::try_from(right).ok()?)?,
-                    0x29 => usize::from(left == right),
-                    0x2a => usize::from(signed_left >= signed_right),
-                    0x2b => usize::from(signed_left > signed_right),
-                    0x2c => usize::from(signed_left <= signed_right),
-                    0x2d => usize::from(signed_left < signed_right),
-                    0x2e => usize::from(left != right),
-                    _ => return None,
-                }
-            }
-        };
-        if stack.len() == MOST {
-            return None;
-        }
-        stack.push(value);
+#[inline(never)]
+pub fn value(code: Reader, first: Option<usize>, registers: &Registers, memory: &Memory) -> Option<usize> {
+    let mut evaluation = Evaluation::<_, Bounded>::new_in(code, ENCODING);
+    evaluation.set_max_iterations(MOST_STEPS);
+    if let Some(first) = first {
+        evaluation.set_initial_value(first as u64);
     }
-    None
+    let generic = |value: usize| Value::Generic(value as u64);
+    let mut reached = evaluation.evaluate().ok()?;
+    loop {
+        reached = match reached {
+            EvaluationResult::Complete => break,
+            EvaluationResult::RequiresMemory { address, size, space: None, .. } if size == ENCODING.address_size => {
+                evaluation.resume_with_memory(generic(memory.word(address as usize)?)).ok()?
+            }
+            EvaluationResult::RequiresRegister { register, .. } => {
+                let value = registers.values.get(usize::from(register.0)).copied()??;
+                evaluation.resume_with_register(generic(value)).ok()?
+            }
+            _ => return None,
+        };
+    }
+    match evaluation.as_result() {
+        [Piece { location: Location::Address { address }, .. }] => Some(*address as usize),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

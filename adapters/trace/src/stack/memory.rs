@@ -9,6 +9,7 @@ const MOST: usize = 1 << 20;
 
 /// Memory of this process. Of each page the kernel is asked once whether it can be read: a program may have unmapped it
 /// or protected it, and the end of a mapped file is gone when somebody has made that shorter.
+#[derive(Debug)]
 pub struct Memory {
     pages: [Cell<usize>; KNOWN],
     left: Cell<usize>,
@@ -31,15 +32,17 @@ impl Memory {
     }
 
     /// The bytes at an address, a few of a table; `None` if they can't be read, or if too many were.
-    pub fn bytes<const COUNT: usize>(&self, address: usize) -> Option<[u8; COUNT]> {
-        self.left.set(self.left.get().checked_sub(COUNT)?);
-        let last = address.checked_add(COUNT - 1)?;
-        if !self.is_readable(address & !(PAGE - 1)) || !self.is_readable(last & !(PAGE - 1)) {
+    pub fn fill(&self, address: usize, bytes: &mut [u8]) -> Option<()> {
+        let Some(further) = bytes.len().checked_sub(1) else { return Some(()) };
+        self.left.set(self.left.get().checked_sub(bytes.len())?);
+        let (first, last) = (address & !(PAGE - 1), address.checked_add(further)? & !(PAGE - 1));
+        if !(first..=last).step_by(PAGE).all(|page| self.is_readable(page)) {
             return None;
         }
-        // SAFETY: in one or two pages that can be read. Whoever reads tables has them of an object whose code is on the
-        // stack (see `walk`).
-        Some(unsafe { std::ptr::read(address as *const [u8; COUNT]) })
+        // SAFETY: in pages that can be read. Whoever reads tables has them of an object whose code is on the stack (see
+        // `walk`).
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        Some(())
     }
 
     fn is_readable(&self, page: usize) -> bool {
@@ -71,7 +74,10 @@ mod tests {
         let memory = Memory::new();
         let word = 0x1234_5678_9abc_def0_usize;
         let at = &raw const word as usize;
-        let bytes = |address| memory.bytes(address).map(usize::from_ne_bytes);
+        let bytes = |address| {
+            let mut bytes = [0; 8];
+            memory.fill(address, &mut bytes).map(|()| usize::from_ne_bytes(bytes))
+        };
         assert_eq!((memory.word(at), bytes(at)), (Some(word), Some(word)));
         for address in [0, 8, 0xdead_beef, 0xdead_bee8, usize::MAX - 7, usize::MAX, 1 << 63] {
             assert_eq!((memory.word(address), bytes(address)), (None, None), "{address:x}");
@@ -82,7 +88,7 @@ mod tests {
     #[test]
     fn so_much_is_read_and_no_more() {
         let (memory, bytes) = (Memory::new(), [1u8; 4]);
-        let read = (0..MOST).map_while(|_| memory.bytes::<4>(bytes.as_ptr() as usize)).count();
+        let read = (0..MOST).map_while(|_| memory.fill(bytes.as_ptr() as usize, &mut [0; 4])).count();
         assert_eq!(read, MOST / 4);
     }
 }

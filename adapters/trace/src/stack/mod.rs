@@ -7,21 +7,20 @@
 //! | module | concern |
 //! | --- | --- |
 //! | `registers`, `memory` | where the walk begins, and what it may read |
-//! | `tables` | which entry of `.eh_frame` describes an address |
-//! | `rules`, `expression` | what the entry says: where the caller's registers are |
+//! | `reader`, `tables`, `expression` | gimli's input; what `.eh_frame` says of an address; what it computes |
 //! | `walk` | from frame to frame |
 
 mod expression;
 mod memory;
+mod reader;
 mod registers;
-mod rules;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 pub use memory::Memory;
-pub use tables::Reader;
+pub use reader::Reader;
 
 use std::fmt::Write;
 

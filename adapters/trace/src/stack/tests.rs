@@ -2,23 +2,24 @@
 
 use std::ptr;
 
+use gimli::{CfaRule, RegisterRule};
+
+use super::expression;
 use super::memory::Memory;
 use super::registers::{COUNT, Registers, STACK};
-use super::rules::{self, Frame, Rule};
-use super::tables::Table;
+use super::tables::{Context, Row, Table};
 use super::walk::caller;
-use super::{Reader, expression};
 use crate::find_object::Object;
 
 const PAGE: usize = 4096;
-/// Where the code is that the table is about, from the beginning of the image.
+/// Where the code is that the table is about, from the beginning of the tables.
 const CODE: usize = 0x100_0000;
 /// The column of return addresses.
 const RETURN: u8 = if cfg!(target_arch = "aarch64") { 30 } else { 16 };
 
 /// An object of which there are only headers and tables, before pages that can't be read. All addresses of the object
 /// are reserved: other tests map and unmap memory at the same time.
-struct Image {
+struct MappedTables {
     memory: *mut u8,
     size: usize,
 }
@@ -26,8 +27,8 @@ struct Image {
 /// The last address of an object, from its beginning.
 const END: usize = 2 * CODE;
 
-impl Image {
-    fn of(bytes: &[u8]) -> Image {
+impl MappedTables {
+    fn of(bytes: &[u8]) -> MappedTables {
         let size = bytes.len().next_multiple_of(PAGE);
         // SAFETY: a new mapping, of which the first pages are opened and filled.
         unsafe {
@@ -37,7 +38,7 @@ impl Image {
             assert_eq!(libc::mprotect(memory, size, libc::PROT_READ | libc::PROT_WRITE), 0);
             let memory = memory.cast::<u8>();
             ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len());
-            Image { memory, size }
+            MappedTables { memory, size }
         }
     }
 
@@ -46,23 +47,23 @@ impl Image {
         Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + END }
     }
 
-    fn rules<R>(&self, address: usize, look: impl FnOnce(&rules::Rules) -> R) -> Option<R> {
+    fn row<R>(&self, address: usize, look: impl FnOnce(&Table, &Row) -> R) -> Option<R> {
         let memory = Memory::new();
         let address = self.memory as usize + address;
-        // SAFETY: the image is there.
-        let entry = unsafe { Table::of(&self.object(), &memory)? }.entry(address)?;
-        rules::at(&entry, address).map(|rules| look(&rules))
+        // SAFETY: the tables are there.
+        let table = unsafe { Table::of(&self.object(), &memory)? };
+        table.find(address, &mut Context::new_in()).map(|found| look(&table, found.row))
     }
 
     fn frame(&self, address: usize) -> Option<(usize, i64)> {
-        self.rules(address, |rules| match rules.frame {
-            Frame::Register(register, distance) => Some((register, distance)),
-            _ => None,
+        self.row(address, |_, row| match row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } => Some((usize::from(register.0), *offset)),
+            CfaRule::Expression(_) => None,
         })?
     }
 }
 
-impl Drop for Image {
+impl Drop for MappedTables {
     fn drop(&mut self) {
         // SAFETY: mapped by `of`.
         unsafe { libc::munmap(self.memory.cast(), self.size + END) };
@@ -108,12 +109,12 @@ fn usual(instructions: &[u8]) -> Vec<u8> {
 #[test]
 fn rules_hold_for_the_code_that_they_are_about() {
     // advance 4, def_cfa_offset 16, advance 4, remember, def_cfa 6 and 32, advance 4, restore.
-    let image = Image::of(&usual(&[0x44, 0x0e, 16, 0x44, 0x0a, 0x0c, 6, 32, 0x44, 0x0b]));
-    let found = [0, 3, 4, 7, 8, 11, 12, 63].map(|at| image.frame(CODE + at));
+    let tables = MappedTables::of(&usual(&[0x44, 0x0e, 16, 0x44, 0x0a, 0x0c, 6, 32, 0x44, 0x0b]));
+    let found = [0, 3, 4, 7, 8, 11, 12, 63].map(|at| tables.frame(CODE + at));
     let (small, large) = ((STACK, 8), (STACK, 16));
     let expected = [small, small, large, large, (6, 32), (6, 32), large, large].map(Some);
     assert_eq!(found, expected);
-    assert_eq!([CODE - 1, CODE + 64, 0, PAGE - 1].map(|at| image.frame(at)), [None; 4]);
+    assert_eq!([CODE - 1, CODE + 64, 0, PAGE - 1].map(|at| tables.frame(at)), [None; 4]);
 }
 
 #[test]
@@ -130,12 +131,12 @@ fn what_is_not_understood_is_not_guessed() {
         (b"zLLLLLLLLLLLLR", &[13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1b]),
     ];
     for (augmentation, data) in cases {
-        assert_eq!(Image::of(&image(augmentation, data, &[])).frame(CODE), None, "{augmentation:?} {data:x?}");
+        assert_eq!(MappedTables::of(&image(augmentation, data, &[])).frame(CODE), None, "{augmentation:?} {data:x?}");
     }
     // set_loc; restore without remember; an offset where an expression stands; an expression that is longer than the
     // entry.
     for code in [&[0x01, 0, 0, 0, 0][..], &[0x0b], &[0x0f, 0, 0x0e, 8], &[0x0f, 0x7f, 0x77, 8], &[0x3f], &[0x0a; 9]] {
-        assert_eq!(Image::of(&usual(code)).frame(CODE), None, "{code:x?}");
+        assert_eq!(MappedTables::of(&usual(code)).frame(CODE), None, "{code:x?}");
     }
 }
 
@@ -147,11 +148,11 @@ fn callers_are_further_up_the_stack() {
     registers.values[STACK] = Some(at(1));
     // What `def_cfa_offset` says, and where the function goes on that has called.
     for (distance, expected) in [(8, Some(12)), (16, Some(13)), (0, None)] {
-        let image = Image::of(&usual(&[0x0e, distance]));
+        let tables = MappedTables::of(&usual(&[0x0e, distance]));
         let memory = Memory::new();
-        // SAFETY: the image is there.
-        let table = unsafe { Table::of(&image.object(), &memory) }.unwrap();
-        let found = caller(&registers, image.memory as usize + CODE, false, &table, &memory);
+        // SAFETY: the tables are there.
+        let table = unsafe { Table::of(&tables.object(), &memory) }.unwrap();
+        let found = caller(&registers, tables.memory as usize + CODE, false, &table, &mut Context::new_in());
         assert_eq!(found.as_ref().map(|(caller, _)| caller.at), expected, "{distance}");
         let above = found.and_then(|(caller, _)| caller.values[STACK]);
         assert_eq!(above, expected.map(|_| at(1) + usize::from(distance)));
@@ -162,7 +163,7 @@ fn callers_are_further_up_the_stack() {
 fn long_tables_are_given_up() {
     let long = 8 << 20;
     for filling in [0u8, 0x0a, 0x40, 0x80, 0xff] {
-        assert_eq!(Image::of(&usual(&vec![filling; long])).frame(CODE), None, "{filling:x}");
+        assert_eq!(MappedTables::of(&usual(&vec![filling; long])).frame(CODE), None, "{filling:x}");
     }
 }
 
@@ -174,12 +175,15 @@ fn a_file_that_was_made_shorter_has_no_tables() {
     unsafe {
         let file = libc::memfd_create(c"windlass".as_ptr(), libc::MFD_CLOEXEC);
         assert_eq!(libc::write(file, bytes.as_ptr().cast(), bytes.len()), bytes.len() as isize);
-        let image = Image::of(&bytes);
+        let tables = MappedTables::of(&bytes);
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-        assert_eq!(libc::mmap(image.memory.cast(), image.size, libc::PROT_READ, flags, file, 0), image.memory.cast());
-        assert_eq!(image.frame(CODE), Some((STACK, 8)));
+        assert_eq!(
+            libc::mmap(tables.memory.cast(), tables.size, libc::PROT_READ, flags, file, 0),
+            tables.memory.cast()
+        );
+        assert_eq!(tables.frame(CODE), Some((STACK, 8)));
         assert_eq!(libc::ftruncate(file, 0), 0);
-        assert_eq!(image.frame(CODE), None);
+        assert_eq!(tables.frame(CODE), None);
         libc::close(file);
     }
 }
@@ -187,22 +191,23 @@ fn a_file_that_was_made_shorter_has_no_tables() {
 #[test]
 fn what_can_not_be_read_is_not_there() {
     let bytes = usual(&[0x44, 0x0e, 16]);
-    let image = Image::of(&bytes);
+    let tables = MappedTables::of(&bytes);
     // SAFETY: takes away what the test has mapped.
-    assert_eq!(unsafe { libc::mprotect(image.memory.cast(), PAGE, libc::PROT_NONE) }, 0);
-    assert_eq!(image.frame(CODE), None);
+    assert_eq!(unsafe { libc::mprotect(tables.memory.cast(), PAGE, libc::PROT_NONE) }, 0);
+    assert_eq!(tables.frame(CODE), None);
     // The end of the image can't be read: entries that go on there.
     for length in 0x100..bytes.len() {
         let mut bytes = bytes[..length].to_vec();
         let count = bytes.len();
         bytes.splice(0..0, vec![0; count.next_multiple_of(PAGE) - count]);
-        let image = Image::of(&bytes);
-        let start = image.memory as usize + bytes.len() - count;
+        let tables = MappedTables::of(&bytes);
+        let start = tables.memory as usize + bytes.len() - count;
         let object = Object { base: start, path: c"".as_ptr(), dynamic: 0, start, end: start + END };
         let memory = Memory::new();
-        // SAFETY: the image is there.
-        if let Some(entry) = unsafe { Table::of(&object, &memory) }.and_then(|table| table.entry(start + CODE + 4)) {
-            assert!(rules::at(&entry, start + CODE + 4).is_none(), "{length}");
+        // SAFETY: the tables are there.
+        if let Some(table) = unsafe { Table::of(&object, &memory) } {
+            let is_found = table.find(start + CODE + 4, &mut Context::new_in()).is_some();
+            assert!(!is_found, "{length}");
         }
     }
 }
@@ -230,15 +235,16 @@ fn tables_of_chance_do_no_harm() {
             let at = [32 + chance.below(72), 0x100 + chance.below(bytes.len() - 0x100)][chance.below(2)];
             bytes[at] = [chance.below(256) as u8, 0, 0x7f, 0x80, 0xff][chance.below(5)];
         }
-        let image = Image::of(&bytes);
-        image.rules(CODE + chance.below(64), |rules| {
-            let memory = Memory::new();
-            let run = |code: Reader| expression::value(code, Some(round), &registers, &memory);
-            if let Frame::Expression(code) = rules.frame {
+        let tables = MappedTables::of(&bytes);
+        tables.row(CODE + chance.below(64), |table, row| {
+            let run = |code| {
+                table.code(code).and_then(|code| expression::value(code, Some(round), &registers, table.memory));
+            };
+            if let CfaRule::Expression(code) = row.cfa() {
                 run(code);
             }
-            for rule in rules.registers {
-                if let Rule::AtExpression(code) | Rule::IsExpression(code) = rule {
+            for (_, rule) in row.registers() {
+                if let RegisterRule::Expression(code) | RegisterRule::ValExpression(code) = rule {
                     run(code);
                 }
             }

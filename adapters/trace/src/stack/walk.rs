@@ -1,10 +1,11 @@
 //! From frame to frame. The walk ends where anything is not as it must be.
 
+use gimli::{CfaRule, Register, RegisterRule};
+
 use super::expression;
 use super::memory::Memory;
 use super::registers::{COUNT, Registers, STACK};
-use super::rules::{self, Frame, Rule};
-use super::tables::Table;
+use super::tables::{Context, Found, Table};
 use crate::find_object::Object;
 
 /// More than a program needs whose frames are of this library and of interpreters.
@@ -14,8 +15,9 @@ const MOST: usize = 256;
 /// returns `false`.
 pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> bool) {
     let memory = Box::new(Memory::new());
+    let mut context = Context::new_in();
     let mut is_exact = false;
-    let mut last: Option<(Object, Table)> = None;
+    let mut last: Option<(Object, Box<Table>)> = None;
     for _ in 0..MOST {
         // A return address is that of the next instruction, which may belong to another line or another function.
         let address = if is_exact { registers.at } else { registers.at.wrapping_sub(1) };
@@ -24,12 +26,14 @@ pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> b
             return;
         }
         // Many callers are of the same object.
-        let known = last.filter(|(last, _)| last.is(&object)).map(|(_, table)| table);
-        // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see
-        // `mod.rs`): a loaded object that could only be unloaded at this very moment.
-        let Some(table) = known.or_else(|| unsafe { Table::of(&object, &memory) }) else { return };
-        last = Some((object, table));
-        let Some((caller, from_signal)) = caller(&registers, address, is_exact, &table, &memory) else { return };
+        if !last.as_ref().is_some_and(|(last, _)| last.is(&object)) {
+            // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see
+            // `mod.rs`): a loaded object that could only be unloaded at this very moment.
+            last = unsafe { Table::of(&object, &memory) }.map(|table| (object, table));
+        }
+        let Some((_, table)) = &last else { return };
+        let found = caller(&registers, address, is_exact, table, &mut context);
+        let Some((caller, from_signal)) = found else { return };
         (registers, is_exact) = (caller, from_signal);
     }
 }
@@ -40,44 +44,45 @@ pub(super) fn caller(
     address: usize,
     is_exact: bool,
     table: &Table,
-    memory: &Memory,
+    context: &mut Context,
 ) -> Option<(Registers, bool)> {
-    let entry = table.entry(address)?;
-    let rules = rules::at(&entry, address)?;
-    let base = match rules.frame {
-        Frame::Register(register, distance) => frame.values.get(register).copied()??.wrapping_add(distance as usize),
-        Frame::Expression(code) => expression::value(code, None, frame, memory)?,
-        Frame::Unknown => return None,
+    let Found { row, returns_to, is_signal } = table.find(address, context)?;
+    let memory = table.memory;
+    let register = |number: Register| frame.values.get(usize::from(number.0)).copied().flatten();
+    let base = match row.cfa() {
+        CfaRule::RegisterAndOffset { register: from, offset } => register(*from)?.wrapping_add(*offset as usize),
+        CfaRule::Expression(code) => expression::value(table.code(code)?, None, frame, memory)?,
     };
+    // Of a register that nothing is said of, the caller has what is in it.
+    let rule = |number: usize| row.register(Register(number as u16)).unwrap_or(RegisterRule::SameValue);
     // A function that has called another one has its own return address elsewhere, and x86-64 has no register for it.
     let is_in_register = is_exact && cfg!(target_arch = "aarch64");
-    if !is_in_register && matches!(rules.registers.get(entry.returns_to)?, Rule::Same) {
+    if !is_in_register && rule(returns_to) == RegisterRule::SameValue {
         return None;
     }
     // Stacks grow downwards, if only by that address; only a signal can be handled on another one.
     let stack = frame.values[STACK]?;
-    if !entry.is_signal && (base < stack || base == stack && !is_in_register) {
+    if !is_signal && (base < stack || base == stack && !is_in_register) {
         return None;
     }
     let mut values = [None; COUNT];
     for (number, value) in values.iter_mut().enumerate() {
-        *value = match rules.registers[number] {
-            Rule::Same => frame.values[number],
-            Rule::Undefined => None,
-            Rule::At(distance) => memory.word(base.wrapping_add(distance as usize)),
-            Rule::Is(distance) => Some(base.wrapping_add(distance as usize)),
-            Rule::In(register) => frame.values.get(register).copied().flatten(),
-            Rule::AtExpression(code) => {
-                expression::value(code, Some(base), frame, memory).and_then(|address| memory.word(address))
-            }
-            Rule::IsExpression(code) => expression::value(code, Some(base), frame, memory),
+        let computed = |code| expression::value(table.code(code)?, Some(base), frame, memory);
+        *value = match &rule(number) {
+            RegisterRule::SameValue => frame.values[number],
+            RegisterRule::Offset(distance) => memory.word(base.wrapping_add(*distance as usize)),
+            RegisterRule::ValOffset(distance) => Some(base.wrapping_add(*distance as usize)),
+            RegisterRule::Register(from) => register(*from),
+            RegisterRule::Expression(code) => computed(code).and_then(|address| memory.word(address)),
+            RegisterRule::ValExpression(code) => computed(code),
+            _ => None,
         };
     }
-    let at = unsigned(values.get(entry.returns_to).copied()??);
-    if matches!(rules.registers[STACK], Rule::Same) {
+    let at = unsigned(values.get(returns_to).copied()??);
+    if rule(STACK) == RegisterRule::SameValue {
         values[STACK] = Some(base);
     }
-    (at != 0).then_some((Registers { values, at }, entry.is_signal))
+    (at != 0).then_some((Registers { values, at }, is_signal))
 }
 
 /// Without the signature that AArch64 can keep in the unused bits of a return address.

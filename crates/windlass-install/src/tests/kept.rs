@@ -79,7 +79,7 @@ fn files_of_a_package_serve_as_they_are() {
     }
     world.write(HOOK, "#!/bin/sh\n");
     for path in ["/usr/bin/windlass", "/usr/lib/x86_64-linux-gnu/windlass/libwindlass_preload.so"] {
-        world.write(&path.replace("x86_64-linux-gnu", windlass_machine::loader::library::MULTIARCH), "");
+        world.write(&path.replace("x86_64-linux-gnu", windlass_machine::loader::preload_library::MULTIARCH), "");
     }
     let before = world.snapshot();
     world.install().unwrap();

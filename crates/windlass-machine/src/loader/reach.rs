@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::elf::{Elf, Machine};
-use super::library::Library;
+use super::preload_library::Library;
 
 /// Scripts may be interpreted by scripts, to this depth (execve(2), "Interpreter scripts").
 const MAX_INTERPRETERS: usize = 5;

@@ -17,7 +17,7 @@ use super::proc_files::{self, Stat};
 use super::served::{Served, Signs};
 use super::{ProcessFacts, Unseen};
 use crate::loader::elf::Elf;
-use crate::loader::library::FILE_NAME;
+use crate::loader::preload_library::FILE_NAME;
 
 /// TLS libraries of one process that are told. A process can map any number of files, with any names.
 const LIBRARIES: usize = 64;

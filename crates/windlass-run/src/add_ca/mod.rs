@@ -30,7 +30,7 @@ use super::environment::Environment;
 use folder::Folder;
 use report::AddCa;
 
-/// The variable by which the preload library is told of the file (adapters/preload, added.rs).
+/// The variable by which the preload library is told of the file (adapters/preload, add_ca.rs).
 const VARIABLE: &str = "WINDLASS_ADD_CA";
 /// Only what was added, in the folder.
 const ADDED: &str = "added.pem";
@@ -77,7 +77,7 @@ pub fn prepare(
     Ok(Prepared { folder, report })
 }
 
-/// As the preload library asks before it loads the file (adapters/preload, added.rs).
+/// As the preload library asks before it loads the file (adapters/preload, add_ca.rs).
 fn is_believed(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| {
         let is_ours = metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw();

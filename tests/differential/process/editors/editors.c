@@ -1,6 +1,7 @@
 /*
- * editors FOLDER SETTER CASE ...: a program edits a root that it got from one store, while another store was made before and a third
- * comes after it. Each CASE is GETTER:EDIT and runs in a child of its own. SETTER says where the edits come from:
+ * editors FOLDER SETTER CASE ...: a program edits a root that it got from one store, while another store was made
+ * before and a third comes after it. Each CASE is GETTER:EDIT and runs in a child of its own. SETTER says where the
+ * edits come from:
  *
  *     here          in the program, linked (or by dlsym at the call, if so built)
  *     first PATH    in a plugin that is loaded before the first store
@@ -26,7 +27,8 @@
 #define LOCAL_NAME(x) ((X509_NAME *)(uintptr_t)X509_get_issuer_name(x))
 
 #ifdef ASKED
-/* The getters are found by dlsym at each call: anywhere, or in libssl and what that is linked with, as ctypes asks a library that it has opened. */
+/* The getters are found by dlsym at each call: anywhere, or in libssl and what that is linked with, as ctypes asks a
+ * library that it has opened. */
 static void *by_name(const char *name)
 {
     void *where = RTLD_DEFAULT, *found;
@@ -134,7 +136,8 @@ static void show(const char *who, X509 *x)
     BIO_printf(out, ", version %ld, %d extensions, alias %.*s", X509_get_version(x), X509_get_ext_count(x), length,
                text == NULL ? (const unsigned char *)"" : text);
     text = X509_keyid_get0(x, &length);
-    BIO_printf(out, ", key id %.*s, ex data %p", length, text == NULL ? (const unsigned char *)"" : text, X509_get_ex_data(x, 0));
+    BIO_printf(out, ", key id %.*s, ex data %p", length, text == NULL ? (const unsigned char *)"" : text,
+               X509_get_ex_data(x, 0));
     BIO_printf(out, ", flags %x", X509_get_extension_flags(x));
     BIO_printf(out, ", key of leaf's issuer %d\n", X509_verify(leaf, X509_get0_pubkey(x)));
     ERR_clear_error();
@@ -176,7 +179,8 @@ static void verify(const char *who, X509_STORE *store)
     int result;
     X509_STORE_CTX *ctx = verified(store, &result, NULL);
 
-    printf("  %s: %d, error %d at %d\n", who, result, X509_STORE_CTX_get_error(ctx), X509_STORE_CTX_get_error_depth(ctx));
+    printf("  %s: %d, error %d at %d\n", who, result, X509_STORE_CTX_get_error(ctx),
+           X509_STORE_CTX_get_error_depth(ctx));
     X509_STORE_CTX_free(ctx);
     ERR_clear_error();
 }
@@ -224,7 +228,8 @@ static int check_issued(X509_STORE_CTX *ctx, X509 *x, X509 *issuer)
     return result == X509_V_OK;
 }
 
-static int in_extension(SSL *ssl, unsigned int type, unsigned int context, const unsigned char **out, size_t *length, X509 *x,
+static int in_extension(SSL *ssl, unsigned int type, unsigned int context, const unsigned char **out, size_t *length,
+                        X509 *x,
                         size_t at, int *alert, void *server)
 {
     (void)ssl, (void)type, (void)context, (void)at, (void)alert;

@@ -1,6 +1,7 @@
 /*
- * Edits of a certificate in place. With -DBY_NAME each function that changes something is found by dlsym when it is called, as
- * ctypes, LuaJIT and cffi do it. With -DFEW those that change what OpenSSL keeps beside a certificate are left out.
+ * Edits of a certificate in place. With -DBY_NAME each function that changes something is found by dlsym when it is
+ * called, as ctypes, LuaJIT and cffi do it. With -DFEW those that change what OpenSSL keeps beside a certificate are
+ * left out.
  */
 #include "edits.h"
 

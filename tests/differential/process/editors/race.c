@@ -1,6 +1,6 @@
 /*
- * race FOLDER ROUNDS: threads verify with two stores that begin alike, and ask for the roots of the chains in every way, all at once.
- * Whatever one store hands out is one certificate, and never the other store's.
+ * race FOLDER ROUNDS: threads verify with two stores that begin alike, and ask for the roots of the chains in every
+ * way, all at once. Whatever one store hands out is one certificate, and never the other store's.
  */
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>

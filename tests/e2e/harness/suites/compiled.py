@@ -39,6 +39,7 @@ def cases(world):
 
 def inside(world, changed, command):
     """As root of a user namespace, if need be."""
-    namespace = ["/usr/bin/unshare", "--mount", "--propagation", "private", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    return [*namespace, "/bin/sh", world.programs / "with_compiled.sh", world.windlass, world.place.folder, world.pki.bundle,
-            changed, *command]
+    namespace = ["/usr/bin/unshare", "--mount", "--propagation", "private",
+                 *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    return [*namespace, "/bin/sh", world.programs / "with_compiled.sh", world.windlass, world.place.folder,
+            world.pki.bundle, changed, *command]

@@ -5,7 +5,8 @@ from cases import HASHED, plain, three_hosts
 CURL = "/usr/bin/curl"
 GOOD = (0, (r"hello from good",))
 WRONG = (60, (r"no alternative certificate subject name matches target host name 'localhost'",))
-UNTRUSTED = (60, (r"SSL certificate problem: (self-signed certificate in certificate chain|unable to get local issuer)",))
+UNTRUSTED = (60, (r"SSL certificate problem: (self-signed certificate in certificate chain|unable to get local "
+                  r"issuer)",))
 # --capath: the file named beside it holds the root of the untrusted host.
 OTHER_ROOT_TRUSTED = (0, (r"hello from untrusted",))
 
@@ -25,9 +26,11 @@ def cases(world):
             CURL, "-sS", *options, hosts.url(host)], GOOD, WRONG, untrusted, env, served=served)
     good = hosts.url("good")
     yield plain("curl: Debian's own store", [CURL, "-sS", good], status=60, shows=UNTRUSTED[1])
-    yield plain("curl: two URLs, the second refused", [CURL, "-sS", "--cacert", pki.bundle, good, hosts.url("untrusted")],
+    yield plain("curl: two URLs, the second refused",
+                [CURL, "-sS", "--cacert", pki.bundle, good, hosts.url("untrusted")],
                 status=60, shows=GOOD[1] + UNTRUSTED[1])
-    yield plain("curl: parallel", [CURL, "-sS", "--no-progress-meter", "-Z", "--cacert", pki.bundle, good, good, good], shows=GOOD[1])
+    yield plain("curl: parallel", [CURL, "-sS", "--no-progress-meter", "-Z", "--cacert", pki.bundle, good, good, good],
+                shows=GOOD[1])
     yield plain("curl: --cacert of a missing file", [CURL, "-sS", "--cacert", "/nowhere/bundle.pem", good], status=77,
                 shows=(r"error setting certificate",), served=None, bypassed="unreadable")
     yield plain("curl: --cacert of a broken file", [CURL, "-sS", "--cacert", pki.broken, good], status=77,

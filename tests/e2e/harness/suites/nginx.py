@@ -38,12 +38,14 @@ def cases(world):
         side, world, CLIENT_CERTIFICATES, ca_names, names="ssl_client_certificate", mode="on"),
         shows=(r"CN = Windlass Test Root", r"CN = ISRG Root X1", f"{pki.name_count} names"), random=("nginx-log",))
     yield Case("nginx: proxy_ssl_verify", lambda side: serve(side, world, UPSTREAM, upstream),
-               shows=(r"good: 200 hello from good", r"wrong: 502", r"untrusted: 502", "upstream SSL certificate verify error",
+               shows=(r"good: 200 hello from good", r"wrong: 502", r"untrusted: 502",
+                      "upstream SSL certificate verify error",
                       "upstream SSL certificate does not match"), random=("nginx-log",))
     yield Case("nginx: reload with a shorter bundle", lambda side: serve(
         side, world, CLIENT_CERTIFICATES, reload, live=True, names="ssl_client_certificate", mode="on"),
         shows=(r"before: 200", r"after: 400"), random=("nginx-log",))
-    for name, path, bypassed in (("a missing", "/nowhere/bundle.pem", "unreadable"), ("a broken", pki.broken, "unsupported-content"),
+    for name, path, bypassed in (("a missing", "/nowhere/bundle.pem", "unreadable"),
+                                 ("a broken", pki.broken, "unsupported-content"),
                                  ("an empty", pki.empty, "unsupported-content")):
         yield Case(f"nginx: -t with {name} ssl_client_certificate", lambda side, path=path: check(side, world, path),
                    status=1, shows=(r"\[emerg\].*bundle.pem|\[emerg\].*(broken|empty).pem",), served=None,
@@ -86,21 +88,23 @@ def client_certificates(world, port, _running):
 
 def get(world, port, name):
     """With a stock curl."""
-    certificate = [] if name == "none" else ["--cert", world.pki.path(name + ".pem"), "--key", world.pki.path(name + ".key")]
+    certificate = [] if name == "none" else ["--cert", world.pki.path(name + ".pem"), "--key",
+                                             world.pki.path(name + ".key")]
     return curl(f"https://localhost:{port}/", "--cacert", world.pki.bundle, *certificate)
 
 
 def curl(url, *options):
-    done = subprocess.run(["/usr/bin/curl", "-sS", "-w", "%{http_code} ", *options, url], timeout=STEP_SECONDS, encoding="utf-8",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(None))
+    done = subprocess.run(["/usr/bin/curl", "-sS", "-w", "%{http_code} ", *options, url], timeout=STEP_SECONDS,
+                          encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(None))
     body, code = done.stdout[:-4], done.stdout[-4:]
     return f"{code}{' '.join(body.split())}"
 
 
 def ca_names(world, port, _running):
-    done = subprocess.run(["/usr/bin/openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{port}", "-CAfile", world.pki.bundle],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=STEP_SECONDS,
-                          encoding="utf-8", env=environment(None))
+    done = subprocess.run(["/usr/bin/openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{port}", "-CAfile",
+                           world.pki.bundle],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          timeout=STEP_SECONDS, encoding="utf-8", env=environment(None))
     begin = done.stdout.index("Acceptable client certificate CA names")
     names = done.stdout[begin:done.stdout.index("\nClient Certificate Types", begin)].splitlines()
     return [*names, f"{len(names) - 1} names"]

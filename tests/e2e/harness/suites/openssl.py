@@ -26,7 +26,8 @@ def cases(world):
             "-connect", f"localhost:{hosts.ports[host]}"], GOOD, WRONG, UNTRUSTED, env, served=served,
             random=("openssl-thread",))
     yield from verify_cases(pki)
-    yield Case("openssl: cms -verify -CAfile", lambda side: cms(side, pki), shows=(r"Verification successful", "signed text"))
+    yield Case("openssl: cms -verify -CAfile", lambda side: cms(side, pki),
+               shows=(r"Verification successful", "signed text"))
     yield from s_server_cases(world)
 
 
@@ -35,15 +36,16 @@ def verify_cases(pki):
     good, untrusted = pki.path("good.crt"), pki.path("untrusted.crt")
 
     def verify(name, arguments, env=None, **wanted):
-        return plain(f"openssl: verify {name}", [OPENSSL, "verify", *arguments], env, random=("openssl-thread",), **wanted)
+        return plain(f"openssl: verify {name}", [OPENSSL, "verify", *arguments], env, random=("openssl-thread",),
+                     **wanted)
 
     yield verify("-CAfile", ["-CAfile", pki.bundle, *chain, good, good], shows=(r"good.crt: OK",))
     yield verify("-CAfile, untrusted", ["-CAfile", pki.bundle, *chain, untrusted], status=2,
                  shows=(r"unable to get local issuer",))
-    yield verify("-CApath", ["-CApath", pki.capath, "-no-CAfile", "-no-CAstore", *chain, good], shows=(r"good.crt: OK",),
-                 served=HASHED)
-    yield verify("-no-CAfile -no-CApath -no-CAstore", ["-no-CAfile", "-no-CApath", "-no-CAstore", *chain, good], status=2,
-                 shows=(r"unable to get (local )?issuer",), served=None)
+    yield verify("-CApath", ["-CApath", pki.capath, "-no-CAfile", "-no-CAstore", *chain, good],
+                 shows=(r"good.crt: OK",), served=HASHED)
+    yield verify("-no-CAfile -no-CApath -no-CAstore", ["-no-CAfile", "-no-CApath", "-no-CAstore", *chain, good],
+                 status=2, shows=(r"unable to get (local )?issuer",), served=None)
     yield verify("-no-CAfile", ["-no-CAfile", *chain, good], {"SSL_CERT_FILE": pki.bundle}, status=2,
                  shows=(r"unable to get (local )?issuer",), served=None)
     yield verify("defaults", [*chain, good], {"SSL_CERT_FILE": pki.bundle}, shows=(r"good.crt: OK",))
@@ -56,9 +58,12 @@ def verify_cases(pki):
                  shows=(r"No such file",), served=None, bypassed="unreadable")
     yield verify("-CAfile of a broken file", ["-CAfile", pki.broken, good], status=1, shows=(r"bad",), served=None,
                  bypassed="unsupported-content")
-    yield verify("-CAfile with TRUSTED CERTIFICATE", ["-purpose", "sslserver", "-CAfile", pki.trusted_certificate, *chain,
-                                                       good], shows=(r"good.crt: OK",), served=None, bypassed="unsupported-content")
-    yield verify("-CAfile with TRUSTED CERTIFICATE that rejects", ["-purpose", "sslserver", "-CAfile", pki.rejecting_certificate,
+    yield verify("-CAfile with TRUSTED CERTIFICATE",
+                 ["-purpose", "sslserver", "-CAfile", pki.trusted_certificate, *chain,
+                                                       good], shows=(r"good.crt: OK",), served=None,
+                 bypassed="unsupported-content")
+    yield verify("-CAfile with TRUSTED CERTIFICATE that rejects",
+                 ["-purpose", "sslserver", "-CAfile", pki.rejecting_certificate,
                                                                    *chain, good],
                  status=2, shows=(r"certificate rejected",), served=None, bypassed="unsupported-content")
     yield verify("-crl_check", ["-crl_check", "-CAfile", pki.bundle, *chain, good], status=2,
@@ -67,8 +72,9 @@ def verify_cases(pki):
 
 def cms(side, pki):
     """Signed stock (signatures are random), verified by the side under test."""
-    signed = subprocess.run([OPENSSL, "cms", "-sign", "-signer", pki.path("client.crt"), "-inkey", pki.path("client.key"),
-                             "-certfile", pki.path("intermediate.crt")], input=b"signed text\n", check=True, timeout=STEP_SECONDS,
+    signed = subprocess.run([OPENSSL, "cms", "-sign", "-signer", pki.path("client.crt"), "-inkey",
+                             pki.path("client.key"), "-certfile", pki.path("intermediate.crt")], input=b"signed text\n",
+                            check=True, timeout=STEP_SECONDS,
                             stdout=subprocess.PIPE, env=environment(None)).stdout.decode()
     return side.run([OPENSSL, "cms", "-verify", "-purpose", "any", "-CAfile", pki.bundle], stdin=signed)
 
@@ -90,8 +96,9 @@ def s_server_cases(world):
 def with_s_server(side, world, client_options, names=False):
     """One connection by a stock client to the side's server; the server's output with the client's report below it."""
     pki, port = world.pki, world.port
-    server = [OPENSSL, "s_server", "-accept", str(port), "-naccept", "1", "-quiet", "-tls1_2", "-cert", pki.path("good.pem"),
-              "-key", pki.path("good.key"), "-CAfile", pki.bundle, "-verify_return_error", "-Verify", "3"]
+    server = [OPENSSL, "s_server", "-accept", str(port), "-naccept", "1", "-quiet", "-tls1_2", "-cert",
+              pki.path("good.pem"), "-key", pki.path("good.key"), "-CAfile", pki.bundle, "-verify_return_error",
+              "-Verify", "3"]
     with side.start(server) as running, tempfile.TemporaryFile("w+") as shown:
         wait_for_port(port, running.process)
         client = subprocess.run([OPENSSL, "s_client", "-connect", f"127.0.0.1:{port}", "-CAfile", pki.bundle,

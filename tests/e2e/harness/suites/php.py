@@ -19,12 +19,13 @@ def cases(world):
     for name, (options, trust, env, served) in ways.items():
         yield from three_hosts("php: " + name, lambda host, options=options, trust=trust: [
             PHP, *options, program, "get", hosts.url(host), *trust], GOOD, WRONG, UNTRUSTED, env, served=served)
-    yield plain("php: openssl_x509_checkpurpose", [PHP, program, "purpose", pki.path("good.pem"), pki.path("untrusted.pem"),
-                                                   pki.bundle, pki.capath, "/nowhere/bundle.pem", pki.broken],
+    yield plain("php: openssl_x509_checkpurpose", [PHP, program, "purpose", pki.path("good.pem"),
+                                                   pki.path("untrusted.pem"), pki.bundle, pki.capath,
+                                                   "/nowhere/bundle.pem", pki.broken],
                 shows=(r"bundle.pem good.pem 0 server: true", r"untrusted.pem 0 server: false"))
     yield plain("php: openssl_x509_checkpurpose, default paths",
                 [PHP, program, "purpose", pki.path("good.pem"), pki.path("untrusted.pem"), "defaults"],
                 {"SSL_CERT_FILE": pki.bundle}, served="served/X509_LOOKUP_ctrl",
                 shows=(r"defaults good.pem 1 server: true", r"defaults untrusted.pem 1 server: false"))
-    yield plain("php: cafile missing", [PHP, program, "get", hosts.url("good"), "cafile", "/nowhere/bundle.pem"], status=1,
-                shows=(r"failed loading cafile stream|Unable to set verify locations",), served=None)
+    yield plain("php: cafile missing", [PHP, program, "get", hosts.url("good"), "cafile", "/nowhere/bundle.pem"],
+                status=1, shows=(r"failed loading cafile stream|Unable to set verify locations",), served=None)

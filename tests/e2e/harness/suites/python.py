@@ -4,7 +4,8 @@ from cases import HASHED, Case, plain, three_hosts
 
 PYTHON = "/usr/bin/python3"
 WRONG = (1, (r"Hostname mismatch, certificate is not valid for 'localhost'",))
-UNTRUSTED = (1, (r"certificate verify failed: (self-signed certificate in certificate chain|unable to get local issuer)",))
+UNTRUSTED = (1, (r"certificate verify failed: (self-signed certificate in certificate chain|unable to get local "
+                 r"issuer)",))
 REQUESTS_WRONG = (1, (r"hostname 'localhost' doesn't match|Hostname mismatch",))
 GOOD = (0, (r"200 hello from good",))
 
@@ -37,7 +38,8 @@ def cases(world):
     yield plain("python: SSL_CERT_FILE set but empty", [PYTHON, client, "urllib", good], {"SSL_CERT_FILE": ""},
                 status=1, shows=UNTRUSTED[1], served=None, bypassed="path")
     yield plain("python: SSL_CERT_FILE of a missing file", [PYTHON, client, "urllib", good],
-                {"SSL_CERT_FILE": "/nowhere/bundle.pem"}, status=1, shows=UNTRUSTED[1], served=None, bypassed="unreadable")
+                {"SSL_CERT_FILE": "/nowhere/bundle.pem"}, status=1, shows=UNTRUSTED[1], served=None,
+                bypassed="unreadable")
     for name, env, words in (("cafile", None, ["cafile=" + str(pki.bundle)]),
                              ("SSL_CERT_FILE", {"SSL_CERT_FILE": pki.bundle}, []),
                              ("SSL_CERT_FILE and SSL_CERT_DIR",

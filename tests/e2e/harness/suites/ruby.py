@@ -26,7 +26,8 @@ def cases(world):
                 {"SSL_CERT_FILE": pki.bundle}, shows=(r"true ok",))
     yield plain("ruby: errors of add_file", [RUBY, program, "errors", "/nowhere/bundle.pem", pki.broken, pki.empty,
                                              pki.folder, pki.bundle],
-                shows=(r"bundle.pem OpenSSL::X509::StoreError", r"broken.pem OpenSSL::X509::StoreError", r"bundle.pem added"),
+                shows=(r"bundle.pem OpenSSL::X509::StoreError", r"broken.pem OpenSSL::X509::StoreError",
+                       r"bundle.pem added"),
                 bypassed="unsupported-content")
     yield Case("ruby: SSL_CERT_FILE=/dev/null", lambda side: side.run(
         [RUBY, program, "defaults", pki.path("good.pem")], {"SSL_CERT_FILE": "/dev/null"}),

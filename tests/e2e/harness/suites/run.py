@@ -14,15 +14,17 @@ CONTEXT = "import ssl; print(len(ssl.create_default_context().get_ca_certs()))"
 def cases(world):
     count = world.pki.system_count
     yield plain("run: exit status", ["/bin/sh", "-c", f"{PYTHON} -c '{CONTEXT}'; exit 7"], status=7)
-    yield plain("run: children are served", ["/bin/sh", "-c", f"{PYTHON} -c '{CONTEXT}' & {PYTHON} -c '{CONTEXT}'; wait"],
+    yield plain("run: children are served", ["/bin/sh", "-c",
+                                             f"{PYTHON} -c '{CONTEXT}' & {PYTHON} -c '{CONTEXT}'; wait"],
                 shows=(f"{count}\n{count}\n",))
-    yield Case("run: standard input", lambda side: side.run([PYTHON, "-c", CONTEXT + "; print(input())"], stdin="a line\n"),
+    yield Case("run: standard input", lambda side: side.run([PYTHON, "-c", CONTEXT + "; print(input())"],
+                                                            stdin="a line\n"),
                shows=(r"a line",))
     yield plain("run: a program that a signal ends", ["/bin/sh", "-c", f"{PYTHON} -c '{CONTEXT}'; kill -TERM $$"],
                 status=-signal.SIGTERM)
     yield Case("run: SIGTERM reaches the program", end_by_signal, status=5, shows=(r"handler",))
-    yield plain("run: WINDLASS_DISABLE=1", [PYTHON, "-c", CONTEXT], {"WINDLASS_DISABLE": "1"}, served=None, untouched=True,
-                shows=(f"{count}\n",))
+    yield plain("run: WINDLASS_DISABLE=1", [PYTHON, "-c", CONTEXT], {"WINDLASS_DISABLE": "1"}, served=None,
+                untouched=True, shows=(f"{count}\n",))
     yield Case("run: without --stats nothing is added", without_stats, shows=(f"{count}\nTrue",),
                served=None)
 

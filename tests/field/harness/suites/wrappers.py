@@ -7,12 +7,13 @@ from sides import Result
 
 # Another library for a program whose plugin brings this one. Two of one soname would be one.
 OTHERS = {"system": ("1.1.1w", "4.0.3"), "1.1.1w": ("system", "4.0.3-bsymbolic"), "3.5.5": ("1.1.1w", "4.0.3"),
-          "4.0.3": ("system", "1.1.1w"), "1.1.1w-bsymbolic": ("system", "3.5.5"), "3.5.5-bsymbolic": ("1.1.1w-bsymbolic", "4.0.3"),
+          "4.0.3": ("system", "1.1.1w"), "1.1.1w-bsymbolic": ("system", "3.5.5"),
+          "3.5.5-bsymbolic": ("1.1.1w-bsymbolic", "4.0.3"),
           "4.0.3-bsymbolic": ("system", "1.1.1w-bsymbolic")}
 TELLING = ("system", "1.1.1w-bsymbolic", "4.0.3")
 SHARED_STYLES = tuple(style for style in STYLES if "no-pie" not in style)
-FLAGS = (("lazy", "local"), ("now", "local"), ("lazy", "global"), ("now", "global"), ("lazy", "deepbind"), ("now", "deepbind"),
-         ("now", "newlm"))
+FLAGS = (("lazy", "local"), ("now", "local"), ("lazy", "global"), ("now", "global"), ("lazy", "deepbind"),
+         ("now", "deepbind"), ("now", "newlm"))
 COUNTED = {"openssl": ("openssl/stores", "openssl/certificates-registered"), "gnutls": ("gnutls/lists",)}
 SHOWS = {"openssl": (r"(?m)^  good: 1 1 error 0 depth 0",), "gnutls": (r"(?m)^  good: 0 0, 0 0",)}
 
@@ -39,8 +40,8 @@ def listed(kind):
 def of_host(world, name, library, host, arguments, served=True):
     """A case that is one run of a host; it is built when its turn comes."""
     counts = COUNTED[library.kind] if served else ()
-    return Case(f"{library.kind} {name}", lambda side: side.run([host(), *arguments()], world.env()), shows=SHOWS[library.kind],
-                counts=counts, served="served/" if served else None)
+    return Case(f"{library.kind} {name}", lambda side: side.run([host(), *arguments()], world.env()),
+                shows=SHOWS[library.kind], counts=counts, served="served/" if served else None)
 
 
 def linked(world, kind, build, telling):
@@ -57,7 +58,8 @@ def linked(world, kind, build, telling):
     for style in SHARED_STYLES:
         for own in owners(world, library):
             yield of_host(world, f"{build}: wrappers in a library, {style}, {of_owner(library, own)}", library,
-                          lambda style=style, own=own: make.host(library, "lazy", "WRAPPED", own, make.wrappers(library, style)),
+                          lambda style=style, own=own: make.host(library, "lazy", "WRAPPED", own,
+                                                                 make.wrappers(library, style)),
                           lambda: ["static"], served), telling and style == "now" and own != library
 
 
@@ -66,21 +68,23 @@ def opened(world, kind, build, telling):
     make, library = world.builder, world.builder.library(kind, build)
     for own in owners(world, library):
         for flags in flags_for(own):
-            # A plugin's functions are reached when the program looks its symbols up. A namespace of its own has no preloaded
-            # library, and the objects in it can't be seen from another.
+            # A plugin's functions are reached when the program looks its symbols up. A namespace of its own has no
+            # preloaded library, and the objects in it can't be seen from another.
             served = is_served(build) and "newlm" not in flags
             yield of_host(world, f"{build}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}", library,
                           lambda own=own: make.host(library, "lazy", own=own),
-                          lambda flags=flags: ["plugin", make.wrappers(library, "lazy" if "lazy" in flags else "now"), *flags],
+                          lambda flags=flags: ["plugin", make.wrappers(library, "lazy" if "lazy" in flags else "now"),
+                                               *flags],
                           served), telling and flags in (FLAGS[0], FLAGS[6]) and own != library
 
 
 def renamed(world):
-    """A plugin with its own copy of a library under other names, as a Python wheel has it, in programs that have another, or the
-    same version."""
+    """A plugin with its own copy of a library under other names, as a Python wheel has it, in programs that have
+    another, or the same version."""
     make = world.builder
-    for build, own_build in (("1.1.1w", "system"), ("1.1.1w-bsymbolic", "system"), ("3.5.5", "system"), ("4.0.3", "1.1.1w"),
-                             ("system", "system"), ("3.5.5", "3.5.5"), ("1.1.1w-bsymbolic", "1.1.1w-bsymbolic"), ("system", None)):
+    for build, own_build in (("1.1.1w", "system"), ("1.1.1w-bsymbolic", "system"), ("3.5.5", "system"),
+                             ("4.0.3", "1.1.1w"), ("system", "system"), ("3.5.5", "3.5.5"),
+                             ("1.1.1w-bsymbolic", "1.1.1w-bsymbolic"), ("system", None)):
         library = make.library("openssl", build, renamed=True)
         own = make.library("openssl", own_build) if own_build else None
         for style in ("lazy", "no-plt"):
@@ -89,9 +93,11 @@ def renamed(world):
                                                                                   make.wrappers(library, style)),
                           lambda: ["static"]), style == "lazy" and own is not None
         for flags in flags_for(own):
-            yield of_host(world, f"{library.name}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}", library,
-                          lambda library=library, own=own: make.host(library, "lazy", own=own),
-                          lambda library=library, flags=flags: ["plugin", make.wrappers(library, "lazy" if "lazy" in flags else "now"), *flags],
+            yield of_host(world, f"{library.name}: wrappers in a plugin, {' '.join(flags)}, {of_owner(library, own)}",
+                          library, lambda library=library, own=own: make.host(library, "lazy", own=own),
+                          lambda library=library, flags=flags: ["plugin",
+                                                                make.wrappers(library, "lazy" if "lazy" in flags
+                                                                              else "now"), *flags],
                           "newlm" not in flags), flags == FLAGS[5] and build == own_build
 
 
@@ -105,7 +111,8 @@ def owners(world, library):
 
 
 def flags_for(own):
-    """Two libcryptos in two namespaces would share a thread's slots of pthread_setspecific: such a program crashes, stock."""
+    """Two libcryptos in two namespaces would share a thread's slots of pthread_setspecific: such a program crashes,
+    stock."""
     return FLAGS if own is None else FLAGS[:-1]
 
 

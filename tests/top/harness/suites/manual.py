@@ -11,7 +11,8 @@ from context import PATIENCE
 
 def cases(context):
     page = subprocess.run([context.windlass, "man", "top"], capture_output=True, text=True, check=True).stdout
-    shown = subprocess.run(["man", "-l", "-"], input=page, capture_output=True, text=True, check=True, env={**os.environ, "MANWIDTH": "200", "TERM": "dumb"}).stdout
+    shown = subprocess.run(["man", "-l", "-"], input=page, capture_output=True, text=True, check=True,
+                           env={**os.environ, "MANWIDTH": "200", "TERM": "dumb"}).stdout
     examples = re.findall(r"^ +(windlass top.*?)(?:   .*)?$", shown.split("EXAMPLES")[1].split("\n\n")[0], re.MULTILINE)
     assert len(examples) >= 5, shown
     for example in examples:
@@ -31,7 +32,8 @@ def runs(example):
             # coreutils' timeout ends it as a user would.
             command = f"timeout --preserve-status --signal INT 3 {command}"
         environment = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}
-        result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+        result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=environment,
+                                timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
         assert result.returncode == 0, result
         if "--json" in command:
             lines = [json.loads(line) for line in result.stdout.splitlines()]

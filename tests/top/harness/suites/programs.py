@@ -1,4 +1,5 @@
-"""Real programs: counts against strace in the same run, TLS library and version against what the program itself says."""
+"""Real programs: counts against strace in the same run, TLS library and version against what the program itself
+says."""
 
 import os
 import re
@@ -51,7 +52,8 @@ def watched(context, command, check, environment=None):
 
 def seen(top, program):
     """The row of the traced program: the child of strace."""
-    child = lambda: open(f"/proc/{program.process.pid}/task/{program.process.pid}/children", encoding="ascii").read().split()
+    child = lambda: open(f"/proc/{program.process.pid}/task/{program.process.pid}/children",
+                         encoding="ascii").read().split()
     pid = int(child()[0])
     return top.wait_for_row(pid, lambda row: row["command"] is not None and row["libraries"])
 
@@ -65,7 +67,8 @@ def version(row, kind, linkage):
 def loading(context, command):
     def check(row, said):
         assert version(row, "openssl", "dynamic") == said.split()[1], (row["libraries"], said)
-        assert row["windlass"] == {"served": False, "reason": "not-preloaded", "words": "no: not preloaded"}, row["windlass"]
+        assert row["windlass"] == {"served": False, "reason": "not-preloaded",
+                                   "words": "no: not preloaded"}, row["windlass"]
         assert row["exe"] == os.path.realpath(command[0]) and row["user"] == "root", row
         assert row["command"] == " ".join(command), row["command"]
 
@@ -81,7 +84,8 @@ def static(context):
 
 
 def node(context):
-    is_shared = "libcrypto" in subprocess.run(["ldd", "/usr/bin/node"], capture_output=True, text=True, check=True).stdout
+    is_shared = "libcrypto" in subprocess.run(["ldd", "/usr/bin/node"], capture_output=True, text=True,
+                                              check=True).stdout
     reason, linkage = ("not-preloaded", "dynamic") if is_shared else ("linked-in", "static")
 
     def check(row, said):
@@ -124,7 +128,8 @@ def client(command, library):
             with silent_server() as port:
                 process = subprocess.Popen([*strace.command(log), *command, f"https://127.0.0.1:{port}/"])
                 name = os.path.realpath(f"/usr/bin/{command[0]}")
-                mine = lambda snapshot: [row for row in snapshot["rows"] if row["exe"] == name and row["libraries"] and str(port) in row["command"]]
+                mine = lambda snapshot: [row for row in snapshot["rows"] if row["exe"] == name and row["libraries"]
+                                         and str(port) in row["command"]]
                 row = top.wait_for(f"a row of {name}", mine)[0]
             process.wait(timeout=PATIENCE)
             snapshot = top.end()
@@ -141,18 +146,22 @@ def nginx(context):
     folder = os.path.join(context.folder, "nginx")
     os.makedirs(folder)
     key, certificate = (os.path.join(folder, name) for name in ("key.pem", "cert.pem"))
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate, "-subj", "/CN=localhost"], check=True, capture_output=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-keyout", key, "-out", certificate, "-subj", "/CN=localhost"], check=True, capture_output=True)
     configuration = os.path.join(folder, "nginx.conf")
     with open(configuration, "w", encoding="ascii") as file:
         file.write(
             f"daemon off; master_process on; worker_processes 1; pid {folder}/pid; error_log {folder}/log;\n"
-            f"events {{}}\nhttp {{ access_log off; server {{ listen unix:{folder}/socket ssl; ssl_certificate {certificate}; "
+            f"events {{}}\nhttp {{ access_log off; server {{ listen unix:{folder}/socket ssl; ssl_certificate "
+            f"{certificate}; "
             f"ssl_certificate_key {key}; ssl_trusted_certificate {BUNDLE}; }} }}\n"
         )
     log = os.path.join(context.folder, "strace.log")
     with context.top() as top:
-        process = subprocess.Popen([*strace.command(log), "nginx", "-c", configuration, "-p", folder], stderr=subprocess.DEVNULL)
-        mine = lambda opens: lambda snapshot: [row for row in snapshot["rows"] if row["exe"] == "/usr/sbin/nginx" and configuration in (row["command"] or "") and row["opens"] >= opens]
+        process = subprocess.Popen([*strace.command(log), "nginx", "-c", configuration, "-p", folder],
+                                   stderr=subprocess.DEVNULL)
+        mine = lambda opens: lambda snapshot: [row for row in snapshot["rows"] if row["exe"] == "/usr/sbin/nginx"
+                                               and configuration in (row["command"] or "") and row["opens"] >= opens]
         first = top.wait_for("nginx' start", mine(1))[0]
         deadline = time.monotonic() + PATIENCE
         while not os.path.exists(f"{folder}/pid") and time.monotonic() < deadline:
@@ -256,4 +265,5 @@ def execs(context):
             program.say()
             program.end()
         rows = [found for found in top.end()["rows"] if found["pid"] == pid]
-    assert sorted((found["exe"], found["opens"]) for found in rows) == sorted([(os.path.realpath("/bin/sh"), 1), (row["exe"], 1)]), rows
+    assert sorted((found["exe"], found["opens"])
+                  for found in rows) == sorted([(os.path.realpath("/bin/sh"), 1), (row["exe"], 1)]), rows

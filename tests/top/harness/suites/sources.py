@@ -63,7 +63,8 @@ class Opener:
 
 def count(snapshot, path, namespace=None):
     """`namespace`: whether the source is in another root directory."""
-    found = [source for source in snapshot["sources"] if source["path"] == path and bool(namespace) == (source["mount_namespace"] is not None)]
+    found = [source for source in snapshot["sources"] if source["path"] == path
+             and bool(namespace) == (source["mount_namespace"] is not None)]
     return sum(source["opens"] for source in found)
 
 
@@ -112,13 +113,15 @@ def hashed(context):
     files, links = os.path.join(base, "files"), os.path.join(base, "links")
     os.makedirs(files), os.makedirs(links)
     for name in ("one", "two"):
-        make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "/dev/null"]
+        make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                "/dev/null"]
         subprocess.run([*make, "-out", f"{files}/{name}.pem", "-subj", f"/CN={name}"], check=True, capture_output=True)
         os.symlink(f"../files/{name}.pem", f"{links}/{name}.pem")
     subprocess.run(["openssl", "rehash", links], check=True)
     log = os.path.join(context.folder, "strace.log")
     with context.top("--watch", links) as top:
-        script = f"ls {links}; for name in one two one; do openssl verify -no-CAfile -no-CAstore -CApath {links} {files}/$name.pem; done"
+        script = (f"ls {links}; for name in one two one; do openssl verify -no-CAfile -no-CAstore -CApath {links} "
+                  f"{files}/$name.pem; done")
         subprocess.run([*strace.command(log), "sh", "-c", script], check=True, stdout=subprocess.DEVNULL)
         snapshot = top.end()
     # Who ended too soon is in no row with a number; the source has all of it.
@@ -162,7 +165,8 @@ def container(context):
 def chroot(context):
     base = folder(context, "chroot")
     # Everything of the machine, but its own bundle. The mounts go with the namespace.
-    script = f'mount --bind / {base} && mount -t tmpfs none {base}/etc/ssl/certs && cp {BUNDLE} {base}/etc/ssl/certs/ && mount -t proc none {base}/proc && exec chroot {base} "$@"'
+    script = (f'mount --bind / {base} && mount -t tmpfs none {base}/etc/ssl/certs && cp {BUNDLE} {base}/etc/ssl/certs/ '
+              f'&& mount -t proc none {base}/proc && exec chroot {base} "$@"')
     with context.top() as top, Opener(context, top, ["unshare", "--mount", "sh", "-c", script, "sh"]) as opener:
         opener.open_until_seen(BUNDLE, BUNDLE, namespace=True)
 
@@ -230,7 +234,8 @@ def many_places(context):
 
 def waiting_passwd(context):
     """A container's /etc/passwd is a file of the kernel, which is used up by reading, and waits for more."""
-    script = f'mount -t tmpfs none /mnt && cp {BUNDLE} /mnt/ && mount --bind /mnt /etc/ssl/certs && mount --bind /proc/kmsg /etc/passwd && exec "$@"'
+    script = (f'mount -t tmpfs none /mnt && cp {BUNDLE} /mnt/ && mount --bind /mnt /etc/ssl/certs && mount --bind '
+              f'/proc/kmsg /etc/passwd && exec "$@"')
     with context.top() as top, Opener(context, top, ["unshare", "--mount", "sh", "-c", script, "sh"]) as opener:
         opener.open_until_seen(BUNDLE, BUNDLE, namespace=True)
 
@@ -280,7 +285,8 @@ def same_path(context):
 
 
 def missing(context):
-    result = subprocess.run([context.windlass, "top", "--once", "--watch", "/nowhere/ca.pem"], capture_output=True, text=True, check=False)
+    result = subprocess.run([context.windlass, "top", "--once", "--watch", "/nowhere/ca.pem"], capture_output=True,
+                            text=True, check=False)
     assert result.returncode == 3 and result.stdout == "", result
     assert "/nowhere/ca.pem" in result.stderr and "help:" in result.stderr, result.stderr
 

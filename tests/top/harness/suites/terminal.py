@@ -40,7 +40,8 @@ class Terminal:
         self.before = termios.tcgetattr(self.slave)
         command = [context.windlass, "top", "--interval", "0.2", *arguments]
         self.process = subprocess.Popen(
-            command, stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True, env={"TERM": term, "PATH": os.environ["PATH"]},
+            command, stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True,
+            env={"TERM": term, "PATH": os.environ["PATH"]},
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         self.seen = b""
@@ -184,7 +185,8 @@ def suspended(context):
         terminal.started()
         terminal.press(b"\x1a")
         terminal.read_until("the normal screen", lambda seen: LEAVE in seen)
-        state = lambda: open(f"/proc/{terminal.process.pid}/stat", encoding="ascii").read().rpartition(")")[2].split()[0]
+        state = lambda: open(f"/proc/{terminal.process.pid}/stat",
+                             encoding="ascii").read().rpartition(")")[2].split()[0]
         deadline = time.monotonic() + PATIENCE
         while state() != "T" and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -204,7 +206,8 @@ def waits(context):
     command = [context.windlass, "top", "--json"]
     # Whoever runs the tests in the background of a shell has it ignored.
     usual = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True, preexec_fn=usual) as top:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=usual) as top:
         assert top.stderr.readline().startswith("windlass: watching ")
         deadline = time.monotonic() + PATIENCE
         while top.poll() is None and time.monotonic() < deadline:

@@ -25,12 +25,15 @@ def run(context, prefix, *arguments):
     windlass = os.path.join(context.folder, "windlass")
     if not os.path.exists(windlass):
         shutil.copy(context.windlass, windlass)
-    return subprocess.run([*prefix, windlass, "top", *arguments], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    return subprocess.run([*prefix, windlass, "top", *arguments], capture_output=True, text=True, check=True,
+                          stdin=subprocess.DEVNULL)
 
 
 def looked(context, prefix, *arguments):
     """Two processes that have made contexts and hold the bundle open: one of nobody, one of root."""
-    own = [*prefix, "/usr/bin/python3", "-c", f"import ssl, sys; held = open('{BUNDLE}'); ssl.create_default_context(); print(flush=True); sys.stdin.readline()"]
+    own = [*prefix, "/usr/bin/python3", "-c",
+           f"import ssl, sys; held = open('{BUNDLE}'); ssl.create_default_context(); print(flush=True); "
+           f"sys.stdin.readline()"]
     with Program(own) as mine, Program([context.programs["dynamic"], "1"]) as roots:
         mine.line(), roots.line()
         result = run(context, prefix, "--json", *arguments)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use windlass_counters::StatsOwner;
-use windlass_machine::loader::library::Library;
+use windlass_machine::loader::preload_library::Library;
 use windlass_machine::loader::reach::{Reach, interpreter_of};
 use windlass_machine::processes::Executables;
 use windlass_machine::{Failure, FailureKind, json};

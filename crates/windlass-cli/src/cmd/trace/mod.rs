@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::time::{ClockId, clock_gettime};
-use windlass_machine::loader::library::{Library, TRACE};
+use windlass_machine::loader::preload_library::{Library, TRACE};
 use windlass_machine::loader::reach::Reach;
 use windlass_machine::processes::Executables;
 use windlass_machine::{Failure, FailureKind};

@@ -6,7 +6,7 @@ use windlass_interpose::family::{Caller, Libraries};
 
 use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::Api;
-use crate::openssl::library::{definitions, described};
+use crate::openssl::copies::{definitions, described};
 
 static GNUTLS: Libraries<Libgnutls> = Libraries::new(&LIBGNUTLS);
 

@@ -1,4 +1,4 @@
-//! After a load of the machine's own trust: the certificates of `windlass run --add-ca` (see `crate::added`).
+//! After a load of the machine's own trust: the certificates of `windlass run --add-ca` (see `crate::add_ca`).
 //!
 //! GnuTLS loads every file by `gnutls_x509_trust_list_add_trust_file`: system trust, credentials, the files of a
 //! directory. Where its calls of itself can be seen, that function's hook is enough, but for a directory that holds no
@@ -9,9 +9,9 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::ptr;
 
-use crate::added;
+use crate::add_ca;
 use crate::gnutls::api::{Credentials, FORMAT_PEM, INTERNAL_ERROR, List};
-use crate::gnutls::library::original;
+use crate::gnutls::libgnutls::original;
 use crate::gnutls::load;
 use crate::hook::{Caller, KeptErrno};
 use crate::labels::Gnutls;
@@ -132,7 +132,7 @@ impl Loaded {
             Loaded::Path(path) => {
                 // SAFETY: the program passed a NUL-terminated path.
                 let path = unsafe { CStr::from_ptr(path) };
-                path == SYSTEM_TOKENS || added::is_default(path)
+                path == SYSTEM_TOKENS || add_ca::is_default(path)
             }
         }
     }
@@ -143,7 +143,7 @@ fn after(result: c_int, loaded: Loaded, before: u32, load: impl FnOnce(*const c_
     if result < 0 || DONE.get() != before {
         return 0;
     }
-    let Some(file) = added::file() else { return 0 };
+    let Some(file) = add_ca::file() else { return 0 };
     let _errno = KeptErrno::new();
     if !loaded.is_default() {
         return 0;

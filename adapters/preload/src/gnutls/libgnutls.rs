@@ -10,7 +10,7 @@ use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Originals, Required};
 use crate::hook::Caller;
 use crate::labels::Bypass;
-use crate::openssl::library::defined;
+use crate::openssl::libcrypto::defined;
 
 /// The oldest that is served. Tested are 3.7.9 and 3.8.
 const OLDEST: [u32; 3] = [3, 7, 0];
@@ -121,7 +121,7 @@ pub fn forward<F: core::marker::Copy>(
 /// going to do.
 macro_rules! original {
     ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
-        call_original!($crate::gnutls::library::forward, ($library, $caller), $name($($arg),*), or $failure)
+        call_original!($crate::gnutls::libgnutls::forward, ($library, $caller), $name($($arg),*), or $failure)
     };
 }
 pub(crate) use original;

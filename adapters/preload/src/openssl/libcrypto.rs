@@ -219,7 +219,7 @@ pub fn defined<F: core::marker::Copy>(copy: &Copy, name: &CStr) -> Option<F> {
 macro_rules! original {
     ($caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {{
         let _inside = $crate::hook::inside();
-        $crate::openssl::library::transparent!($caller, $name($($arg),*), or $failure)
+        $crate::openssl::libcrypto::transparent!($caller, $name($($arg),*), or $failure)
     }};
 }
 
@@ -227,7 +227,7 @@ macro_rules! original {
 /// PLT is to be seen.
 macro_rules! transparent {
     ($caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
-        call_original!($crate::openssl::library::forward, ($caller), $name($($arg),*), or $failure)
+        call_original!($crate::openssl::libcrypto::forward, ($caller), $name($($arg),*), or $failure)
     };
 }
 pub(crate) use original;

@@ -1,16 +1,16 @@
-//! After a load of the machine's own trust: the certificates of `windlass run --add-ca` (see `crate::added`).
+//! After a load of the machine's own trust: the certificates of `windlass run --add-ca` (see `crate::add_ca`).
 
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-use crate::added;
+use crate::add_ca;
 use crate::hook::{Caller, KeptErrno};
 use crate::labels::Event;
 use crate::openssl::api::{Required, X509_STORE};
 use crate::openssl::errors::Marked;
-use crate::openssl::library::{Libcrypto, Served, original};
+use crate::openssl::libcrypto::{Libcrypto, Served, original};
 use crate::openssl::serving::{Within, load};
 use crate::openssl::store::StoreState;
 use crate::process;
@@ -33,7 +33,7 @@ impl Target<'_> {
         if result <= 0 {
             return;
         }
-        let Some(file) = added::file() else { return };
+        let Some(file) = add_ca::file() else { return };
         let _errno = KeptErrno::new();
         let is_default = |source: &*const c_char| {
             // SAFETY: the program passed NUL-terminated paths, or null.
@@ -49,7 +49,7 @@ impl Target<'_> {
         if result != 1 {
             return;
         }
-        let Some(added) = added::file() else { return };
+        let Some(added) = add_ca::file() else { return };
         let _errno = KeptErrno::new();
         let served = self.library().and_then(|library| library.served());
         let (file, directory) = (Half::file(served), Half::directory(served));
@@ -131,7 +131,7 @@ impl Half {
     }
 
     fn holds_them(&self) -> bool {
-        self.variable.is_some_and(added::holds_them)
+        self.variable.is_some_and(add_ca::holds_them)
     }
 
     /// Whether it was left to be the machine's.
@@ -152,7 +152,7 @@ fn has_something(list: &CStr) -> bool {
     list.to_bytes().split(|byte| *byte == b':').any(|path| {
         let has_entry =
             || Path::new(OsStr::from_bytes(path)).read_dir().is_ok_and(|mut entries| entries.next().is_some());
-        let status = CString::new(path).ok().and_then(|path| added::status(&path, libc::O_PATH));
+        let status = CString::new(path).ok().and_then(|path| add_ca::status(&path, libc::O_PATH));
         status.is_some_and(|status| match status.st_mode & libc::S_IFMT {
             libc::S_IFDIR => has_entry(),
             _ => status.st_size > 0,
@@ -162,11 +162,11 @@ fn has_something(list: &CStr) -> bool {
 
 /// Directories come as lists (by_dir.c, `add_cert_dir`), files alone.
 fn is_default_list(list: &CStr) -> bool {
-    added::is_default(list)
+    add_ca::is_default(list)
         || list
             .to_bytes()
             .split(|byte| *byte == b':')
-            .any(|path| CString::new(path).is_ok_and(|path| added::is_default(&path)))
+            .any(|path| CString::new(path).is_ok_and(|path| add_ca::is_default(&path)))
 }
 
 #[cfg(test)]
