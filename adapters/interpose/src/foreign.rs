@@ -31,7 +31,10 @@ macro_rules! functions {
                     // SAFETY: a null pointer is None; any other address is a function of this type, as the caller
                     // states.
                     let function = unsafe {
-                        std::mem::transmute::<*mut core::ffi::c_void, Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>>(address)
+                        std::mem::transmute::<
+                            *mut core::ffi::c_void,
+                            Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>,
+                        >(address)
                     };
                     $crate::functions!(@take $kind function)
                 },)* })

@@ -3,7 +3,8 @@
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | `way_in`, `imports`, `slots`, `bound`, `scope` | the import slots of all objects: which matter, where each leads, writing them |
+//! | `way_in`, `imports` | the import slots of all objects: which matter |
+//! | `slots`, `bound`, `scope` | where each leads, writing them |
 //! | `kernel` | system calls before the C library is ready |
 //! | `wanted`, `elf`, `definitions`, `linker` | names, loaded objects, the dynamic linker and its lock |
 //! | `family`, `copy` | kinds of libraries, their copies, and a trampoline for each function of each copy |

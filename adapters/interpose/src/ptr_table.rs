@@ -41,6 +41,12 @@ struct Bucket<V> {
     values: PhantomData<*mut V>,
 }
 
+impl<V> Bucket<V> {
+    const fn new() -> Self {
+        Bucket { lock: ForkLock::new(), head: AtomicPtr::new(ptr::null_mut()), values: PhantomData }
+    }
+}
+
 // SAFETY: it owns its values.
 unsafe impl<V: Send> Send for Bucket<V> {}
 // SAFETY: values are copied in and out under the lock. No two threads look at one at a time.
@@ -55,10 +61,7 @@ struct Node<V> {
 impl<V: Copy> PtrTable<V> {
     /// An empty table.
     pub const fn new() -> Self {
-        PtrTable {
-            buckets: [const { Bucket { lock: ForkLock::new(), head: AtomicPtr::new(ptr::null_mut()), values: PhantomData } };
-                BUCKETS],
-        }
+        PtrTable { buckets: [const { Bucket::new() }; BUCKETS] }
     }
 
     /// Enters a value; an older one for the same address is replaced. When memory is short the entry comes from the

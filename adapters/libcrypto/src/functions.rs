@@ -58,7 +58,9 @@ macro_rules! functions {
                     let name = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|_| stringify!($name))?;
                     let address = handle.address(name).ok_or(stringify!($name))?;
                     // SAFETY: by the caller, the address is that of a function of this type.
-                    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address) }
+                    unsafe {
+                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address)
+                    }
                 },)* })
             }
         }

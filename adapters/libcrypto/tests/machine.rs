@@ -36,9 +36,10 @@ fn every_root_of_the_system_is_accepted() {
 
 #[test]
 fn what_is_not_there_is_an_error() {
-    assert!(
-        matches!(Libcrypto::open(Path::new("libcrypto.so.none")), Err(OpenError::NotLoaded(why)) if why.contains("libcrypto.so.none"))
-    );
+    assert!(matches!(
+        Libcrypto::open(Path::new("libcrypto.so.none")),
+        Err(OpenError::NotLoaded(why)) if why.contains("libcrypto.so.none")
+    ));
     assert!(matches!(Libcrypto::open(Path::new("lib\0crypto")), Err(OpenError::NotLoaded(_))));
     let error = Libcrypto::open(Path::new("libm.so.6")).unwrap_err();
     assert_eq!(error.to_string(), "libm.so.6 has no function OpenSSL_version_num");

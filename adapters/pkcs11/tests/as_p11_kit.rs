@@ -61,7 +61,8 @@ fn certificates_of_all_kinds_in_one_file() {
     assert_same(&pki.path("place/der"));
     // What every OpenSSL would not read.
     let odd = format!(
-        "\u{FEFF}x -----BEGIN X-----\nYQ==\n-----END X-----{bundle}-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n{bundle}"
+        "\u{FEFF}x -----BEGIN X-----\nYQ==\n-----END X-----{bundle}\
+         -----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n{bundle}"
     );
     write(&pki.path("place/odd.pem"), &odd);
     assert_same(&pki.path("place/odd.pem"));

@@ -27,7 +27,8 @@ fn mozillas_list_with_purposes_distrust_and_days_of_distrust() {
         }
     };
     let mut text = String::from(
-        "# Mozilla\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_BUILTIN_ROOT_LIST\nCKA_LABEL UTF8 \"Mozilla Builtin Roots\"\n\n",
+        "# Mozilla\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_BUILTIN_ROOT_LIST\n\
+         CKA_LABEL UTF8 \"Mozilla Builtin Roots\"\n\n",
     );
     // In the real file some days of distrust stand with the trust object.
     let with_trust = format!("# comment\nCKA_NSS_SERVER_DISTRUST_AFTER {}\n", octal(b"260415235959Z"));
@@ -40,8 +41,10 @@ fn mozillas_list_with_purposes_distrust_and_days_of_distrust() {
         let (issuer, serial) = (octal(&field(name, pem, "issuer")), octal(&field(name, pem, "serial")));
         text += &format!(
             "CKA_CLASS CK_OBJECT_CLASS CKO_CERTIFICATE\nCKA_LABEL UTF8 \"The {name}\"\nCKA_CERTIFICATE_TYPE \
-             CK_CERTIFICATE_TYPE CKC_X_509\nCKA_ID UTF8 \"0\"\nCKA_VALUE {}\nCKA_NSS_MOZILLA_CA_POLICY CK_BBOOL CK_TRUE\n\
-             CKA_NSS_SERVER_DISTRUST_AFTER {after}\n\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_TRUST\nCKA_LABEL UTF8 \"The {name}\"\n\
+             CK_CERTIFICATE_TYPE CKC_X_509\nCKA_ID UTF8 \"0\"\nCKA_VALUE {}\n\
+             CKA_NSS_MOZILLA_CA_POLICY CK_BBOOL CK_TRUE\n\
+             CKA_NSS_SERVER_DISTRUST_AFTER {after}\n\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_TRUST\n\
+             CKA_LABEL UTF8 \"The {name}\"\n\
              CKA_ISSUER {issuer}\nCKA_SERIAL_NUMBER {serial}\n{also}CKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_{server}\n\
              CKA_TRUST_EMAIL_PROTECTION CK_TRUST CKT_NSS_{email}\nCKA_TRUST_STEP_UP_APPROVED CK_BBOOL CK_FALSE\n\n",
             octal(&der(pem))

@@ -47,13 +47,15 @@ fn ingredients(pki: &Pki) -> (Vec<Ingredient>, Vec<Vec<u8>>) {
     let statement = |hash: Option<&str>, word: &str| {
         let hash = hash.map(|hash| format!("nss-cert-sha1-hash: {hash}\n")).unwrap_or_default();
         format!(
-            "[p11-kit-object-v1]\nclass: nss-trust\nissuer: {issuer}\nserial-number: {number}\n{hash}{}: {word}\n{}: {word}\n",
+            "[p11-kit-object-v1]\nclass: nss-trust\nissuer: {issuer}\n\
+             serial-number: {number}\n{hash}{}: {word}\n{}: {word}\n",
             NSS_PURPOSES[0], NSS_PURPOSES[3]
         )
     };
     let stapled = |der: &[u8], oid: &str| {
         format!(
-            "[p11-kit-object-v1]\nclass: x-certificate-extension\nobject-id: {oid}\nvalue: {}\npublic-key-info: {key}\n",
+            "[p11-kit-object-v1]\nclass: x-certificate-extension\nobject-id: {oid}\n\
+             value: {}\npublic-key-info: {key}\n",
             octets(der)
         )
     };

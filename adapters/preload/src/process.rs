@@ -130,7 +130,8 @@ pub struct Environment(*const *const c_char);
 
 impl Environment {
     /// # Safety
-    /// Null, or an array of NUL-terminated strings that ends with a null pointer; both stay as they are while the result is used.
+    /// Null, or an array of NUL-terminated strings that ends with a null pointer; both stay as they are while the
+    /// result is used.
     pub unsafe fn new(strings: *const *const c_char) -> Environment {
         Environment(strings)
     }

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use super::report::Summary;
 
 /// What to write instead.
-const GRAMMAR: &str = "write METRIC OP VALUE, as 'loads>10', 'bytes>8MiB', 'ms>=50' or 'share>10%': METRIC is loads, bytes, ms or share, \
+const GRAMMAR: &str = "write METRIC OP VALUE, as 'loads>10', 'bytes>8MiB', 'ms>=50' or 'share>10%': METRIC is loads, \
+    bytes, ms or share, \
      OP is >, >=, < or <=";
 
 /// One condition: the run fails if it holds.

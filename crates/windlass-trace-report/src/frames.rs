@@ -170,9 +170,8 @@ mod tests {
     fn stacks(script: &str) -> Vec<Vec<String>> {
         let modules = [(0, "/opt/none/python3.11"), (1, "/opt/none/_ssl.so"), (2, "/opt/none/libc.so.6")];
         let modules = modules.map(|(id, path)| format!(r#"{{"e":"module","pid":1,"id":{id},"path":"{path}"}}"#));
-        let load = format!(
-            r#"{{"e":"load","pid":1,"tid":1,"wall":5,"entry":"F","stack":[[1,10],[0,11],[2,9],[0,12],[2,13],[2,14]],"script":{script}}}"#
-        );
+        let stack = "[[1,10],[0,11],[2,9],[0,12],[2,13],[2,14]]";
+        let load = format!(r#"{{"e":"load","pid":1,"tid":1,"wall":5,"entry":"F","stack":{stack},"script":{script}}}"#);
         let mut trace = Trace::default();
         reader::read(format!("{}\n{load}", modules.join("\n")).as_bytes(), |event| trace.take(event)).unwrap();
         let names = |stack: NamedStack| stack.frames.into_iter().map(|frame| frame.name).collect();

@@ -78,10 +78,12 @@ mod tests {
     fn a_large_event_becomes_a_small_one() {
         let long = "x".repeat(100_000);
         let source = format!(r#"{{"kind":"{long}","path":"{long}"}}"#);
+        let sources = vec![source; 18].join(",");
+        let stack = "[0,1],".repeat(10_000);
+        let frame = format!(r#"{{"file":"{long}","function":"{long}"}}"#);
         let line = format!(
-            r#"{{"pid":1,"tid":1,"entry":"{long}","library":"{long}","sources":[{}],"stack":[{}[0,1]],"script":[{{"file":"{long}","function":"{long}"}}]}}"#,
-            vec![source; 18].join(","),
-            "[0,1],".repeat(10_000),
+            r#"{{"pid":1,"tid":1,"entry":"{long}","library":"{long}","sources":[{sources}],"stack":[{stack}[0,1]],
+               "script":[{frame}]}}"#
         );
         let mut load: Load = serde_json::from_str(&line).unwrap();
         assert!(cut_load(&mut load));

@@ -109,15 +109,18 @@ mod tests {
 
     #[test]
     fn every_kind_of_event_is_read() {
-        let text = br#"{"e":"process","pid":1,"ppid":0,"t":5,"exe":"/usr/bin/x","args":["x","y"]}
+        // A line that ends with a backslash goes on in the next one.
+        let text = r#"{"e":"process","pid":1,"ppid":0,"t":5,"exe":"/usr/bin/x","args":["x","y"]}
 {"e":"module","pid":1,"id":0,"path":"/lib/x.so","build_id":null}
-{"e":"load","pid":1,"tid":1,"t":6,"wall":7,"cpu":8,"process_cpu":9,"entry":"f","depth":0,"library":"OpenSSL 3","sources":[{"kind":"memory","path":null}],"result":1,"certificates":144,"memory":-3,"store":"0x7f00","stack":[[0,16],[null,1]],"script":[{"file":"a.py","line":3,"function":"f"}]}
+{"e":"load","pid":1,"tid":1,"t":6,"wall":7,"cpu":8,"process_cpu":9,"entry":"f","depth":0,\
+"library":"OpenSSL 3","sources":[{"kind":"memory","path":null}],"result":1,"certificates":144,"memory":-3,\
+"store":"0x7f00","stack":[[0,16],[null,1]],"script":[{"file":"a.py","line":3,"function":"f"}]}
 {"e":"verify","pid":1,"tid":1,"t":0,"wall":0,"cpu":0,"ok":true,"store":"0x1","anchor":null}
 {"e":"connection","pid":1,"tid":1,"t":0,"wall":0,"cpu":0}
 {"e":"release","pid":1,"t":0,"store":"0x7f00"}
 {"e":"exit","pid":1,"t":0,"cpu":0,"max_rss":0}
 "#;
-        let (lines, events) = counts(text);
+        let (lines, events) = counts(text.replace("\\\n", "").as_bytes());
         assert_eq!(lines, Lines { read: 7, unreadable: 0, unknown: 0 });
         let Event::Load(load) = &events[2] else { panic!("{events:?}") };
         assert_eq!((load.store, load.memory, load.stack.as_ref().map_or(0, Vec::len)), (Some(0x7f00), Some(-3), 2));

@@ -81,7 +81,8 @@ const EXTENSION_ATTRIBUTES: [u64; 7] = [0x1, 0x2, 0x3, 0x11, 0x12, 0x102, 0x129]
 /// The library under test. cargo does not build a cdylib for tests.
 pub fn ours() -> PathBuf {
     let path = std::env::var_os("WINDLASS_PKCS11_LIBRARY").expect(
-        "WINDLASS_PKCS11_LIBRARY is not set: build the library (cargo build -p windlass-pkcs11) and name it, or use make test",
+        "WINDLASS_PKCS11_LIBRARY is not set: build the library (cargo build -p windlass-pkcs11) \
+         and name it, or use make test",
     );
     path.into()
 }

@@ -62,7 +62,8 @@ impl std::fmt::Debug for Certificate {
         let (len, issuer, serial) = (value.len(), issuer.escape_ascii(), serial.escape_ascii());
         write!(
             f,
-            "{len} bytes, issuer {issuer}, serial {serial}, trusted {trusted}, distrusted {distrusted}, {distrust_after:?}"
+            "{len} bytes, issuer {issuer}, serial {serial}, trusted {trusted}, \
+             distrusted {distrusted}, {distrust_after:?}"
         )
     }
 }

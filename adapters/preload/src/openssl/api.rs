@@ -133,7 +133,8 @@ functions! {
             fn(*mut X509_STORE, *const c_char, *const c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
         X509_LOOKUP_ctrl: fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char) -> c_int;
         X509_LOOKUP_ctrl_ex:
-            fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+            fn(*mut X509_LOOKUP, c_int, *const c_char, c_long, *mut *mut c_char, *mut OSSL_LIB_CTX, *const c_char)
+                -> c_int;
         X509_LOOKUP_by_subject: fn(*mut X509_LOOKUP, c_int, *const X509_NAME, *mut X509_OBJECT) -> c_int;
         X509_LOOKUP_by_subject_ex:
             fn(*mut X509_LOOKUP, c_int, *const X509_NAME, *mut X509_OBJECT, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
@@ -149,7 +150,8 @@ functions! {
         X509_load_cert_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
         X509_load_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
         X509_load_cert_crl_file: fn(*mut X509_LOOKUP, *const c_char, c_int) -> c_int;
-        X509_load_cert_crl_file_ex: fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
+        X509_load_cert_crl_file_ex:
+            fn(*mut X509_LOOKUP, *const c_char, c_int, *mut OSSL_LIB_CTX, *const c_char) -> c_int;
         X509_STORE_CTX_init: fn(*mut X509_STORE_CTX, *mut X509_STORE, *mut X509, *mut OPENSSL_STACK) -> c_int;
         X509_STORE_CTX_get0_chain: fn(*const X509_STORE_CTX) -> *mut OPENSSL_STACK;
         X509_STORE_CTX_get1_chain: fn(*const X509_STORE_CTX) -> *mut OPENSSL_STACK;
@@ -180,7 +182,8 @@ functions! {
         X509_STORE_CTX_get_get_issuer: fn(*mut X509_STORE_CTX) -> *mut c_void;
         X509_STORE_CTX_get_lookup_certs: fn(*mut X509_STORE_CTX) -> *mut c_void;
         X509_build_chain:
-            fn(*mut X509, *mut OPENSSL_STACK, *mut X509_STORE, c_int, *mut OSSL_LIB_CTX, *const c_char) -> *mut OPENSSL_STACK;
+            fn(*mut X509, *mut OPENSSL_STACK, *mut X509_STORE, c_int, *mut OSSL_LIB_CTX, *const c_char)
+                -> *mut OPENSSL_STACK;
         OSSL_CMP_CTX_build_cert_chain: fn(*mut c_void, *mut X509_STORE, *mut OPENSSL_STACK) -> c_int;
         X509_STORE_get0_objects: fn(*const X509_STORE) -> *mut OPENSSL_STACK;
         X509_STORE_get1_objects: fn(*mut X509_STORE) -> *mut OPENSSL_STACK;

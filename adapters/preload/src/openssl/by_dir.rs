@@ -27,8 +27,8 @@ struct ByDirEntry {
 /// Whether the directory that libcrypto would search first is this one, read as PEM, and its own functions would do it.
 ///
 /// # Safety
-/// A lookup of this libcrypto that was made with `X509_LOOKUP_hash_dir`, of a version whose record is known, and which nobody frees
-/// or adds a directory to meanwhile (libcrypto searches without a lock as well).
+/// A lookup of this libcrypto that was made with `X509_LOOKUP_hash_dir`, of a version whose record is known, and which
+/// nobody frees or adds a directory to meanwhile (libcrypto searches without a lock as well).
 pub unsafe fn searches_first(
     library: &Libcrypto,
     served: &Served,

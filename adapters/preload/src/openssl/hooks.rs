@@ -133,7 +133,8 @@ entered! {
         context: *mut X509_STORE_CTX, kind: c_int, name: *const X509_NAME,
     ) -> *mut X509_OBJECT => handed_out::get_obj_by_subject;
     fn X509_build_chain(
-        certificate: *mut X509, others: *mut OPENSSL_STACK, store: *mut X509_STORE, with_root: c_int, context: *mut OSSL_LIB_CTX, properties: *const c_char,
+        certificate: *mut X509, others: *mut OPENSSL_STACK, store: *mut X509_STORE, with_root: c_int,
+        context: *mut OSSL_LIB_CTX, properties: *const c_char,
     ) -> *mut OPENSSL_STACK => taking_part::build_chain;
     fn OSSL_CMP_CTX_build_cert_chain(
         context: *mut c_void, store: *mut X509_STORE, others: *mut OPENSSL_STACK,

@@ -24,7 +24,8 @@
 //! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
 //! | `default_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
 //! | `after_load` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
-//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl`, `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | entry points |
+//! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl` | entry points that load |
+//! | `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | other entry points |
 
 pub mod after_load;
 pub mod api;

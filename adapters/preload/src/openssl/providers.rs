@@ -50,7 +50,9 @@ changing! {
     modules_load => CONF_modules_load(
         configuration: *const c_void, name: *const c_char, flags: c_ulong
     ) -> c_int, or 0;
-    modules_load_file => CONF_modules_load_file(file: *const c_char, name: *const c_char, flags: c_ulong) -> c_int, or 0;
+    modules_load_file => CONF_modules_load_file(
+        file: *const c_char, name: *const c_char, flags: c_ulong
+    ) -> c_int, or 0;
     modules_load_file_ex => CONF_modules_load_file_ex(
         context: *mut OSSL_LIB_CTX, file: *const c_char, name: *const c_char, flags: c_ulong
     ) -> c_int, or 0;

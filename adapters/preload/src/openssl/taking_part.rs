@@ -22,7 +22,11 @@ pub extern "C-unwind" fn build_chain(
     caller: Caller,
 ) -> *mut OPENSSL_STACK {
     keep_apart(tracked(store));
-    transparent!(caller, X509_build_chain(certificate, others, store, with_root, context, properties), or ptr::null_mut())
+    transparent!(
+        caller,
+        X509_build_chain(certificate, others, store, with_root, context, properties),
+        or ptr::null_mut()
+    )
 }
 
 /// `OSSL_CMP_CTX_build_cert_chain` (3.0).
@@ -43,7 +47,9 @@ macro_rules! takes_part {
     ($($handler:ident $name:ident($first:ty $(, $argument:ident)?) by $store:expr;)*) => {
         $(
             #[doc = concat!("`", stringify!($name), "`.")]
-            pub extern "C-unwind" fn $handler(first: $first, $($argument: *mut c_void,)? caller: Caller) -> *mut c_void {
+            pub extern "C-unwind" fn $handler(
+                first: $first, $($argument: *mut c_void,)? caller: Caller,
+            ) -> *mut c_void {
                 let library = Libcrypto::of_caller(caller);
                 let of_store: fn(&Required, $first) -> *mut X509_STORE = $store;
                 let served = library.and_then(|library| library.served());

@@ -115,7 +115,9 @@ loaders! {
     set_trust = gnutls_certificate_set_x509_trust(on: credentials, list: *const *mut Certificate, size: c_int);
     add_trust_mem = gnutls_x509_trust_list_add_trust_mem(
         on: list, cas: *const Datum, crls: *const Datum, format: c_uint, flags: c_uint, verify_flags: c_uint);
-    add_cas = gnutls_x509_trust_list_add_cas(on: list, certificates: *const *mut Certificate, size: c_uint, flags: c_uint);
+    add_cas = gnutls_x509_trust_list_add_cas(
+        on: list, certificates: *const *mut Certificate, size: c_uint, flags: c_uint
+    );
 }
 
 fn system() -> Vec<Source> {

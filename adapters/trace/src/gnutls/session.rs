@@ -33,7 +33,12 @@ pub fn verify_crt(
     caller: Caller,
 ) -> c_int {
     let verification = Verification::begin(|| ());
-    let result: c_int = original!(LIBGNUTLS, caller, gnutls_x509_trust_list_verify_crt(list, chain, size, flags, status, callback), or INTERNAL_ERROR);
+    let result: c_int = original!(
+        LIBGNUTLS,
+        caller,
+        gnutls_x509_trust_list_verify_crt(list, chain, size, flags, status, callback),
+        or INTERNAL_ERROR
+    );
     verification.end(|| outcome(list, chain, size, status, result, caller));
     result
 }
@@ -52,7 +57,10 @@ pub fn verify_crt2(
     caller: Caller,
 ) -> c_int {
     let verification = Verification::begin(|| ());
-    let result: c_int = original!(LIBGNUTLS, caller, gnutls_x509_trust_list_verify_crt2(list, chain, size, data, elements, flags, status, callback),
+    let result: c_int = original!(
+        LIBGNUTLS,
+        caller,
+        gnutls_x509_trust_list_verify_crt2(list, chain, size, data, elements, flags, status, callback),
         or INTERNAL_ERROR
     );
     verification.end(|| outcome(list, chain, size, status, result, caller));
@@ -72,7 +80,10 @@ pub fn verify_named_crt(
     caller: Caller,
 ) -> c_int {
     let verification = Verification::begin(|| ());
-    let result: c_int = original!(LIBGNUTLS, caller, gnutls_x509_trust_list_verify_named_crt(list, certificate, name, size, flags, status, callback),
+    let result: c_int = original!(
+        LIBGNUTLS,
+        caller,
+        gnutls_x509_trust_list_verify_named_crt(list, certificate, name, size, flags, status, callback),
         or INTERNAL_ERROR
     );
     // The certificate itself is what is trusted there.

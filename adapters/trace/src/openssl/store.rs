@@ -30,7 +30,9 @@ loaders! {
         |_| file(path).into_iter().collect();
     load_path = X509_STORE_load_path(path: *const c_char), |_| directory(path).into_iter().collect();
     load_store = X509_STORE_load_store(name: *const c_char), |_| uri(name).into_iter().collect();
-    load_store_ex = X509_STORE_load_store_ex(name: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char),
+    load_store_ex = X509_STORE_load_store_ex(
+        name: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char
+    ),
         |_| uri(name).into_iter().collect();
     load_locations = X509_STORE_load_locations(cafile: *const c_char, capath: *const c_char),
         |_| file(cafile).into_iter().chain(directory(capath)).collect();

@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn lines_become_frames() {
-        let text = b"Stack (most recent call first):\n  File \"/usr/lib/a, line 1 in.py\", line 12 in <module>\n  File ???, line ??? in ???\n  ...\n";
+        let text = b"Stack (most recent call first):\n  File \"/usr/lib/a, line 1 in.py\", line 12 in <module>\n\
+            \x20 File ???, line ??? in ???\n  ...\n";
         let frames = parse(text);
         let seen: Vec<_> = frames.iter().map(|frame| (&frame.file[..], frame.line, &frame.function[..])).collect();
         assert_eq!(seen, [(&b"/usr/lib/a, line 1 in.py"[..], 12, &b"<module>"[..]), (b"???", 0, b"???")]);

@@ -206,8 +206,8 @@ mod tests {
 
     pub(super) fn load(pid: u32, tid: u32, depth: u32, rest: &str) -> String {
         format!(
-            r#"{{"e":"load","pid":{pid},"tid":{tid},"t":100,"wall":10,"cpu":8,"process_cpu":40,"entry":"f{depth}","depth":{depth},
-               "library":"OpenSSL 3","result":1,"certificates":144{rest}}}"#
+            r#"{{"e":"load","pid":{pid},"tid":{tid},"t":100,"wall":10,"cpu":8,"process_cpu":40,
+               "entry":"f{depth}","depth":{depth},"library":"OpenSSL 3","result":1,"certificates":144{rest}}}"#
         )
         .replace('\n', " ")
     }

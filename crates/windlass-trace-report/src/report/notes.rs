@@ -21,8 +21,10 @@ pub fn of(trace: &Trace, processes: &[Process], stacks: usize, lines: Lines) -> 
         ),
         (
             trace.totals.lost,
-            "event could not be written (no space, no free descriptor, another user, another root directory): it is missing here",
-            "events could not be written (no space, no free descriptor, another user, another root directory): they are missing here",
+            "event could not be written (no space, no free descriptor, another user, another root directory): \
+             it is missing here",
+            "events could not be written (no space, no free descriptor, another user, another root directory): \
+             they are missing here",
         ),
         (
             trace.totals.certificates_unknown,
@@ -57,13 +59,17 @@ pub fn of(trace: &Trace, processes: &[Process], stacks: usize, lines: Lines) -> 
         (over(processes.len(), MAX_PROCESSES), "process is not listed", "processes are not listed"),
         (
             of_processes(|process| process.running),
-            "process still ran when PROGRAM had ended: what it did later is not here, and its CPU time is that at its last load",
-            "processes still ran when PROGRAM had ended: what they did later is not here, and their CPU time is that at their last load",
+            "process still ran when PROGRAM had ended: what it did later is not here, and \
+             its CPU time is that at its last load",
+            "processes still ran when PROGRAM had ended: what they did later is not here, and \
+             their CPU time is that at their last load",
         ),
         (
             of_processes(|process| process.has_loaded() && !process.ended && !process.running),
-            "loading process ended without a word (by a signal, _exit or exec): its CPU time is that at its last load, and certificates that it added one by one may be missing",
-            "loading processes ended without a word (by a signal, _exit or exec): their CPU time is that at their last load, and certificates that they added one by one may be missing",
+            "loading process ended without a word (by a signal, _exit or exec): its CPU time is that at its last \
+             load, and certificates that it added one by one may be missing",
+            "loading processes ended without a word (by a signal, _exit or exec): their CPU time is that at \
+             their last load, and certificates that they added one by one may be missing",
         ),
         (
             of_processes(|process| !process.has_loaded() && !process.ended && !process.running),
@@ -101,7 +107,8 @@ mod tests {
         let events = |pid: u32| {
             format!(
                 "{{\"e\":\"process\",\"pid\":{pid},\"exe\":\"/opt/none/a\"}}\n\
-                 {{\"e\":\"load\",\"pid\":{pid},\"tid\":1,\"entry\":\"f\",\"parsed\":1,\"memory\":1,\"store\":\"0x1\"}}\n"
+                 {{\"e\":\"load\",\"pid\":{pid},\"tid\":1,\"entry\":\"f\",\
+                 \"parsed\":1,\"memory\":1,\"store\":\"0x1\"}}\n"
             )
         };
         let ended = report(&events(5), &[]);

@@ -15,8 +15,8 @@
 //!
 //! - For each subject of each registered source, either all its certificates are in memory, in the order of an eager
 //!   load, or none of
-//!   them, and no other certificate of that subject is there. From `Verifying` on it is the former for all subjects that several
-//!   certificates of a source share.
+//!   them, and no other certificate of that subject is there. From `Verifying` on it is the former for all subjects
+//!   that several certificates of a source share.
 //! - A search that comes after libcrypto has found nothing in memory is answered from what is registered, whoever put
 //!   it into memory
 //!   since then; from `Exposed` on by what memory holds at that moment.
