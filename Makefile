@@ -58,8 +58,9 @@ $(MDBOOK):
 site: $(MDBOOK) ## all pages as a book in target/site; fails if a link leads nowhere
 	$(PYTHON) docs/site/build.py $(MDBOOK) $(CARGO_TARGET_DIR)/site
 
-lint: ## formatting, clippy and documentation, warnings as errors
+lint: ## formatting, lines of at most 120 characters, clippy and documentation, warnings as errors
 	$(CARGO) fmt --all --check
+	$(PYTHON) tests/docs/line_lengths.py
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items
 
@@ -182,7 +183,7 @@ test-trace: build ## `windlass trace` on real programs, its findings against str
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/trace/run.sh
 
 test-trace-library: build openssl gnutls
-test-trace-library: ## what the trace library records, against callgrind's counts; no program can tell it is there (as root)
+test-trace-library: ## what the trace library records, against callgrind's counts; that no program notices it (as root)
 	$(PYTHON) tests/trace/library.py --library $(CARGO_TARGET_DIR)/release/libwindlass_trace.so
 
 test-top: build ## what windlass top counts, against strace; its terminal; without root
