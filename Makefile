@@ -34,7 +34,8 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 SUITES = test-docs test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls \
 	test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 \
 	test-certdata test-packaging
-KEEP_GOING = $(if $(findstring =,$(firstword $(MAKEFLAGS))),,$(findstring k,$(filter-out --%,$(firstword $(MAKEFLAGS)))))
+SHORT_FLAGS = $(filter-out --%,$(firstword $(MAKEFLAGS)))
+KEEP_GOING = $(if $(findstring =,$(SHORT_FLAGS)),,$(findstring k,$(SHORT_FLAGS)))
 
 test: ## installs what the tests need and runs them all
 	@CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(PYTHON) tests/suites.py $(if $(KEEP_GOING),--keep-going) \
@@ -74,7 +75,7 @@ $(DENY):
 	$(CARGO) install cargo-deny --version 0.18.9 --locked \
 	    --root $(CARGO_TARGET_DIR)/cargo-deny --target-dir $(CARGO_TARGET_DIR)/cargo-deny-build
 
-deny: $(DENY) ## licences, bans and sources of the dependencies, as deny.toml says (DENY_CHECKS=advisories: downloads RustSec's)
+deny: $(DENY) ## licences, bans and sources of the dependencies, as deny.toml says (DENY_CHECKS=advisories)
 	$(DENY) --workspace check $(DENY_CHECKS)
 
 test-alone: ## each crate checked by itself, with its own features only

@@ -125,7 +125,8 @@ fn authority(scene: &Scene, subject: &str, name: &str, from: &str, until: &str) 
     let (index, configuration) = (scene.path(&format!("{name}.index")), scene.path(&format!("{name}.cnf")));
     fs::write(&index, "").unwrap();
     let text = format!(
-        "[ca]\ndefault_ca=d\n[d]\ndatabase={}\nnew_certs_dir={}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nunique_subject=no\n\
+        "[ca]\ndefault_ca=d\n[d]\ndatabase={}\nnew_certs_dir={}\nrand_serial=yes\ndefault_md=sha256\n\
+         policy=p\nunique_subject=no\n\
          x509_extensions=e\n[p]\ncommonName=supplied\n[e]\nbasicConstraints=critical,CA:true\n",
         index.display(),
         scene.path("").display()

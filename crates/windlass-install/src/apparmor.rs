@@ -21,8 +21,8 @@ pub fn note(destination: &Destination, library: &Path) -> Option<String> {
         None => read(destination, ENABLED).filter(|enabled| enabled.trim() == "Y").map(|_| "AppArmor is on here")?,
     };
     Some(format!(
-        "{confines}: the usual profiles don't let programs map {0}, and the loader would print an error at each start of such a \
-         program (`aa-status` lists them); use the package, whose library is in /usr/lib, or add `{1}/*.so mr,` to the \
+        "{confines}: the usual profiles don't let programs map {0}, and the loader would print an error at each start \
+         of such a program (`aa-status` lists them); use the package, whose library is in /usr/lib, or add `{1}/*.so mr,` to the \
          profiles' local rules",
         library.display(),
         library.parent().unwrap_or(library).display(),

@@ -68,7 +68,8 @@ fn in_parent(path: &Path, change: impl FnOnce(&Directory, &OsStr) -> io::Result<
     change(&directory, name)
 }
 
-/// The bytes of a file of others in which something of ours is to be put; none if it is not there. A link is followed: the file it leads to is the one that is changed.
+/// The bytes of a file of others in which something of ours is to be put; none if it is not there. A link is followed:
+/// the file it leads to is the one that is changed.
 pub fn read_to_edit(destination: &Destination, path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let real = destination.real(path, Last::Followed)?;
     let is_link = destination.real(path, Last::Itself)?.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());

@@ -1,9 +1,9 @@
 //! `windlass install` and `windlass uninstall`.
 //!
 //! A plan is made first, and shown (`planner.rs`; one file for each part of it). Its steps are taken by `apply.rs`,
-//! through the few atomic changes of windlass-journal (`disk.rs`). Each change is in the record (`record.rs`) before it is made, with what
-//! it takes to undo it; `undo.rs` does that. So a command that was killed anywhere is completed by `install` and undone
-//! by `uninstall`.
+//! through the few atomic changes of windlass-journal (`disk.rs`). Each change is in the record (`record.rs`) before it
+//! is made, with what it takes to undo it; `undo.rs` does that. So a command that was killed anywhere is completed by
+//! `install` and undone by `uninstall`.
 
 #![deny(unsafe_code)]
 

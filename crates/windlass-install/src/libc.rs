@@ -59,8 +59,11 @@ pub fn check(destination: &Destination, library: &Path) -> Result<(), Failure> {
             .collect();
         if let Some(version) = newest(&missing).or(missing.first().map(String::as_str)) {
             let newest = newest(&has).map(|newest| format!(", whose newest is {newest}")).unwrap_or_default();
-            return Err(refuse(format!("it needs {version} of {object}, and {} has none{newest}", destination.shown(&path)))
-                .advise("no program would start with it. The libraries of a release, and of `make build`, need glibc 2.17 or newer"));
+            let shown = destination.shown(&path);
+            return Err(refuse(format!("it needs {version} of {object}, and {shown} has none{newest}")).advise(
+                "no program would start with it. The libraries of a release, and of `make build`, need glibc \
+                         2.17 or newer",
+            ));
         }
     }
     Ok(())
@@ -79,7 +82,10 @@ pub fn notes(destination: &Destination, is_machine: bool) -> Vec<String> {
     }
     let other = OTHER_LOADERS.iter().find(|path| !is_machine && destination.exists(path));
     notes.extend(other.map(|loader| {
-        format!("{loader} exists: a program of that architecture that inherits LD_PRELOAD prints a loader error and runs without the library")
+        format!(
+            "{loader} exists: a program of that architecture that inherits LD_PRELOAD prints a loader error and \
+                 runs without the library"
+        )
     }));
     let is_asan =
         |entry: std::fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with("libasan.so."));
@@ -89,7 +95,8 @@ pub fn notes(destination: &Destination, is_machine: bool) -> Vec<String> {
     });
     notes.extend(sanitizer.map(|directory| {
         format!(
-            "libasan is installed ({}): a program built with AddressSanitizer (gcc -fsanitize=address) needs libasan to be the first library, and exits \
+            "libasan is installed ({}): a program built with AddressSanitizer (gcc -fsanitize=address) needs libasan \
+             to be the first library, and exits \
              at once; start it with ASAN_OPTIONS=verify_asan_link_order=0",
             directory.display()
         )

@@ -28,7 +28,10 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &P
         return Err(Failure::new(
             FailureKind::Other,
             format!("won't name the library in {LIST}"),
-            format!("{loader} is installed, and each program that it starts would print an error about a library of another architecture"),
+            format!(
+                "{loader} is installed, and each program that it starts would print an error about a library of \
+                     another architecture"
+            ),
         )
         .advise("activate Windlass for single services or users instead: --service NAME, --shell"));
     }

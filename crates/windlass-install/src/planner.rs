@@ -71,7 +71,8 @@ impl Plan {
             let what = match (context.destination.is_machine(), rustix::process::geteuid().is_root()) {
                 (true, _) => "run programs with it, which must print nothing",
                 (false, true) => {
-                    "run programs of the image with it, as root (chroot), which must print nothing; --no-try leaves it out"
+                    "run programs of the image with it, as root (chroot), which must print nothing; --no-try leaves \
+                     it out"
                 }
                 (false, false) => "run nothing with it: only root can run programs of an image",
             };

@@ -77,8 +77,8 @@ fn failure(destination: &Destination, what: String, why: impl std::fmt::Display)
     Failure::new(FailureKind::Other, what, why)
         .advise("no program was told to load it, and earlier activations stay as they were")
         .advise(format!(
-            "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass install` \
-             goes on"
+            "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass \
+             install` goes on"
         ))
 }
 

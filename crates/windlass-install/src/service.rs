@@ -47,7 +47,8 @@ pub fn plan(
         let found = unit::read(&String::from_utf8_lossy(&text));
         if let Some(setting) = found.other_root {
             let why = format!(
-                "sets {setting}: under another root directory the library is missing, and the loader would print an error"
+                "sets {setting}: under another root directory the library is missing, and the loader would print an \
+                 error"
             );
             return Err(refuse(&unit, &file.path, &why)
                 .advise("such a service needs Windlass inside its own root: windlass install --root DIR"));
@@ -92,7 +93,8 @@ pub fn plan(
         let why =
             format!("has UnsetEnvironment={word}, which systemd applies last: the service would never see the library");
         return Err(refuse(&unit, path, &why).advise(format!(
-            "if you no longer want that, add a drop-in with [Service] and an empty UnsetEnvironment= (systemctl edit {unit}), then run this again"
+            "if you no longer want that, add a drop-in with [Service] and an empty UnsetEnvironment= (systemctl edit \
+             {unit}), then run this again"
         )));
     }
     let line =

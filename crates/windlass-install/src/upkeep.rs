@@ -56,13 +56,14 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &P
         super::files::add(plan, context, record, new(HOOK_DIRECTORY, "windlass", HOOK, 0o755, why))?;
     } else {
         plan.notes.push(format!(
-            "no hook: {HOOK_DIRECTORY} does not exist (Debian's ca-certificates has it); after a change of the trust store \
-             run `windlass compile`, or leave it to the units"
+            "no hook: {HOOK_DIRECTORY} does not exist (Debian's ca-certificates has it); after a change of the trust \
+             store run `windlass compile`, or leave it to the units"
         ));
     }
     if context.systemd == Systemd::Missing {
         plan.notes.push(
-            "no units: systemd is not installed here; edits that bypass update-ca-certificates need a `windlass compile`"
+            "no units: systemd is not installed here; edits that bypass update-ca-certificates need a `windlass \
+             compile`"
                 .into(),
         );
         return Ok(());

@@ -42,8 +42,8 @@ pub fn temporary(name: &OsStr) -> OsString {
 }
 
 impl Directory {
-    /// Puts `content` there at once: whoever opens it sees all of the old file or all of the new one, also after a power
-    /// failure.
+    /// Puts `content` there at once: whoever opens it sees all of the old file or all of the new one, also after a
+    /// power failure.
     pub fn write(&self, name: &OsStr, content: &[u8], attributes: Attributes) -> io::Result<()> {
         let temporary = temporary(name);
         self.remove_if_there(&temporary)?;

@@ -35,8 +35,8 @@ pub fn write(directory: &Directory, name: &str, record: &impl Serialize, mode: u
     directory.write(OsStr::new(name), &text, Attributes::Own(mode))
 }
 
-/// Reads one; none if it is not there. That of somebody else is not believed, and `objection` says what a record of ours
-/// would not hold.
+/// Reads one; none if it is not there. That of somebody else is not believed, and `objection` says what a record of
+/// ours would not hold.
 pub fn read<T: DeserializeOwned>(
     directory: &Directory,
     name: &str,

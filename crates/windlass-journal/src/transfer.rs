@@ -106,8 +106,8 @@ fn time((seconds, nanoseconds): (i64, i64)) -> Timespec {
     Timespec { tv_sec: seconds, tv_nsec: nanoseconds.try_into().unwrap_or_default() }
 }
 
-/// Whether an extended attribute comes along. What only root may set gives power, and does not: who owned the file could
-/// have had it from elsewhere.
+/// Whether an extended attribute comes along. What only root may set gives power, and does not: who owned the file
+/// could have had it from elsewhere.
 pub fn is_copied(name: &[u8]) -> bool {
     name != b"security.capability" && !name.starts_with(b"trusted.")
 }

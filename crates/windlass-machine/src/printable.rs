@@ -6,7 +6,10 @@ use std::borrow::Cow;
 /// drive the terminal, and bidirectional ones (Unicode UAX #9) could reorder what is shown.
 fn is_printable(character: char) -> bool {
     !character.is_control()
-        && !matches!(character, '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        && !matches!(
+            character,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
 }
 
 /// `text` with what must not reach a terminal written as escapes.

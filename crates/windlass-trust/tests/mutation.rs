@@ -48,7 +48,8 @@ fn sources() -> Vec<Vec<u8>> {
     let anchor = root.anchors().next().unwrap();
     let serial = [&[2, anchor.serial().len() as u8], anchor.serial()].concat();
     let certdata = format!(
-        "\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_CERTIFICATE\nCKA_LABEL UTF8 \"x\"\nCKA_VALUE MULTILINE_OCTAL\n{}\nEND\n\
+        "\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_CERTIFICATE\nCKA_LABEL UTF8 \"x\"\n\
+         CKA_VALUE MULTILINE_OCTAL\n{}\nEND\n\
          CKA_NSS_SERVER_DISTRUST_AFTER MULTILINE_OCTAL\n{}\nEND\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_TRUST\n\
          CKA_ISSUER MULTILINE_OCTAL\n{}\nEND\nCKA_SERIAL_NUMBER MULTILINE_OCTAL\n{}\nEND\n\
          CKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_TRUSTED_DELEGATOR\n",

@@ -22,9 +22,17 @@ fn character() -> impl Strategy<Value = char> {
         4 => prop::char::range('a', 'e'),
         4 => prop::char::range('A', 'E'),
         4 => Just(' '),
-        2 => prop::sample::select(vec!['\t', '\n', '\u{b}', '\u{c}', '\r', '\0', '\u{1f}', '\u{7f}', '@', '[', '`', '{', 'Z', 'z']),
-        2 => prop::sample::select(vec!['\u{85}', '\u{a0}', 'É', 'é', 'ß', 'ÿ', '\u{ff}', '\u{80}', 'İ', '\u{2003}', '\u{3000}']),
-        1 => prop::sample::select(vec!['\u{d7ff}', '\u{e000}', '\u{ffff}', '\u{10000}', '\u{10ffff}', '\u{7ff}', '\u{800}', '😀']),
+        2 => prop::sample::select(vec![
+            '\t', '\n', '\u{b}', '\u{c}', '\r', '\0', '\u{1f}', '\u{7f}',
+            '@', '[', '`', '{', 'Z', 'z',
+        ]),
+        2 => prop::sample::select(vec![
+            '\u{85}', '\u{a0}', 'É', 'é', 'ß', 'ÿ', '\u{ff}', '\u{80}',
+            'İ', '\u{2003}', '\u{3000}',
+        ]),
+        1 => prop::sample::select(vec![
+            '\u{d7ff}', '\u{e000}', '\u{ffff}', '\u{10000}', '\u{10ffff}', '\u{7ff}', '\u{800}', '😀',
+        ]),
         1 => any::<char>(),
     ]
 }

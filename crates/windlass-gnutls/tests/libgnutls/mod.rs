@@ -71,13 +71,18 @@ macro_rules! libgnutls {
 }
 
 libgnutls! {
-    fn gnutls_x509_crt_list_import2(all: *mut *mut *mut Certificate, size: *mut c_uint, data: *const Datum, format: c_int, flags: c_uint) -> c_int;
+    fn gnutls_x509_crt_list_import2(
+        all: *mut *mut *mut Certificate, size: *mut c_uint, data: *const Datum, format: c_int, flags: c_uint
+    ) -> c_int;
     fn gnutls_x509_crt_export2(certificate: *mut Certificate, format: c_int, out: *mut Datum) -> c_int;
     fn gnutls_x509_crt_get_raw_dn(certificate: *mut Certificate, out: *mut Datum) -> c_int;
     fn gnutls_x509_crt_get_raw_issuer_dn(certificate: *mut Certificate, out: *mut Datum) -> c_int;
     fn gnutls_x509_crt_deinit(certificate: *mut Certificate) -> ();
     fn gnutls_x509_trust_list_init(list: *mut *mut List, size: c_uint) -> c_int;
-    fn gnutls_x509_trust_list_add_trust_mem(list: *mut List, cas: *const Datum, crls: *const Datum, format: c_int, flags: c_uint, verification_flags: c_uint) -> c_int;
+    fn gnutls_x509_trust_list_add_trust_mem(
+        list: *mut List, cas: *const Datum, crls: *const Datum, format: c_int, flags: c_uint,
+        verification_flags: c_uint
+    ) -> c_int;
     fn gnutls_x509_trust_list_deinit(list: *mut List, all: c_uint) -> ();
     fn gnutls_global_set_audit_log_function(function: Log) -> ();
 }

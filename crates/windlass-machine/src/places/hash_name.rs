@@ -25,7 +25,8 @@ impl fmt::Display for HashName {
 }
 
 impl HashName {
-    /// Only names that OpenSSL asks for (`get_cert_by_subject_ex`, crypto/x509/by_dir.c: `%s/%08lx.%s%d`): eight lower-case digits, and a number without leading zeros.
+    /// Only names that OpenSSL asks for (`get_cert_by_subject_ex`, crypto/x509/by_dir.c: `%s/%08lx.%s%d`): eight
+    /// lower-case digits, and a number without leading zeros.
     pub fn parse(name: &OsStr) -> Option<HashName> {
         let (hash, rest) = name.as_bytes().split_at_checked(8)?;
         let rest = rest.strip_prefix(b".")?;

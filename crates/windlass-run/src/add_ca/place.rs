@@ -92,8 +92,8 @@ fn checked(path: &Path) -> io::Result<(PathBuf, fs::Metadata)> {
 fn others_could_change(path: &Path) -> io::Error {
     let path = String::from_utf8_lossy(path.as_os_str().as_bytes());
     let why = format!(
-        "others could change what is in {path} (it is another user's or no directory, or others may write to it and it is not \
-         sticky)"
+        "others could change what is in {path} (it is another user's or no directory, or others may write to it \
+         and it is not sticky)"
     );
     io::Error::new(io::ErrorKind::PermissionDenied, why)
 }

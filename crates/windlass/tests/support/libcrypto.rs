@@ -72,7 +72,9 @@ libcrypto! {
     fn X509_NAME_hash_old(name: *const Name) -> c_ulong;
     fn BIO_new_file(path: *const c_char, mode: *const c_char) -> *mut Bio;
     fn BIO_free(bio: *mut Bio) -> c_int;
-    fn PEM_X509_INFO_read_bio(bio: *mut Bio, stack: *mut Stack, password: *const c_void, data: *const c_char) -> *mut Stack;
+    fn PEM_X509_INFO_read_bio(
+        bio: *mut Bio, stack: *mut Stack, password: *const c_void, data: *const c_char
+    ) -> *mut Stack;
     fn OPENSSL_sk_num(stack: *const Stack) -> c_int;
     fn OPENSSL_sk_value(stack: *const Stack, place: c_int) -> *mut c_void;
     fn OPENSSL_sk_pop_free(stack: *mut Stack, free: unsafe extern "C" fn(*mut Info)) -> ();
@@ -108,7 +110,9 @@ libcrypto! {
     fn X509_get_extension_flags(certificate: *mut X509) -> u32;
     fn X509_cmp(a: *const X509, b: *const X509) -> c_int;
     fn X509_get0_pubkey(certificate: *const X509) -> *mut c_void;
-    fn X509_policy_check(tree: *mut *mut c_void, explicit: *mut c_int, chain: *mut Stack, policies: *mut Stack, flags: c_uint) -> c_int;
+    fn X509_policy_check(
+        tree: *mut *mut c_void, explicit: *mut c_int, chain: *mut Stack, policies: *mut Stack, flags: c_uint
+    ) -> c_int;
     fn X509_policy_tree_free(tree: *mut c_void) -> ();
     fn OPENSSL_sk_new_null() -> *mut Stack;
     fn OPENSSL_sk_push(stack: *mut Stack, element: *const c_void) -> c_int;
