@@ -22,7 +22,8 @@ pub fn note(destination: &Destination, library: &Path) -> Option<String> {
     };
     Some(format!(
         "{confines}: the usual profiles don't let programs map {0}, and the loader would print an error at each start \
-         of such a program (`aa-status` lists them); use the package, whose library is in /usr/lib, or add `{1}/*.so mr,` to the \
+         of such a program (`aa-status` lists them); use the package, whose library is in /usr/lib, or add `{1}/*.so \
+         mr,` to the \
          profiles' local rules",
         library.display(),
         library.parent().unwrap_or(library).display(),
