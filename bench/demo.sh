@@ -17,7 +17,8 @@ trap 'exit 130' INT TERM
 has() { command -v "$1" >/dev/null 2>&1; }
 
 if ! has python3 && ! has ruby && ! has php && ! has curl && ! has openssl; then
-    echo "None of python3, ruby, php, curl and openssl is installed here, so there is no program to show the gain with." >&2
+    echo "None of python3, ruby, php, curl and openssl is installed here," \
+        "so there is no program to show the gain with." >&2
     exit 2
 fi
 
@@ -28,7 +29,8 @@ for file in "$(openssl version -d 2>/dev/null | sed 's/.*"\(.*\)"/\1/')/cert.pem
     if [ -r "$file" ]; then bundle=$file; break; fi
 done
 if [ -z "$bundle" ]; then
-    echo "No bundle of CA certificates was found (on Debian: the package ca-certificates), so no program pays for one." >&2
+    echo "No bundle of CA certificates was found (on Debian: the package ca-certificates)," \
+        "so no program pays for one." >&2
     exit 2
 fi
 roots=$(grep -c -e '-----BEGIN CERTIFICATE-----' "$bundle")
@@ -47,7 +49,8 @@ once() {
 
 row() { # program, what, stock ns, Windlass ns, remark
     awk -v program="$1" -v what="$2" -v stock="$3" -v ours="$4" -v remark="$5" 'BEGIN {
-        printf "%-9s %-46s %9.2f ms %9.2f ms %7.1fx  %s\n", program, what, stock / 1e6, ours / 1e6, stock / ours, remark }'
+        printf "%-9s %-46s %9.2f ms %9.2f ms %7.1fx  %s\n",
+            program, what, stock / 1e6, ours / 1e6, stock / ours, remark }'
 }
 
 # Windlass counts what it served; a program that brings its own OpenSSL in statically has nothing served.
@@ -118,7 +121,8 @@ start_listener() { # something that takes connections and answers none, for mach
 head_line() { printf '%-9s %-46s %12s %12s %8s\n' program "$1" stock Windlass gain; }
 
 first_root="$folder/root.pem"
-awk '/-----BEGIN CERTIFICATE-----/ { on = 1 } on { print } /-----END CERTIFICATE-----/ { exit }' "$bundle" >"$first_root"
+awk '/-----BEGIN CERTIFICATE-----/ { on = 1 } on { print } /-----END CERTIFICATE-----/ { exit }' \
+    "$bundle" >"$first_root"
 
 head_line 'the whole command'
 if ! has curl; then

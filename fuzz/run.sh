@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the fuzz targets with coverage instrumentation and runs them one after the other, by an equal part of the time each.
-# Stable Rust is enough: what `cargo fuzz` adds to it is these flags, and AddressSanitizer, which safe code does not need.
+# Builds the fuzz targets with coverage instrumentation and runs them one after the other, by an equal part of the time
+# each. Stable Rust is enough: what `cargo fuzz` adds to it is these flags, and AddressSanitizer, which safe code does
+# not need.
 #
 #   fuzz/run.sh [SECONDS [TARGET…]]
 #

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fails, and says why, for libraries that would not load everywhere: that need a newer glibc than 2.17, another library than libc, or a
-# symbol that nothing gives them. One such library, preloaded, keeps every program of an older machine from starting.
+# Fails, and says why, for libraries that would not load everywhere: that need a newer glibc than 2.17, another library
+# than libc, or a symbol that nothing gives them. One such library, preloaded, keeps every program of an older machine
+# from starting.
 #
 #   packaging/needs.sh FILE...
 #
@@ -20,7 +21,9 @@ for file; do
     [ -n "$versions" ] || say "$file: no version needs are in it; is it one of the libraries?"
     for version in $versions; do
         case $version in
-        GLIBC_[0-9]*) [ "$(printf '%s\n' "$version" "$newest" | sort -V | tail -n 1)" = "$newest" ] || say "$file needs $version" ;;
+        GLIBC_[0-9]*)
+            [ "$(printf '%s\n' "$version" "$newest" | sort -V | tail -n 1)" = "$newest" ] || say "$file needs $version"
+            ;;
         *) say "$file needs $version" ;;
         esac
     done
@@ -31,8 +34,10 @@ for file; do
         esac
     done
     # Not weak, and of no version: no libc of 2.17 is known to have it.
-    for symbol in $("$readelf" --wide --dyn-syms "$file" | awk '$5 == "GLOBAL" && $7 == "UND" && $8 !~ /@/ { print $8 }'); do
-        say "$file needs $symbol, which libc.so.6 did not have in $newest: adapters/glibc/src/shim.c is the place for it"
+    for symbol in $("$readelf" --wide --dyn-syms "$file" |
+        awk '$5 == "GLOBAL" && $7 == "UND" && $8 !~ /@/ { print $8 }'); do
+        say "$file needs $symbol, which libc.so.6 did not have in $newest: \
+adapters/glibc/src/shim.c is the place for it"
     done
 done
 exit "$status"

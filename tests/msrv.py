@@ -32,7 +32,8 @@ def main(arguments):
               f"`rustup toolchain install {stated} --profile minimal` gets it.", file=sys.stderr)
         return 1 if "--compile" in arguments else 0
     folder = os.path.join(os.environ.get("CARGO_TARGET_DIR") or "target", "msrv")
-    command = ["rustup", "run", there[0], "cargo", "check", "--workspace", "--all-targets", "--all-features", "--locked"]
+    command = ["rustup", "run", there[0], "cargo", "check", "--workspace", "--all-targets",
+               "--all-features", "--locked"]
     return subprocess.run(command, env={**os.environ, "CARGO_TARGET_DIR": folder}).returncode
 
 

@@ -24,8 +24,8 @@ def every_file(world):
     # The same program with one file that holds no certificate.
     limit = [instructions([argv[0], empty(world)], None, world.folder, accept=(0, 1))]
     return [Row("D GnuTLS", "instr", stock, limit, ours, ours[0] / 1e6, 10.0,
-                "millions of instructions of a program that calls gnutls_certificate_set_x509_trust_file for every file of "
-                f"{DIRECTORY} (limit: for one without certificates)")]
+                "millions of instructions of a program that calls gnutls_certificate_set_x509_trust_file for every "
+                f"file of {DIRECTORY} (limit: for one without certificates)")]
 
 
 def scale(world):
@@ -41,7 +41,8 @@ def scale(world):
              for env in (None, preload(world, stores), preload(world))]
     (stock_few, stock_many), (ours_few, ours_many), (bare_few, bare_many) = sides
     return [Row("D scale", "instr", stock_many, ours_few, ours_many, ratio(ours_many, ours_few), 1.5,
-                "instructions of the same program for a file of 2,400 roots / for one of 150, from compiled stores (stock: 2,400)",
+                "instructions of the same program for a file of 2,400 roots / for one of 150, from compiled stores "
+                "(stock: 2,400)",
                 extra={"stock, 150 roots": stock_few, "stock's own ratio": [ratio(stock_many, stock_few)],
                        "no compiled store, 150": bare_few, "no compiled store, 2,400": bare_many})]
 
@@ -52,7 +53,8 @@ def wget(world):
         root = server.folder / "root.pem"
         stock = ["wget", "-q", "-O", "/dev/null", f"--ca-certificate={root}", server.url]
         limit = [*stock[:-1], f"--ca-directory={empty_directory(world)}", server.url]
-        return whole(world, "wget", stock, limit, "wget of one page: the system's trust and one more root / that root alone")
+        return whole(world, "wget", stock, limit,
+                     "wget of one page: the system's trust and one more root / that root alone")
 
 
 def git(world):
@@ -61,8 +63,10 @@ def git(world):
         url = repository(server)
         root = server.folder / "root.pem"
         stock = ["git", "-c", f"http.sslCAInfo={root}", "ls-remote", url]
-        limit = ["git", "-c", f"http.sslCAInfo={root}", "-c", f"http.sslCAPath={empty_directory(world)}", "ls-remote", url]
-        return whole(world, "git ls-remote", stock, limit, "git ls-remote over https: the system's trust and one more root / that root alone")
+        limit = ["git", "-c", f"http.sslCAInfo={root}", "-c", f"http.sslCAPath={empty_directory(world)}",
+                 "ls-remote", url]
+        return whole(world, "git ls-remote", stock, limit,
+                     "git ls-remote over https: the system's trust and one more root / that root alone")
 
 
 def whole(world, name, argv, limit, how):
@@ -71,9 +75,11 @@ def whole(world, name, argv, limit, how):
     run([world.windlass, "compile", "--store", stores])
 
     def counted(words, env=None):
-        return [instructions(words, {"HOME": world.folder, **(env or {})}, world.folder, children=True) for _ in range(TIMES)]
+        return [instructions(words, {"HOME": world.folder, **(env or {})}, world.folder, children=True)
+                for _ in range(TIMES)]
 
-    stock, least, ours, bare = counted(argv), counted(limit), counted(argv, preload(world, stores)), counted(argv, preload(world))
+    stock, least, ours, bare = (counted(argv), counted(limit), counted(argv, preload(world, stores)),
+                                counted(argv, preload(world)))
     return [Row(name, "instr", stock, least, ours, ratio(ours, least), None, f"instructions of {how}",
                 extra={"no compiled store": bare, "saved of the loading": [
                     (median(stock) - median(ours)) / (median(stock) - median(least))]})]
@@ -85,7 +91,8 @@ def repository(server):
     env = {**environment({"HOME": server.folder, "GIT_CONFIG_NOSYSTEM": "1"})}
     for command in (["init", "-q", "-b", "main", work], ["-C", work, "commit", "-q", "--allow-empty", "-m", "first"],
                     ["clone", "-q", "--bare", work, bare], ["-C", bare, "update-server-info"]):
-        subprocess.run(["git", "-c", "user.name=Bench", "-c", "user.email=bench@localhost", *map(str, command)], check=True, env=env)
+        subprocess.run(["git", "-c", "user.name=Bench", "-c", "user.email=bench@localhost", *map(str, command)],
+                       check=True, env=env)
     return f"{server.url}repository.git"
 
 

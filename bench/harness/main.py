@@ -25,8 +25,8 @@ CC = ("cc", "-O2", "-pthread")
 OPENSSL = ("-lssl", "-lcrypto")
 GNUTLS = ("-lgnutls",)
 BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, OPENSSL), "coldload.c": (CC, OPENSSL),
-         "lookup.c": (CC, OPENSSL), "warm.c": (CC, OPENSSL), "directory.c": (CC, OPENSSL), "trust_files.c": (CC, GNUTLS),
-         "fetch.c": (CC, ("-lcurl",)), "empty.c": (("cc", "-shared", "-fPIC"), ()),
+         "lookup.c": (CC, OPENSSL), "warm.c": (CC, OPENSSL), "directory.c": (CC, OPENSSL),
+         "trust_files.c": (CC, GNUTLS), "fetch.c": (CC, ("-lcurl",)), "empty.c": (("cc", "-shared", "-fPIC"), ()),
          "request.cr": (("crystal", "build", "--release", "--no-color"), ())}
 
 
@@ -41,7 +41,8 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="windlass-bench-") as folder:
         # The peers have programs of their own.
         world = World(release / "libwindlass_preload.so", release / "windlass", release / "examples" / "cold_index",
-                      HERE / "programs", {} if names == ["peers"] else build(target / "bench"), pathlib.Path(folder), 0.1 if quick else 1.0)
+                      HERE / "programs", {} if names == ["peers"] else build(target / "bench"),
+                      pathlib.Path(folder), 0.1 if quick else 1.0)
         for needed in (world.library, world.windlass, world.cold_index):
             if not needed.exists():
                 raise SystemExit(f"{needed} is missing: run `make build`")

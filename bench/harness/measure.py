@@ -110,7 +110,8 @@ def joined(dictionaries, key):
 
 
 def instructions(argv, env, folder, children=False, accept=(0,)):
-    """Instructions of a whole process, and with `children` of all that it starts, in user space, as callgrind counts them."""
+    """Instructions of a whole process, and with `children` of all that it starts, in user space, \
+as callgrind counts them."""
     folder = pathlib.Path(folder) / "callgrind"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

@@ -51,7 +51,8 @@ def made():
         files[DOCS / "plots" / "peers.svg"] = peers_page.svg(peers)
         page = between(page, "peers", peers_page.markdown(peers))
     token = [row for row in rows.values() if row.name.startswith("token")]
-    return files | {PAGE: page, TOKEN: between(TOKEN.read_text(encoding="utf-8"), "token", report.markdown_table(token))}
+    return files | {PAGE: page,
+                    TOKEN: between(TOKEN.read_text(encoding="utf-8"), "token", report.markdown_table(token))}
 
 
 def wrapped(line):

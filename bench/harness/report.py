@@ -71,15 +71,17 @@ def machine():
         system = re.search(r'PRETTY_NAME="(.*)"', file.read()).group(1)
     with open("/etc/ssl/certs/ca-certificates.crt", "rb") as file:
         roots = file.read().count(b"-----BEGIN CERTIFICATE-----")
-    return {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(), "arch": platform.machine(),
-            "kernel": re.match(r"[\d.]+", platform.release()).group(), "os": system, "roots": roots,
-            "openssl": first_line("openssl", "version").split(" (")[0], "python": first_line("/usr/bin/python3", "--version"),
-            "gnutls": first_line("gnutls-cli", "--version"), "ruby": first_line("ruby", "--version"), "crystal": first_line("crystal", "--version"),
+    return {"date": datetime.date.today().isoformat(), "cpu": model, "cores": os.cpu_count(),
+            "arch": platform.machine(), "kernel": re.match(r"[\d.]+", platform.release()).group(),
+            "os": system, "roots": roots, "openssl": first_line("openssl", "version").split(" (")[0],
+            "python": first_line("/usr/bin/python3", "--version"), "gnutls": first_line("gnutls-cli", "--version"),
+            "ruby": first_line("ruby", "--version"), "crystal": first_line("crystal", "--version"),
             "nginx": first_line("nginx", "-v"), "valgrind": first_line("valgrind", "--version")}
 
 
 def first_line(*argv):
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", env=environment(), timeout=60)
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+                          env=environment(), timeout=60)
     return done.stdout.splitlines()[0]
 
 

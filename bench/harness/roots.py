@@ -1,4 +1,5 @@
-"""Makes bundles of any number of distinct roots from one template: nobody checks a trust anchor's own signature at load."""
+"""Makes bundles of any number of distinct roots from one template: \
+nobody checks a trust anchor's own signature at load."""
 
 import base64
 import os

@@ -55,14 +55,16 @@ def request(world):
 def trace(world):
     """Row B's program under `windlass trace` / alone."""
     # Else the layout of the heap decides: whether a freed bundle goes back to the kernel, and comes again page by page.
-    allocator = {"MALLOC_TRIM_THRESHOLD_": "1000000000", "MALLOC_TOP_PAD_": "67108864", "MALLOC_MMAP_THRESHOLD_": "1000000000"}
+    allocator = {"MALLOC_TRIM_THRESHOLD_": "1000000000", "MALLOC_TOP_PAD_": "67108864",
+                 "MALLOC_MMAP_THRESHOLD_": "1000000000"}
     with Server(world.folder / "traced-server") as server:
         argv = [world.built["request.cr"], server.url, world.count(40)]
         trust = {**allocator, "SSL_CERT_FILE": server.bundle}
         traced = [world.windlass, "trace", "--output", "/dev/null", "--", *argv]
         alone, ours = alternate(world.count(8), lambda: run_json(argv, trust), lambda: run_json(traced, trust))
-    return [Row("trace", "us", joined(alone, "fresh"), None, joined(ours, "fresh"), ratio(joined(ours, "fresh"), joined(alone, "fresh")),
-                1.05, "Crystal HTTPS GET, fresh context: under `windlass trace` / alone"),
+    return [Row("trace", "us", joined(alone, "fresh"), None, joined(ours, "fresh"),
+                ratio(joined(ours, "fresh"), joined(alone, "fresh")), 1.05,
+                "Crystal HTTPS GET, fresh context: under `windlass trace` / alone"),
             Row("trace, no loads", "us", joined(alone, "reused"), None, joined(ours, "reused"),
                 ratio(joined(ours, "reused"), joined(alone, "reused")), None, "the same, reused context")]
 
@@ -78,7 +80,8 @@ def memory(world):
 
     windlass = added(ours)
     return [Row("memory", "KiB", added(stock), [result["unverified"] / contexts for result in ours], windlass,
-                median(windlass), 8.0, "KiB that a further context adds over an unverified one (limit: all of an unverified one)")]
+                median(windlass), 8.0,
+                "KiB that a further context adds over an unverified one (limit: all of an unverified one)")]
 
 
 def many_roots(world):
@@ -92,8 +95,8 @@ def many_roots(world):
     stock = run_json([program, 3, few, some])
     windlass = [value / 1000 for result in ours for value in result["lives"][1]]
     limit = [value / 1000 for result in ours for value in result["lives"][0]]
-    return [Row("roots", "us", [value / 1000 for value in stock["lives"][1]], limit, windlass, ratio(windlass, limit), 1.1,
-                "a fresh context at 100,000 roots / at 144 (stock: at 4,000)",
+    return [Row("roots", "us", [value / 1000 for value in stock["lives"][1]], limit, windlass,
+                ratio(windlass, limit), 1.1, "a fresh context at 100,000 roots / at 144 (stock: at 4,000)",
                 extra={"stock at 144": [value / 1000 for value in stock["lives"][0]],
                        "first load of 100,000": [result["first"][1] / 1000 for result in ours]})]
 
@@ -124,7 +127,8 @@ def preload_tax(world):
     return [Row("preload tax", "us", none, limit, windlass, ratio(windlass, limit), 1.10,
                 "/bin/true from a shell: our library / an empty one preloaded"),
             *(added_instructions(world, name, argv, bar)
-              for name, argv, bar in (("/bin/true", ["/bin/true"], 80_000), ("curl", ["/usr/bin/curl", "--version"], 800_000)))]
+              for name, argv, bar in (("/bin/true", ["/bin/true"], 80_000),
+                                      ("curl", ["/usr/bin/curl", "--version"], 800_000)))]
 
 
 def added_instructions(world, name, argv, bar):
@@ -135,7 +139,8 @@ def added_instructions(world, name, argv, bar):
 
 
 def threads(world):
-    """Contexts a second with 2 threads / with 1; and the same for the stores alone, and for 2 processes that share nothing."""
+    """Contexts a second with 2 threads / with 1; and the same for the stores alone, and for 2 processes \
+that share nothing."""
     def rate(count, what, env=None):
         return lambda: float(run([world.built["threads.c"], count, 150, what], env))
 
@@ -144,9 +149,11 @@ def threads(world):
             return sum(pool.map(lambda _: rate(1, what, env)(), range(2)))
 
     ours = preload(world)
-    one, two, apart, stock_one, stock_two, limit_one, limit_two, limit_apart, store_one, store_two, empty_one, empty_two = alternate(
+    (one, two, apart, stock_one, stock_two, limit_one, limit_two, limit_apart,
+     store_one, store_two, empty_one, empty_two) = alternate(
         world.count(30), rate(1, "context", ours), rate(2, "context", ours), lambda: processes("context", ours),
-        rate(1, "context"), rate(2, "context"), rate(1, "unverified"), rate(2, "unverified"), lambda: processes("unverified"),
+        rate(1, "context"), rate(2, "context"),
+        rate(1, "unverified"), rate(2, "unverified"), lambda: processes("unverified"),
         rate(1, "store", ours), rate(2, "store", ours), rate(1, "empty-store"), rate(2, "empty-store"))
     how = "a second by 2 threads / by 1 thread"
     return [Row("threads", "/s", stock_two, limit_two, two, ratio(two, one) / ratio(limit_two, limit_one), 0.97,
@@ -156,7 +163,8 @@ def threads(world):
             Row("threads, limit's 2 over 1", "/s", stock_two, limit_two, limit_two, ratio(limit_two, limit_one), None,
                 f"unverified contexts {how}: what libssl itself reaches, without Windlass"),
             Row("threads, machine's own", "/s", [], limit_apart, apart, ratio(apart, one), None,
-                "contexts a second by 2 processes of 1 thread, which share nothing / by 1: what this machine's cores reach"),
+                "contexts a second by 2 processes of 1 thread, which share nothing / by 1: "
+                "what this machine's cores reach"),
             Row("threads, store alone", "/s", [], empty_two, store_two, ratio(store_two, store_one), None,
                 f"X509_STORE with default paths {how} (limit: empty stores without Windlass)",
                 extra={"Windlass, 1 thread": store_one, "limit, 1 thread": empty_one})]
@@ -165,7 +173,8 @@ def threads(world):
 def unknown_issuer(world):
     """Looking up a subject that no root has: not dearer than in stock."""
     argv = [world.built["lookup.c"], world.count(500)]
-    stock, ours = alternate(world.count(6), lambda: json.loads(run(argv)), lambda: json.loads(run(argv, preload(world))))
+    stock, ours = alternate(world.count(6), lambda: json.loads(run(argv)),
+                            lambda: json.loads(run(argv, preload(world))))
     stock, windlass = ([value / 1000 for samples in side for value in samples] for side in (stock, ours))
     return [Row("unknown issuer", "us", stock, [], windlass, ratio(windlass, stock), None,
                 "looking up a subject that no root has, default paths: Windlass / stock")]
@@ -188,7 +197,8 @@ def warm_start(world):
         return [result["first"] / 1000 for result in results]
 
     unverified = joined(later, "unverified")
-    return [Row("warm start", "us", firsts(stock), firsts(limit), firsts(first), ratio(firsts(first), firsts(limit)), 1.5,
+    return [Row("warm start", "us", firsts(stock), firsts(limit), firsts(first),
+                ratio(firsts(first), firsts(limit)), 1.5,
                 "first context of a process, from a compiled store / its first unverified one, without Windlass",
                 extra={"without a compiled store": firsts(without)}),
             Row("warm start, OpenSSL initialised", "us", firsts(stock_later), unverified, firsts(later),
@@ -235,6 +245,6 @@ def compile_roots(world):
                 extra=extra)]
 
 
-ROWS = {"context": context, "command": command, "request": request, "trace": trace, "memory": memory, "roots": many_roots,
-        "cold-index": cold_index, "preload-tax": preload_tax, "threads": threads, "unknown-issuer": unknown_issuer, "warm-start": warm_start,
-        "directory": directory, "compile": compile_roots}
+ROWS = {"context": context, "command": command, "request": request, "trace": trace, "memory": memory,
+        "roots": many_roots, "cold-index": cold_index, "preload-tax": preload_tax, "threads": threads,
+        "unknown-issuer": unknown_issuer, "warm-start": warm_start, "directory": directory, "compile": compile_roots}

@@ -1,4 +1,5 @@
-"""nginx on a free port of the loopback interface, with a certificate whose root is added to a copy of Debian's bundle."""
+"""nginx on a free port of the loopback interface, with a certificate \
+whose root is added to a copy of Debian's bundle."""
 
 import ctypes
 import os
@@ -47,8 +48,8 @@ class Server:
             openssl("req", *extra, "-new", "-key", at(name + ".key"), "-subj", subject, "-days", "30",
                     "-out", at("root.pem" if name == "root" else "leaf.csr"))
         (self.folder / "leaf.ext").write_text(EXTENSIONS)
-        openssl("x509", "-req", "-in", at("leaf.csr"), "-CA", at("root.pem"), "-CAkey", at("root.key"), "-CAcreateserial",
-                "-days", "30", "-extfile", at("leaf.ext"), "-out", at("leaf.pem"))
+        openssl("x509", "-req", "-in", at("leaf.csr"), "-CA", at("root.pem"), "-CAkey", at("root.key"),
+                "-CAcreateserial", "-days", "30", "-extfile", at("leaf.ext"), "-out", at("leaf.pem"))
         with open(BUNDLE, "rb") as bundle:
             self.bundle.write_bytes(bundle.read() + (self.folder / "root.pem").read_bytes())
 

@@ -1,4 +1,5 @@
-"""The trust token beside p11-kit-trust: the same GnuTLS program, each module alone on the machine (tests/pkcs11/harness/sides.py)."""
+"""The trust token beside p11-kit-trust: the same GnuTLS program, each module alone on the machine \
+(tests/pkcs11/harness/sides.py)."""
 
 import base64
 import os
@@ -36,15 +37,19 @@ def token(world):
     many = pki.path(f"{ROOTS}.pem")
     write_roots(pki, many)
     # p11-kit takes many seconds for each.
-    times = [[loading(side, many, program, pki.chain) for _ in range(world.count(count))] for side, count in ((stock, 3), (ours, 15))]
+    times = [[loading(side, many, program, pki.chain) for _ in range(world.count(count))]
+             for side, count in ((stock, 3), (ours, 15))]
     return [Row("token", "instr", counts[0], [], counts[1], ratio(counts[1], counts[0]), 0.1,
-                "instructions of a program that verifies a chain with GnuTLS and `pkcs11:` trust: through the token / through p11-kit-trust"),
+                "instructions of a program that verifies a chain with GnuTLS and `pkcs11:` trust: "
+                "through the token / through p11-kit-trust"),
             Row("token, 2,400 roots", "ms", times[0], [], times[1], ratio(times[1], times[0]), 0.01,
-                f"the same program listing {ROOTS:,} roots as GnuTLS does when it adds `pkcs11:`, whole process: token / p11-kit-trust")]
+                f"the same program listing {ROOTS:,} roots as GnuTLS does when it adds `pkcs11:`, whole process: "
+                "token / p11-kit-trust")]
 
 
 def instructions(side, bundle, program, chain):
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1", program, "pkcs11:", chain]
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1",
+               program, "pkcs11:", chain]
     said = side.run(bundle, *command)
     if "is trusted" not in said:
         raise SystemExit(f"{side.name}: {said}")
@@ -63,7 +68,8 @@ def loading(side, bundle, program, chain):
 
 def write_roots(pki, path):
     """Roots that differ in name and number, signed by nobody: what is looked up is never verified."""
-    template = subprocess.run(["openssl", "x509", "-in", pki.path("ca.pem"), "-outform", "DER"], capture_output=True, check=True).stdout
+    template = subprocess.run(["openssl", "x509", "-in", pki.path("ca.pem"), "-outform", "DER"],
+                              capture_output=True, check=True).stdout
     mark = b"Windlass Test CA"
     with open(path, "wb") as file:
         for number in range(ROOTS):

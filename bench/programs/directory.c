@@ -1,6 +1,7 @@
-/* directory DIR LEAVES THREADS CONTEXTS: THREADS threads, each makes CONTEXTS fresh contexts over the hashed directory DIR and verifies
- * with each one of the certificates of LEAVES, in turn. Before that one context has verified them all. Prints ns of each context
- * with its verification; opens "/windlass-bench-begin" when the first context is done, for those who count system calls. */
+/* directory DIR LEAVES THREADS CONTEXTS: THREADS threads, each makes CONTEXTS fresh contexts over the hashed directory
+ * DIR and verifies with each one of the certificates of LEAVES, in turn. Before that one context has verified them all.
+ * Prints ns of each context with its verification; opens "/windlass-bench-begin" when the first context is done, for
+ * those who count system calls. */
 #include "bench.h"
 #include <fcntl.h>
 #include <openssl/pem.h>

@@ -1,4 +1,5 @@
-/* listen: accepts connections on a free port of the loopback interface and closes them; prints the port, ends by itself. */
+/* listen: accepts connections on a free port of the loopback interface and closes them; prints the port, ends by
+ * itself. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
-/* threads T MS context|unverified|store|empty-store: how many of these T threads make and free a second, in MS milliseconds. */
+/* threads T MS context|unverified|store|empty-store: how many of these T threads make and free a second, in MS
+ * milliseconds. */
 #include "bench.h"
 
 #include <pthread.h>

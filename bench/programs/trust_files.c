@@ -1,5 +1,5 @@
-/* trust_files PATH: the program of row D. One call of gnutls_certificate_set_x509_trust_file for PATH, or for every file of it if it
- * is a directory. Prints how many certificates GnuTLS says it has loaded. */
+/* trust_files PATH: the program of row D. One call of gnutls_certificate_set_x509_trust_file for PATH, or for every
+ * file of it if it is a directory. Prints how many certificates GnuTLS says it has loaded. */
 #include <dirent.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* warm EARLIER KIND: ns of one context, "verifying" or "unverified", of a process that has made EARLIER unverified ones before,
- * and of 20 unverified ones after it. The first context of a process also initialises OpenSSL. */
+/* warm EARLIER KIND: ns of one context, "verifying" or "unverified", of a process that has made EARLIER unverified ones
+ * before, and of 20 unverified ones after it. The first context of a process also initialises OpenSSL. */
 #include "bench.h"
 
 static long long life(int verifying) {

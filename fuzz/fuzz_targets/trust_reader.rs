@@ -78,7 +78,8 @@ fn look(store: &TrustStore) {
         let or_own = |said: Option<&[u8]>, own: Option<&[u8]>| {
             said.filter(|said| !said.is_empty() || own.is_none()).or(own).map(<[u8]>::to_vec)
         };
-        let (own_issuer, own_serial) = own.as_ref().map_or((None, None), |(issuer, serial)| (Some(&**issuer), Some(&**serial)));
+        let (own_issuer, own_serial) =
+            own.as_ref().map_or((None, None), |(issuer, serial)| (Some(&**issuer), Some(&**serial)));
         let issuer = or_own(certificate.issuer(), own_issuer);
         let serial = or_own(certificate.serial(), own_serial);
         let (Some(issuer), Some(serial)) = (issuer, serial) else { continue };
@@ -132,14 +133,17 @@ fn seeds() -> Vec<Vec<u8>> {
         "{head}class: certificate\ncertificate-type: x-509\nissuer: \"{issuer}\"\nserial-number: \"{number}\"\n"
     );
     let stated = format!(
-        "{head}class: nss-trust\nissuer: \"{issuer}\"\nserial-number: \"{number}\"\nnss-trust-server-auth: nss-not-trusted\n"
+        "{head}class: nss-trust\nissuer: \"{issuer}\"\nserial-number: \"{number}\"\n\
+         nss-trust-server-auth: nss-not-trusted\n"
     );
     let key = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----\n";
     let stapled = format!("{head}class: x-certificate-extension\nvalue: \"0%0a%06%03%55%1d%25%04%03%30%01%00\"\n{key}");
     let trusted = pem(&one).replace("BEGIN C", "BEGIN TRUSTED C").replace("END C", "END TRUSTED C");
     let certdata = format!(
-        "\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_CERTIFICATE\nCKA_LABEL UTF8 \"x\"\nCKA_VALUE MULTILINE_OCTAL\n{}\nEND\n\
-         CKA_CLASS CK_OBJECT_CLASS CKO_NSS_TRUST\nCKA_ISSUER MULTILINE_OCTAL\n{}\nEND\nCKA_SERIAL_NUMBER MULTILINE_OCTAL\n{}\nEND\n\
+        "\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_CERTIFICATE\nCKA_LABEL UTF8 \"x\"\n\
+         CKA_VALUE MULTILINE_OCTAL\n{}\nEND\n\
+         CKA_CLASS CK_OBJECT_CLASS CKO_NSS_TRUST\nCKA_ISSUER MULTILINE_OCTAL\n{}\nEND\n\
+         CKA_SERIAL_NUMBER MULTILINE_OCTAL\n{}\nEND\n\
          CKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_TRUSTED_DELEGATOR\n",
         octal(&one),
         octal(anchor.raw_issuer().as_bytes()),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds target/debian/windlass_VERSION_ARCHITECTURE.deb from the release build, with dpkg-deb alone. The same input makes the
-# same bytes: times are those of the changelog (or SOURCE_DATE_EPOCH), owners root, order that of names.
+# Builds target/debian/windlass_VERSION_ARCHITECTURE.deb from the release build, with dpkg-deb alone. The same input
+# makes the same bytes: times are those of the changelog (or SOURCE_DATE_EPOCH), owners root, order that of names.
 #
 #   packaging/debian/build.sh [DIRECTORY]      where the package goes; target/debian by default
 set -eu
@@ -84,18 +84,21 @@ mkdir "$work/debian" "$root/DEBIAN"
 : >"$root/DEBIAN/control"
 printf 'Source: windlass\n\nPackage: windlass\nArchitecture: any\n' >"$work/debian/control"
 depends=$(cd "$work" && dpkg-shlibdeps -O -eroot/usr/bin/windlass \
-    "-eroot/usr/lib/$multiarch/windlass/libwindlass_preload.so" "-eroot/usr/lib/$multiarch/windlass/libwindlass_trace.so" \
+    "-eroot/usr/lib/$multiarch/windlass/libwindlass_preload.so" \
+    "-eroot/usr/lib/$multiarch/windlass/libwindlass_trace.so" \
     "-eroot/usr/lib/$multiarch/pkcs11/libwindlass_pkcs11.so" | sed -n 's/^shlibs:Depends=//p')
 [ -n "$depends" ]
 
-size=$(find "$root" -path "$root/DEBIAN" -prune -o -type f -printf '%s\n' | awk '{ n += int(($1 + 1023) / 1024) } END { print n }')
+size=$(find "$root" -path "$root/DEBIAN" -prune -o -type f -printf '%s\n' |
+    awk '{ n += int(($1 + 1023) / 1024) } END { print n }')
 sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@SIZE@/$size/" -e "s/@DEPENDS@/$depends/" \
     $here/control.in >"$root/DEBIAN/control"
 echo /etc/ca-certificates/update.d/windlass >"$root/DEBIAN/conffiles"
 (cd "$root" && find usr -type f | sort | xargs md5sum) >"$root/DEBIAN/md5sums"
 hook=$(sha256sum "$root/etc/ca-certificates/update.d/windlass" | cut -d ' ' -f 1)
 for script in preinst postinst prerm postrm; do
-    sed -e "s|@LIBRARY@|/usr/lib/$multiarch/windlass/libwindlass_preload.so|" -e "s|@HOOK@|$hook|" $here/$script >"$root/DEBIAN/$script"
+    sed -e "s|@LIBRARY@|/usr/lib/$multiarch/windlass/libwindlass_preload.so|" -e "s|@HOOK@|$hook|" \
+        $here/$script >"$root/DEBIAN/$script"
 done
 chmod 644 "$root/DEBIAN"/*
 chmod 755 "$root/DEBIAN/preinst" "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"

@@ -8,17 +8,19 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "har
 
 import peers_page
 
-MACHINE = {"date": "2026-01-01", "cpu": "a CPU", "cores": 2, "arch": "x86_64", "kernel": "6.1", "os": "Debian", "roots": 144,
-           "openssl": "OpenSSL 3.0.1", "go": "go version go1.21", "packages": [["truststore", "0.10"]]}
+MACHINE = {"date": "2026-01-01", "cpu": "a CPU", "cores": 2, "arch": "x86_64", "kernel": "6.1", "os": "Debian",
+           "roots": 144, "openssl": "OpenSSL 3.0.1", "go": "go version go1.21", "packages": [["truststore", "0.10"]]}
 
 
 def peer(name, verified, windlass, **samples):
     return {"name": name, "kind": "context", "windlass": windlass, "memory": "resident",
-            "samples": {"first": [], "next": [], "verified": verified, "reused": [], "kib": [], "instr": [], "probe": []} | samples}
+            "samples": {"first": [], "next": [], "verified": verified, "reused": [], "kib": [], "instr": [],
+                        "probe": []} | samples}
 
 
 def record(**changes):
-    peers = [peer("OpenSSL 3.0", [20.0, 24.0, 22.0, 26.0], "apart", first=[30.0] * 4, next=[20.0] * 4, kib=[850.04], instr=[2.5e8]),
+    peers = [peer("OpenSSL 3.0", [20.0, 24.0, 22.0, 26.0], "apart", first=[30.0] * 4, next=[20.0] * 4,
+                  kib=[850.04], instr=[2.5e8]),
              peer("OpenSSL 3.0, Windlass", [0.2, 0.24, 0.22, 0.26], "with", next=[0.05] * 4),
              peer("Go, <pool>", [2.0, 2.4, 2.2, 2.6], "not reached")]
     return {"machine": MACHINE, "missing": {}, "runs": 4, "peers": peers} | changes
@@ -53,7 +55,8 @@ def few_runs():
 def picture():
     """A bar for each peer, longer for what is slower, in a document that parses."""
     tree = ElementTree.fromstring(peers_page.svg(record()))
-    lengths = [float(bar.get("width")) for bar in tree.iter("{http://www.w3.org/2000/svg}rect") if bar.get("class") in ("stock", "windlass")]
+    lengths = [float(bar.get("width")) for bar in tree.iter("{http://www.w3.org/2000/svg}rect")
+               if bar.get("class") in ("stock", "windlass")]
     assert len(lengths) == 3 and lengths[0] > lengths[2] > lengths[1] > 0, lengths
 
 
