@@ -124,7 +124,7 @@ mod tests {
         }
         let remedy = image.finding(&CHECK).remedy;
         assert!(
-            remedy.starts_with(&format!("`windlass prune --root {root} --force /etc/ssl/certs` takes ")),
+            remedy.starts_with(&format!("`windlass prune --root {root} --force /etc/ssl/certs` removes ")),
             "{remedy}"
         );
     }
