@@ -27,7 +27,7 @@ pub fn copy_of(
     value: usize,
     own: &mut Scope,
 ) -> Bound {
-    let name = family.hooks[hook].name;
+    let name = family.hooks()[hook].name;
     if let Some(bound) = definition(family, name, value) {
         return bound;
     }

@@ -321,7 +321,7 @@ fn in_scope(way: &WayIn, handle: *mut c_void, name: &CStr, caller: usize, global
 fn is_defined_elsewhere(family: &Family, hook: usize) -> bool {
     let mut found = false;
     linker::each_object(0, |object| {
-        let defines = |definitions: Definitions| definitions.any_symbol(family.hooks[hook].name).is_some();
+        let defines = |definitions: Definitions| definitions.any_symbol(family.hooks()[hook].name).is_some();
         found = object.definitions().is_some_and(defines) && !family.is_one(object);
         !found
     });
@@ -395,7 +395,7 @@ fn hook_of(way: &WayIn, name: &CStr) -> Option<(&'static Family, usize)> {
 
 /// The trampoline for what a search has found.
 fn exchange(way: &WayIn, family: &'static Family, hook: usize, found: usize) -> Option<usize> {
-    let hooked = &family.hooks[hook];
+    let hooked = &family.hooks()[hook];
     let definition = way.sibling.definition(found).unwrap_or(found);
     // Nothing is read of a copy that another thread may be unloading: whoever has an address in one holds it.
     let mut copies = family.copies().filter(|(_, copy)| copy.contains(definition));

@@ -7,7 +7,7 @@ pub use crate::copy::Copy;
 use crate::definitions::Name;
 use crate::elf::Loaded;
 use crate::fork_lock::ForkLock;
-use crate::sibling::{HOOKS, Onward, Sibling};
+use crate::sibling::{Onward, Sibling};
 
 /// How many copies of one kind a process can hold and still be served in all of them.
 pub const COPIES: usize = 8;
@@ -19,8 +19,8 @@ pub const TRAMPOLINES: usize = COPIES * Origin::COUNT;
 pub struct Family {
     /// The functions by which a copy is known: whoever defines all is one. An interposer may define some.
     anchors: &'static [Name<'static>],
-    /// What is stood in front of.
-    pub hooks: &'static [Hook],
+    /// What is stood in front of, from [`Family::stand_with`] on.
+    hooks: AtomicPtr<&'static [Hook]>,
     copies: [Copy; COPIES],
     hidden: AtomicBool,
     onward: AtomicPtr<Onward>,
@@ -90,11 +90,10 @@ impl Caller {
 
 impl Family {
     /// No copy was met yet.
-    pub const fn new(anchors: &'static [Name<'static>], hooks: &'static [Hook]) -> Family {
-        assert!(hooks.len() <= HOOKS, "own calls are noted in 128 bits");
+    pub const fn new(anchors: &'static [Name<'static>]) -> Family {
         Family {
             anchors,
-            hooks,
+            hooks: AtomicPtr::new(ptr::null_mut()),
             copies: [const { Copy::new() }; COPIES],
             hidden: AtomicBool::new(false),
             onward: AtomicPtr::new(ptr::null_mut()),
@@ -103,10 +102,21 @@ impl Family {
     }
 
     /// The same, of copies that are never unloaded once they are met.
-    pub const fn resident(anchors: &'static [Name<'static>], hooks: &'static [Hook]) -> Family {
-        let mut family = Family::new(anchors, hooks);
+    pub const fn resident(anchors: &'static [Name<'static>]) -> Family {
+        let mut family = Family::new(anchors);
         family.is_resident = true;
         family
+    }
+
+    /// What is stood in front of; not told when the family is made, as the handlers of the hooks use the family.
+    pub(crate) fn stand_with(&self, hooks: &'static &'static [Hook]) {
+        self.hooks.store(ptr::from_ref(hooks).cast_mut(), Ordering::Release);
+    }
+
+    /// What is stood in front of. Nothing, before the library has attached.
+    pub fn hooks(&self) -> &'static [Hook] {
+        // SAFETY: only a `&'static &'static [Hook]` is stored.
+        unsafe { self.hooks.load(Ordering::Acquire).as_ref() }.map_or(&[], |hooks| hooks)
     }
 
     /// From now on calls go on to what would have been reached without us, which may be another interposer: by these
@@ -162,7 +172,7 @@ impl Family {
 
     /// The number of a hook.
     pub fn hook(&self, name: Name) -> Option<usize> {
-        self.hooks.iter().position(|hook| hook.name.hash() == name.hash() && hook.name.text() == name.text())
+        self.hooks().iter().position(|hook| hook.name.hash() == name.hash() && hook.name.text() == name.text())
     }
 
     /// Whether a copy calls one of its own hooked functions where the call is seen.
@@ -209,20 +219,16 @@ impl Family {
     }
 }
 
-/// Makes a [`Family`]: a trampoline for each function *of each copy*, which passes the call on to the handler, with the
-/// copy that it was meant for as one more argument.
+/// Makes the [`Hook`]s of a [`Family`]: a trampoline for each function *of each copy*, which passes the call on to the
+/// handler, with the copy that it was meant for as one more argument.
 #[macro_export]
-macro_rules! family {
+macro_rules! hooks {
     (
         $(#[$meta:meta])*
-        $family:ident, $hooks:ident, $kind:ident, known by $($anchor:literal),+;
+        $hooks:ident;
         $(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? => $handler:path;)*
     ) => {
         $(#[$meta])*
-        pub static $family: $crate::family::Family =
-            $crate::family::Family::$kind(&[$($crate::definitions::Name::new($anchor)),+], $hooks);
-
-        /// What is stood in front of.
         pub const $hooks: &[$crate::family::Hook] = &[$(
             $crate::family::Hook {
                 name: $crate::definitions::Name::new($crate::name!($name)),

@@ -68,7 +68,7 @@ impl Imports {
         for (number, family) in way.families.iter().enumerate() {
             let is_copy = |(_, copy): (usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
             let Some(definitions) = object.definitions().filter(|_| family.copies().any(is_copy)) else { continue };
-            for (at, hook) in family.hooks.iter().enumerate() {
+            for (at, hook) in family.hooks().iter().enumerate() {
                 if let Some(symbol) = definitions.symbol(hook.name) {
                     note(symbol, Wanted::Hook(number as u8, at as u8));
                 }

@@ -92,7 +92,7 @@ fn leads_into_copies(way: &WayIn, start: usize, size: usize) -> bool {
     let is_hooked = |value: usize| {
         way.families.iter().any(|family| {
             let mut copies = family.copies().filter(|(_, copy)| copy.contains(value));
-            copies.any(|(_, copy)| family.hooks.iter().any(|hook| copy.find(hook.name) == Some(value)))
+            copies.any(|(_, copy)| family.hooks().iter().any(|hook| copy.find(hook.name) == Some(value)))
         })
     };
     // SAFETY: a variable of the executable, which is loaded and relocated.
@@ -194,14 +194,14 @@ pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
         return Some(original);
     }
     let (family, caller, hook) = hook_of(way, trampoline)?;
-    family.copy(caller.copy()).find(family.hooks[hook].name)
+    family.copy(caller.copy()).find(family.hooks()[hook].name)
 }
 
 /// What a trampoline stands in front of.
-pub fn hook_of(way: &WayIn, trampoline: usize) -> Option<(&'static Family, Caller, usize)> {
+pub(crate) fn hook_of(way: &WayIn, trampoline: usize) -> Option<(&'static Family, Caller, usize)> {
     for &family in way.families {
         for (number, _) in family.copies() {
-            for (at, hook) in family.hooks.iter().enumerate() {
+            for (at, hook) in family.hooks().iter().enumerate() {
                 for origin in [Origin::Program, Origin::Itself, Origin::Companion] {
                     let caller = Caller::new(number, origin);
                     if (hook.trampoline)(caller.number()) == trampoline {
@@ -261,7 +261,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
                     if object.is_unbound(slot, value) {
                         copy.want_pinned();
                     }
-                    Decision::Write(at, (family.hooks[hook].trampoline)(caller.number()))
+                    Decision::Write(at, (family.hooks()[hook].trampoline)(caller.number()))
                 }
                 bound::Bound::Nowhere | bound::Bound::Overwritten => Decision::Leave,
                 bound::Bound::Elsewhere => Decision::Refuse,

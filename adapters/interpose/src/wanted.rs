@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_char};
 
 use crate::definitions::Name;
-use crate::family::Family;
+use crate::family::Hook;
+use crate::sibling::HOOKS;
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub enum Wanted {
 
 /// The names that matter.
 pub struct Names {
-    families: &'static [&'static Family],
+    /// The hooks of each family.
+    pub(crate) hooks: &'static [&'static [Hook]],
     pub(crate) noticed: &'static [Name<'static>],
     /// The first four bytes of each name, as a set that can say yes too often.
     beginnings: [u64; WORDS],
@@ -37,17 +39,14 @@ const DLSYM: &CStr = c"dlsym";
 const DLVSYM: &CStr = c"dlvsym";
 
 impl Names {
-    /// The hooked functions of these families, and names that are only noticed. Each has eight bytes or more.
-    pub const fn new(
-        families: &'static [&'static Family],
-        hooks: &[&[crate::family::Hook]],
-        noticed: &'static [Name<'static>],
-    ) -> Names {
+    /// The hooked functions of some families, and names that are only noticed. Each has eight bytes or more.
+    pub const fn new(hooks: &'static [&'static [Hook]], noticed: &'static [Name<'static>]) -> Names {
         assert!(noticed.len() <= 256, "they are counted in a byte");
-        let mut names = Names { families, noticed, beginnings: [0; WORDS], longer: [0; WORDS], wanted: [None; PLACES] };
+        let mut names = Names { hooks, noticed, beginnings: [0; WORDS], longer: [0; WORDS], wanted: [None; PLACES] };
         names = names.begin(u32::from_le_bytes(*b"dlsy")).begin(u32::from_le_bytes(*b"dlvs"));
         let mut family = 0;
         while family < hooks.len() {
+            assert!(hooks[family].len() <= HOOKS, "own calls are noted in 128 bits");
             let mut at = 0;
             while at < hooks[family].len() {
                 names = names.with(&hooks[family][at].name, Wanted::Hook(family as u8, at as u8));
@@ -138,7 +137,7 @@ impl Names {
         let mut place = name.hash() as usize % PLACES;
         while let Some(wanted) = self.wanted[place] {
             let known = match wanted {
-                Wanted::Hook(family, hook) => self.families[usize::from(family)].hooks[usize::from(hook)].name,
+                Wanted::Hook(family, hook) => self.hooks[usize::from(family)][usize::from(hook)].name,
                 Wanted::Noticed(number) => self.noticed[usize::from(number)],
                 Wanted::Dlsym | Wanted::Dlvsym => return None,
             };
@@ -166,15 +165,13 @@ const fn longer_place(beginning: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::Hook;
 
-    const HOOKS: &[Hook] = &[
+    const OF_FAMILY: &[Hook] = &[
         Hook { name: Name::new(c"X509_STORE_new"), trampoline: |_| 0 },
         Hook { name: Name::new(c"X509_STORE_add_cert"), trampoline: |_| 0 },
     ];
-    static FAMILY: Family = Family::new(&[Name::new(c"X509_STORE_new")], HOOKS);
     const NOTICED: &[Name] = &[Name::new(c"X509_set_pubkey")];
-    static NAMES: Names = Names::new(&[&FAMILY], &[HOOKS], NOTICED);
+    static NAMES: Names = Names::new(&[OF_FAMILY], NOTICED);
 
     #[test]
     fn knows_its_names_and_no_others() {

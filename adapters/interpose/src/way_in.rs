@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 
 use crate::definitions::Name;
 use crate::elf::Loaded;
-use crate::family::{Copy, Family, Hook};
+use crate::family::{Caller, Copy, Family, Hook};
 use crate::scope::{self, Room};
 use crate::sibling::Sibling;
 use crate::wanted::Names;
@@ -55,7 +55,7 @@ impl WayIn {
     /// Nothing is attached yet. `hooks` are those of the families.
     pub const fn new(
         families: &'static [&'static Family],
-        hooks: &[&[Hook]],
+        hooks: &'static [&'static [Hook]],
         noticed: &'static [Name<'static>],
         resolver: &'static CStr,
         sibling: Sibling,
@@ -64,7 +64,7 @@ impl WayIn {
     ) -> WayIn {
         WayIn {
             families,
-            names: Names::new(families, hooks, noticed),
+            names: Names::new(hooks, noticed),
             resolver,
             sibling,
             on_noticed,
@@ -87,6 +87,7 @@ impl WayIn {
     /// `is_loading`: this library's own constructor calls. Then nobody else is running, or whoever loads it holds the
     /// linker's lock.
     pub fn attach(&'static self, is_loading: bool) -> bool {
+        self.families.iter().zip(self.names.hooks).for_each(|(family, hooks)| family.stand_with(hooks));
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.seen.store(0, Ordering::Relaxed);
         self.attached.store(true, Ordering::Release);
@@ -118,9 +119,8 @@ impl WayIn {
         self.attached.load(Ordering::Acquire)
     }
 
-    /// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called
-    /// `dlsym` since. In a hooked call it can't be: that would wait for whoever is inside of `dlopen`.
-    pub fn has_strangers(&self) -> bool {
+    /// See [`has_strangers`].
+    fn has_strangers(&self) -> bool {
         if !self.is_attached() {
             return true;
         }
@@ -149,8 +149,8 @@ impl WayIn {
         self.strangers.load(Ordering::Acquire)
     }
 
-    /// The number of the copy of a family with which a copy of another works, as a libssl with its libcrypto.
-    pub fn companion_of(&self, copy: &Copy, family: &Family) -> Option<usize> {
+    /// See [`companion_of`].
+    fn companion_of(&self, copy: &Copy, family: &Family) -> Option<usize> {
         slots::leads_to(self, copy.object()?, family)
     }
 
@@ -289,7 +289,7 @@ impl WayIn {
         match wanted {
             Wanted::Dlsym => dlsym::DLSYM,
             Wanted::Dlvsym => dlsym::DLVSYM,
-            Wanted::Hook(family, hook) => self.families[usize::from(family)].hooks[usize::from(hook)].name,
+            Wanted::Hook(family, hook) => self.names.hooks[usize::from(family)][usize::from(hook)].name,
             Wanted::Noticed(number) => self.names.noticed[usize::from(number)],
         }
     }
@@ -319,6 +319,22 @@ pub fn look() {
     if let Some(way) = active() {
         way.look();
     }
+}
+
+/// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called `dlsym`
+/// since. In a hooked call it can't be: that would wait for whoever is inside of `dlopen`.
+pub fn has_strangers() -> bool {
+    known().is_none_or(WayIn::has_strangers)
+}
+
+/// The number of the copy of a family with which a copy of another works, as a libssl with its libcrypto.
+pub fn companion_of(copy: &Copy, family: &Family) -> Option<usize> {
+    known()?.companion_of(copy, family)
+}
+
+/// What a trampoline of this library stands in front of: the copy and the caller that it is for.
+pub fn hook_of(trampoline: usize) -> Option<(&'static Family, Caller)> {
+    slots::hook_of(known()?, trampoline).map(|(family, caller, _)| (family, caller))
 }
 
 /// What is attached.

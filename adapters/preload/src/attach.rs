@@ -2,17 +2,17 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use windlass_interpose::family::{Copy, Family};
 use windlass_interpose::sibling::Sibling;
 use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{linker, resolver};
 
-use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
+use crate::gnutls::LIBGNUTLS_HOOKS;
+use crate::gnutls::libgnutls::LIBGNUTLS;
 use crate::hook::{KeptErrno, outside};
+use crate::openssl::libcrypto::{LIBCRYPTO, LIBSSL, Methods, serve_by};
 use crate::openssl::sync::is_locking;
-use crate::openssl::{self, LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS, users};
+use crate::openssl::{LIBCRYPTO_HOOKS, LIBSSL_HOOKS, all_stores, default_store, lookup, users};
 use crate::process::{self, Environment};
 
 resolver!(windlass_preload_resolver);
@@ -24,7 +24,7 @@ static WAY_IN: WayIn = WayIn::new(
     c"windlass_preload_resolver",
     Sibling::in_front(c"windlass_trace_next"),
     users::note_changer,
-    openssl::complete_all,
+    all_stores::complete,
 );
 
 /// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z
@@ -41,6 +41,7 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
         if process::decide(environment) {
             process::prepare(environment);
             linker::watch_forks();
+            serve_by(&Methods { first: lookup::method, default_store: default_store::method });
             WAY_IN.attach(true);
         }
     });
@@ -57,7 +58,7 @@ pub extern "C" fn windlass_attach() -> c_int {
         return 0;
     }
     let is_attached = WAY_IN.is_attached() || WAY_IN.attach(false);
-    IS_LEAVING.store(!is_attached, Ordering::SeqCst);
+    process::set_leaving(!is_attached);
     if is_attached { 1 } else { -1 }
 }
 
@@ -73,32 +74,13 @@ pub extern "C" fn windlass_detach() -> c_int {
     }
     // What the program calls from where libcrypto has called it is as any other call.
     let _outside = outside();
-    IS_LEAVING.store(true, Ordering::SeqCst);
-    openssl::part_all();
+    process::set_leaving(true);
+    all_stores::part();
     let is_detached = WAY_IN.detach();
-    IS_LEAVING.store(is_detached, Ordering::SeqCst);
+    process::set_leaving(is_detached);
     // What was given out by a call that had begun before.
-    openssl::part_all();
+    all_stores::part();
     if is_detached { 0 } else { -1 }
-}
-
-/// Nothing new is served.
-static IS_LEAVING: AtomicBool = AtomicBool::new(false);
-
-/// Whether the library is going out of the way, or has gone: calls that come by what `dlsym` gave go on to the
-/// originals.
-pub fn is_leaving() -> bool {
-    IS_LEAVING.load(Ordering::SeqCst)
-}
-
-/// Whether a store that is made now may be used by an object whose calls are not seen.
-pub fn has_strangers() -> bool {
-    WAY_IN.has_strangers()
-}
-
-/// See [`WayIn::companion_of`].
-pub fn companion_of(copy: &Copy, family: &Family) -> Option<usize> {
-    WAY_IN.companion_of(copy, family)
 }
 
 /// For the tracing library, which stands in front and finds a trampoline in a slot: the function to which it leads, or

@@ -23,6 +23,7 @@ static ALLOCATOR: LargeBlocks<Reserving> = LargeBlocks::new(&ROOM, Reserving);
 mod add_ca;
 mod arranged;
 mod attach;
+mod for_each_process;
 mod gnutls;
 mod hook;
 mod labels;

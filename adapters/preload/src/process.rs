@@ -1,57 +1,21 @@
-//! What exists once per process: configuration, counters, the trust cache and the parsed certificates over it.
+//! What exists once per process: configuration, counters and the trust cache.
 
 use std::cell::{Cell, UnsafeCell};
-use std::collections::HashMap;
 use std::ffi::{CStr, OsStr, OsString, c_char};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use windlass::compiled::Directories;
-use windlass::{CacheEvent, Config, FileSystems, MaxAge, Observer, RootStore, TrustCache};
+use windlass::{CacheEvent, Config, FileSystems, MaxAge, Observer, TrustCache};
 use windlass_counters::Stats;
 use windlass_interpose::kernel;
 
 use crate::address_space;
+use crate::for_each_process::ForEachProcess;
 use crate::labels::{Event, LABELS, Label};
 use crate::memory;
-use crate::openssl::libcrypto::Libcrypto;
-use crate::openssl::providers;
-use crate::openssl::snapshot::Snapshot;
-
-/// The state that a process works with. A forked child gets its own, so that it never waits for a thread that only
-/// exists in its parent.
-pub struct Process {
-    /// The one that this state was made in: see [`address_space::id`].
-    address_space: u32,
-    /// Root stores by source.
-    pub cache: TrustCache,
-    snapshots: Mutex<Snapshots>,
-}
-
-/// By the addresses of the library and of the root store, and by what keys could be read when they were made.
-type Snapshots = HashMap<(usize, usize, usize), Arc<Snapshot>, BuildHasherDefault<Addresses>>;
-
-/// The hash of addresses of our own, which nobody else chooses.
-#[derive(Default)]
-struct Addresses(u64);
-
-impl Hasher for Addresses {
-    fn write_usize(&mut self, address: usize) {
-        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
 
 /// What was found out when the library was loaded. Not on the heap, which a program may not use otherwise.
 static PREPARED: Once<Prepared> =
@@ -192,6 +156,20 @@ pub fn decide(environment: Environment) -> bool {
     enabled
 }
 
+/// Nothing new is served.
+static IS_LEAVING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the library is going out of the way, or has gone: calls that come by what `dlsym` gave go on to the
+/// originals.
+pub fn is_leaving() -> bool {
+    IS_LEAVING.load(Ordering::SeqCst)
+}
+
+/// See [`is_leaving`].
+pub fn set_leaving(is_leaving: bool) {
+    IS_LEAVING.store(is_leaving, Ordering::SeqCst);
+}
+
 /// Adds to a counter.
 pub fn count(label: impl Label, n: u64) {
     stats().add(label.slot(), n);
@@ -206,103 +184,36 @@ impl Observer for Counted {
     }
 }
 
-/// The state of this process.
-pub fn current() -> &'static Process {
-    static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
-    let seen = CURRENT.load(Ordering::Acquire);
-    // SAFETY: only pointers from Box::into_raw are stored, and none that was stored is ever freed.
-    let known = unsafe { seen.as_ref() };
-    let fresh = match known {
-        Some(process) if process.address_space == address_space::id() => return process,
-        Some(parent) => Process::adopt(parent),
-        None => Process::new(),
-    };
-    let fresh = Box::into_raw(Box::new(fresh));
-    match CURRENT.compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: just stored, never freed.
-        Ok(_) => unsafe { &*fresh },
-        Err(winner) => {
-            // SAFETY: `fresh` was not published, so it is ours to free; `winner` was published by another thread.
-            unsafe {
-                drop(Box::from_raw(fresh));
-                &*winner
-            }
-        }
-    }
+/// The root stores of this process, by source.
+pub fn cache() -> &'static TrustCache {
+    static CACHE: ForEachProcess<TrustCache> = ForEachProcess::new();
+    CACHE.get(|parent| {
+        count(Event::ProcessAttached, 1);
+        parent.map_or_else(new_cache, TrustCache::fork)
+    })
 }
 
-impl Process {
-    fn new() -> Process {
-        let max_age =
-            environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
-        let is_short = Cell::new(false);
-        let copied = |value: &OsStr| {
-            let mut copy = OsString::new();
-            copy.try_reserve_exact(value.len()).ok()?;
-            copy.push(value);
-            Some(copy)
-        };
-        let variable = |name: &str| {
-            let value = memory::c_string(&[name.as_bytes()]).map(|name| environment(&name));
-            let copy = value.map(|value| value.map(copied));
-            is_short.set(is_short.get() || matches!(copy, None | Some(Some(None))));
-            copy.flatten().flatten()
-        };
-        // What a variable says must not count as not said.
-        let stores = Some(Directories::from_environment(variable)).filter(|_| !is_short.get());
-        let stores = stores.unwrap_or_else(Directories::none);
-        count(Event::ProcessAttached, 1);
-        static NONE: FileSystems = FileSystems::none();
-        let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
-        let cache = TrustCache::in_guest(Config { max_age, stores }, Some(&Counted), file_systems);
-        Process::of(cache, Snapshots::default())
-    }
-
-    fn adopt(parent: &Process) -> Process {
-        count(Event::ProcessAttached, 1);
-        let snapshots = match parent.snapshots.try_lock() {
-            Ok(known) => {
-                let mut snapshots = Snapshots::default();
-                // What there is no memory for is made again.
-                if snapshots.try_reserve(known.len()).is_ok() {
-                    snapshots.extend(known.iter().map(|(key, snapshot)| (*key, Arc::clone(snapshot))));
-                }
-                snapshots
-            }
-            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => Snapshots::default(),
-        };
-        Process::of(parent.cache.fork(), snapshots)
-    }
-
-    fn of(cache: TrustCache, snapshots: Snapshots) -> Process {
-        Process { address_space: address_space::id(), cache, snapshots: Mutex::new(snapshots) }
-    }
-
-    /// The parsed certificates of one root store for one libcrypto: the same for all that ask. None if there is no
-    /// memory for them.
-    pub fn snapshot(&self, library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Arc<Snapshot>> {
-        let changes = providers::changes() as usize;
-        let key = (ptr::from_ref(library) as usize, Arc::as_ptr(&roots) as usize, changes);
-        let mut replaced = Vec::new();
-        let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(snapshot) = snapshots.get(&key) {
-            return Some(Arc::clone(snapshot));
-        }
-        // Sweeping at every insertion would be quadratic for a directory of thousands of files.
-        if snapshots.len() < 64 || snapshots.len().is_power_of_two() {
-            let abandoned = snapshots.values().filter(|snapshot| snapshot.is_abandoned()).count();
-            if replaced.try_reserve_exact(abandoned).is_ok() {
-                replaced.extend(snapshots.extract_if(|_, snapshot| snapshot.is_abandoned()).take(abandoned));
-            }
-        }
-        snapshots.try_reserve(1).ok()?;
-        let snapshot = Arc::new(Snapshot::new(library, roots)?);
-        snapshots.insert(key, Arc::clone(&snapshot));
-        drop(snapshots);
-        // Frees certificates: not under the lock.
-        drop(replaced);
-        Some(snapshot)
-    }
+fn new_cache() -> TrustCache {
+    let max_age = environment(c"WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?)).unwrap_or_default();
+    let is_short = Cell::new(false);
+    let copied = |value: &OsStr| {
+        let mut copy = OsString::new();
+        copy.try_reserve_exact(value.len()).ok()?;
+        copy.push(value);
+        Some(copy)
+    };
+    let variable = |name: &str| {
+        let value = memory::c_string(&[name.as_bytes()]).map(|name| environment(&name));
+        let copy = value.map(|value| value.map(copied));
+        is_short.set(is_short.get() || matches!(copy, None | Some(Some(None))));
+        copy.flatten().flatten()
+    };
+    // What a variable says must not count as not said.
+    let stores = Some(Directories::from_environment(variable)).filter(|_| !is_short.get());
+    let stores = stores.unwrap_or_else(Directories::none);
+    static NONE: FileSystems = FileSystems::none();
+    let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
+    TrustCache::in_guest(Config { max_age, stores }, Some(&Counted), file_systems)
 }
 
 /// A variable of the environment; nothing under secure execution.

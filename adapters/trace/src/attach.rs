@@ -7,15 +7,17 @@ use windlass_interpose::sibling::{Onward, Sibling};
 use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{address_space, hook, linker, resolver};
 
-use crate::gnutls::{LIBGNUTLS, LIBGNUTLS_HOOKS};
-use crate::openssl::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
+use crate::gnutls::LIBGNUTLS_HOOKS;
+use crate::gnutls::copies::LIBGNUTLS;
+use crate::openssl::copies::{LIBCRYPTO, LIBSSL};
+use crate::openssl::{LIBCRYPTO_HOOKS, LIBSSL_HOOKS};
 use crate::script::{PYTHON, RUBY};
 use crate::{process, settings};
 
 resolver!(windlass_trace_resolver);
 
 /// What is stood in front of.
-pub static WAY_IN: WayIn = WayIn::new(
+static WAY_IN: WayIn = WayIn::new(
     &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS, &PYTHON, &RUBY],
     &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
     &[],

@@ -7,9 +7,9 @@ use crate::gnutls::api::{
 };
 use crate::gnutls::{complete, lifecycle, load, log, server, system_trust, verify};
 
-family! {
-    /// libgnutls.
-    LIBGNUTLS, LIBGNUTLS_HOOKS, new, known by c"gnutls_x509_trust_list_init", c"gnutls_check_version";
+hooks! {
+    /// Of libgnutls.
+    LIBGNUTLS_HOOKS;
     fn gnutls_x509_trust_list_init(list: *mut *mut List, size: c_uint) -> c_int => lifecycle::init;
     fn gnutls_x509_trust_list_deinit(list: *mut List, all: c_uint) => lifecycle::deinit;
     fn gnutls_certificate_allocate_credentials(
@@ -36,7 +36,7 @@ family! {
     fn gnutls_x509_trust_list_add_trust_file(
         list: *mut List, ca_file: *const c_char, crl_file: *const c_char, format: c_uint, flags: c_uint,
         verify_flags: c_uint,
-    ) -> c_int => load::add_trust_file;
+    ) -> c_int => system_trust::add_trust_file;
     fn gnutls_x509_trust_list_add_trust_mem(
         list: *mut List, cas: *const Datum, crls: *const Datum, format: c_uint, flags: c_uint, verify_flags: c_uint,
     ) -> c_int => load::add_trust_mem;

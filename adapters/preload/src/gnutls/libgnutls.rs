@@ -4,9 +4,8 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 
 use windlass_interpose::definitions::Name;
-use windlass_interpose::family::{Copy, Libraries};
+use windlass_interpose::family::{Copy, Family, Libraries};
 
-use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Originals, Required};
 use crate::hook::Caller;
 use crate::labels::Bypass;
@@ -32,6 +31,10 @@ const INTERNAL_CALLS: [&CStr; 11] = [
     c"gnutls_x509_trust_list_verify_crt2",
     c"gnutls_ocsp_resp_verify",
 ];
+
+/// The libgnutlses.
+pub static LIBGNUTLS: Family =
+    Family::new(&[Name::new(c"gnutls_x509_trust_list_init"), Name::new(c"gnutls_check_version")]);
 
 static KNOWN: Libraries<Libgnutls> = Libraries::new(&LIBGNUTLS);
 

@@ -3,9 +3,8 @@
 use std::ffi::{c_int, c_uint};
 use std::ptr;
 
-use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Credentials, INTERNAL_ERROR, List};
-use crate::gnutls::libgnutls::{Libgnutls, original};
+use crate::gnutls::libgnutls::{LIBGNUTLS, Libgnutls, original};
 use crate::gnutls::list::{self, tracked};
 use crate::hook::{self, Caller, guarded};
 use crate::labels::{Bypass, Gnutls};
@@ -68,7 +67,7 @@ fn watch(caller: Caller, size: c_uint, list: impl FnOnce() -> Option<*mut List>)
             Err(reason) => {
                 // No hook sees what is loaded into it.
                 if *reason == Bypass::HiddenCalls {
-                    process::current();
+                    process::cache();
                     process::count(*reason, 1);
                 }
                 return None;

@@ -12,22 +12,21 @@ use windlass_gnutls::GnutlsProfile;
 use crate::gnutls::api::{Datum, FORMAT_PEM, INTERNAL_ERROR, List};
 use crate::gnutls::libgnutls::{Libgnutls, original};
 use crate::gnutls::list::{ListState, Source, tracked};
-use crate::gnutls::system_trust;
 use crate::gnutls::{fill, log, server};
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Gnutls, Served as Entry};
 use crate::process;
 
 thread_local! {
-    /// The original of `add_trust_file` is at work on this thread: what it reads was looked at before.
+    /// The original of `trust_file` is at work on this thread: what it reads was looked at before.
     static LEFT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// `gnutls_x509_trust_list_add_trust_file`.
+/// What `gnutls_x509_trust_list_add_trust_file` does with a file.
 ///
-/// A file that is not served goes to the original with the list as it is. If GnuTLS can't read or parse it, nothing is
+/// One that is not served goes to the original with the list as it is. If GnuTLS can't read or parse it, nothing is
 /// added, and the list stays lazy; else libgnutls calls `add_cas` or `add_crls`, whose hooks complete the list first.
-pub extern "C-unwind" fn add_trust_file(
+pub fn trust_file(
     list: *mut List,
     ca_file: *const c_char,
     crl_file: *const c_char,
@@ -55,9 +54,9 @@ pub extern "C-unwind" fn add_trust_file(
             return Err(Bypass::FileType);
         }
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        process::current().cache.load_cafile(path).map_err(|error| Bypass::for_error(&error))
+        process::cache().load_cafile(path).map_err(|error| Bypass::for_error(&error))
     });
-    let result = served.unwrap_or_else(|| {
+    served.unwrap_or_else(|| {
         let _left = Left(LEFT.replace(true));
         let library = state.map(|state| state.library);
         original!(
@@ -66,8 +65,7 @@ pub extern "C-unwind" fn add_trust_file(
             gnutls_x509_trust_list_add_trust_file(list, ca_file, crl_file, format, flags, verify_flags),
             or INTERNAL_ERROR
         )
-    });
-    result + system_trust::after_file(list, ca_file, flags, verify_flags, result, caller)
+    })
 }
 
 /// `gnutls_x509_trust_list_add_trust_mem`.
@@ -121,7 +119,7 @@ fn serve(
     load: impl FnOnce(&ListState) -> Result<Arc<RootStore>, Bypass>,
 ) -> Option<c_int> {
     guarded(|| {
-        process::current();
+        process::cache();
         let served = match state {
             None => Err(unwatched(caller)?),
             Some(state) if !state.is_lazy() => Err(Bypass::CompleteList),

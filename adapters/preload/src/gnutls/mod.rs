@@ -62,4 +62,4 @@ pub mod server;
 pub mod system_trust;
 pub mod verify;
 
-pub use hooks::{LIBGNUTLS, LIBGNUTLS_HOOKS};
+pub use hooks::LIBGNUTLS_HOOKS;

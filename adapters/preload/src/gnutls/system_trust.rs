@@ -26,20 +26,23 @@ thread_local! {
     static DONE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A file was loaded into a list, with this result. The number of certificates that were added behind it, which the
-/// program sees as part of its result. GnuTLS drops what a list has already (`GNUTLS_TL_NO_DUPLICATES` in
+/// `gnutls_x509_trust_list_add_trust_file`. The program sees the certificates that are added behind the file as part of
+/// its result. GnuTLS drops what a list has already (`GNUTLS_TL_NO_DUPLICATES` in
 /// `gnutls_x509_trust_list_add_trust_mem`).
-pub fn after_file(
+pub extern "C-unwind" fn add_trust_file(
     list: *mut List,
     ca_file: *const c_char,
+    crl_file: *const c_char,
+    format: c_uint,
     flags: c_uint,
     verify_flags: c_uint,
-    result: c_int,
     caller: Caller,
 ) -> c_int {
-    after(result, Loaded::Path(ca_file), DONE.get(), |file| {
-        load::add_trust_file(list, file, ptr::null(), FORMAT_PEM, flags, verify_flags, caller)
-    })
+    let result = load::trust_file(list, ca_file, crl_file, format, flags, verify_flags, caller);
+    result
+        + after(result, Loaded::Path(ca_file), DONE.get(), |file| {
+            load::trust_file(list, file, ptr::null(), FORMAT_PEM, flags, verify_flags, caller)
+        })
 }
 
 /// `gnutls_certificate_set_x509_system_trust`.
@@ -91,7 +94,7 @@ pub extern "C-unwind" fn list_system_trust(
         original!(None, caller, gnutls_x509_trust_list_add_system_trust(list, flags, verify_flags), or INTERNAL_ERROR);
     result
         + after(result, Loaded::System, before, |file| {
-            load::add_trust_file(list, file, ptr::null(), FORMAT_PEM, flags, verify_flags, caller)
+            load::trust_file(list, file, ptr::null(), FORMAT_PEM, flags, verify_flags, caller)
         })
 }
 
@@ -114,7 +117,7 @@ pub extern "C-unwind" fn list_trust_dir(
     );
     result
         + after(result, Loaded::Path(ca_directory), before, |file| {
-            load::add_trust_file(list, file, ptr::null(), FORMAT_PEM, flags, verify_flags, caller)
+            load::trust_file(list, file, ptr::null(), FORMAT_PEM, flags, verify_flags, caller)
         })
 }
 

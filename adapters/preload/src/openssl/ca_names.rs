@@ -14,10 +14,9 @@ use windlass_interpose::unwinding;
 use crate::hook::{Caller, guarded};
 use crate::labels::{Event, Served as Entry};
 use crate::memory;
-use crate::openssl::LIBSSL;
 use crate::openssl::api::{BIO, BIO_C_GET_FILE_PTR, BIO_CTRL_RESET, OPENSSL_STACK, OSSL_LIB_CTX, Required, X509};
 use crate::openssl::errors::Marked;
-use crate::openssl::libcrypto::{self, Libcrypto, Served, original, transparent};
+use crate::openssl::libcrypto::{self, LIBSSL, Libcrypto, Served, original, transparent};
 use crate::process;
 
 thread_local! {

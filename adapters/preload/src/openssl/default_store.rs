@@ -4,11 +4,11 @@
 //! the hashed directory has. Here it is opened when it is asked for the first time, in a store of its own; what it
 //! finds goes into the program's store.
 
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::Ordering;
 
 use windlass_interpose::reserve;
 
@@ -20,26 +20,11 @@ use crate::openssl::api::{
 };
 use crate::openssl::capath;
 use crate::openssl::errors::Marked;
-use crate::openssl::libcrypto::Served;
+use crate::openssl::held::{self, BaseObject};
 use crate::openssl::names::canonical;
 use crate::openssl::objects::answer;
-use crate::openssl::order::{self, BaseObject};
 use crate::openssl::serving::serve_or_prepare;
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
-
-/// The private store of one watched store.
-#[derive(Default)]
-pub struct DefaultStore {
-    directory: AtomicPtr<CString>,
-    opened: AtomicPtr<Opened>,
-    /// The program has URIs of its own.
-    original: AtomicBool,
-}
-
-struct Opened {
-    store: *mut X509_STORE,
-    lookup: *mut X509_LOOKUP,
-}
 
 /// Makes the method that stands in for `X509_LOOKUP_store`.
 pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
@@ -80,13 +65,7 @@ pub fn register(state: &StoreState) -> bool {
         Some(_) => add_original(state),
         None => {
             let Some(fresh) = memory::c_string(&[uri.to_bytes()]) else { return add_original(state) };
-            let fresh = Box::into_raw(Box::new(fresh));
-            let free = ptr::null_mut();
-            if state.default_store.directory.compare_exchange(free, fresh, Ordering::AcqRel, Ordering::Acquire).is_err()
-            {
-                // SAFETY: not published.
-                drop(unsafe { Box::from_raw(fresh) });
-            }
+            state.default_store.set_directory(fresh);
             state.track_lookup(lookup, LookupKind::DefaultStore);
             true
         }
@@ -236,7 +215,7 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found
     let api = &served.api;
     let opened = {
         let _marked = Marked::new(served);
-        state.default_store.open(state, served)?
+        state.default_store.open(state.library, served)?
     };
     // SAFETY: the private store and its lookup live as long as the state, and may be searched by several threads;
     // `object` is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
@@ -281,7 +260,7 @@ unsafe fn copy_objects(state: &StoreState, from: *mut X509_STORE) {
         if (api.X509_STORE_lock)(from) != 1 {
             return;
         }
-        let found = order::base(api, (api.X509_STORE_get0_objects)(from));
+        let found = held::base(api, (api.X509_STORE_get0_objects)(from));
         (api.X509_STORE_unlock)(from);
         found
     };
@@ -305,68 +284,6 @@ unsafe fn copy_objects(state: &StoreState, from: *mut X509_STORE) {
                 BaseObject::Crl(held) => {
                     (api.X509_STORE_add_crl)(state.store, held.crl);
                 }
-            }
-        }
-    }
-}
-
-impl DefaultStore {
-    fn directory(&self) -> Option<&CString> {
-        // SAFETY: set once, freed with the state.
-        unsafe { self.directory.load(Ordering::Acquire).as_ref() }
-    }
-
-    /// The private store, made now if this is the first time. No lock is held: what is opened, is opened by code of
-    /// providers.
-    fn open(&self, state: &StoreState, served: &Served) -> Option<&Opened> {
-        // SAFETY: set once; freed with the state.
-        if let Some(opened) = unsafe { self.opened.load(Ordering::Acquire).as_ref() } {
-            return Some(opened);
-        }
-        let (method, ctrl) = (state.library.originals.X509_LOOKUP_store?, state.library.originals.X509_LOOKUP_ctrl_ex?);
-        let directory = self.directory()?;
-        let api = &served.api;
-        // SAFETY: a store of our own, not known to anybody else before it is published.
-        unsafe {
-            let store = (api.X509_STORE_new)();
-            if store.is_null() {
-                return None;
-            }
-            let lookup = (api.X509_STORE_add_lookup)(store, method());
-            let usable = !lookup.is_null()
-                && ctrl(lookup, X509_L_ADD_STORE, directory.as_ptr(), 0, ptr::null_mut(), ptr::null_mut(), ptr::null())
-                    == 1;
-            if !usable {
-                (api.X509_STORE_free)(store);
-                return None;
-            }
-            let opened = Box::into_raw(Box::new(Opened { store, lookup }));
-            let known = self.opened.compare_exchange(ptr::null_mut(), opened, Ordering::AcqRel, Ordering::Acquire);
-            known.map_or_else(
-                |known| {
-                    // Another thread was faster.
-                    (api.X509_STORE_free)(Box::from_raw(opened).store);
-                    known.as_ref()
-                },
-                |_| opened.as_ref(),
-            )
-        }
-    }
-
-    /// Frees the private store.
-    ///
-    /// # Safety
-    /// No lookup of the store that this belongs to is or will be under way.
-    pub unsafe fn close(&self, served: &Served) {
-        let opened = self.opened.swap(ptr::null_mut(), Ordering::AcqRel);
-        let directory = self.directory.swap(ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: made by Box::into_raw; nobody uses them any more, as the caller states.
-        unsafe {
-            if !directory.is_null() {
-                drop(Box::from_raw(directory));
-            }
-            if !opened.is_null() {
-                (served.api.X509_STORE_free)(Box::from_raw(opened).store);
             }
         }
     }

@@ -134,7 +134,7 @@ fn search(
     };
     let hash = subject.subject_hash().to_string();
     let file = file_of(directory, &hash, 0)?;
-    let is_known = process::current().cache.holds_cafile(Path::new(OsStr::from_bytes(file.to_bytes())));
+    let is_known = process::cache().holds_cafile(Path::new(OsStr::from_bytes(file.to_bytes())));
     if !is_known || hash_of(&state.library.originals, served, name)? != hash {
         return None;
     }

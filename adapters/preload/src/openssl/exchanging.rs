@@ -7,8 +7,8 @@ use crate::fork_lock::ForkLock;
 use crate::hook::{self, Caller};
 use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_OBJECT, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
+use crate::openssl::in_place::{self, InPlace};
 use crate::openssl::libcrypto::{Libcrypto, Served, defined, libssl_of, transparent};
-use crate::openssl::own;
 use crate::openssl::snapshot;
 use crate::openssl::store::{StoreState, tracked};
 use crate::openssl::taking_part::store_of;
@@ -20,7 +20,7 @@ pub fn of_context<'a>(api: &Required, context: *const X509_STORE_CTX) -> Option<
 
 /// Whether the program is about to get a certificate that others have.
 pub fn is_to_be_exchanged(certificate: *mut X509, to_program: impl FnOnce() -> bool) -> bool {
-    !certificate.is_null() && !hook::is_inside() && own::is_shared(certificate) && to_program()
+    !certificate.is_null() && !hook::is_inside() && snapshot::shared(certificate).is_some() && to_program()
 }
 
 /// A certificate that the program is about to get, and what it is to get in its place; `None`: it is not shared, or
@@ -30,13 +30,13 @@ fn exchanged<'a>(
     to_program: impl FnOnce() -> bool,
     certificate: *mut X509,
     state: impl FnOnce(&Required) -> Option<&'a StoreState>,
-) -> Option<(&'static Served, own::InPlace)> {
+) -> Option<(&'static Served, InPlace)> {
     if !is_to_be_exchanged(certificate, to_program) {
         return None;
     }
     let library = library?;
     let served = library.served()?;
-    Some((served, own::in_place_of(library, state(&served.api), served, certificate)?))
+    Some((served, in_place::of(library, state(&served.api), served, certificate)?))
 }
 
 /// What the program gets without a reference, from a context.

@@ -13,12 +13,12 @@ use windlass_interpose::unwinding;
 use crate::hook::Caller;
 use crate::openssl::api::{OPENSSL_STACK, SSL, X509, X509_NAME, X509_OBJECT, X509_STORE_CTX};
 use crate::openssl::ca_names::in_libssl;
-use crate::openssl::chains;
 use crate::openssl::exchanging::{
     Whose, exchange_all, exchange_borrowed, exchange_in_object, exchange_owned, in_place_of, is_openssl, is_programs,
     is_to_be_exchanged, of_context,
 };
 use crate::openssl::libcrypto::{Libcrypto, transparent};
+use crate::openssl::store::StoreState;
 
 /// What `X509_STORE_CTX_get1_issuer` returns without a libcrypto.
 const NOT_FOUND: c_int = -1;
@@ -42,7 +42,7 @@ pub extern "C-unwind" fn get1_chain(context: *const X509_STORE_CTX, caller: Call
     let remembered = || {
         let served = library.and_then(|library| library.served());
         let state = served.and_then(|served| of_context(&served.api, context));
-        state.is_some_and(|state| chains::remember(state, chain))
+        state.is_some_and(|state| state.remember_chain(chain))
     };
     let to_program = || is_programs(library, context, caller) || !caller.is_own() && !remembered();
     exchange_all(library, to_program, chain, Whose::Nobodys, |api| of_context(api, context));
@@ -139,7 +139,7 @@ pub extern "C-unwind" fn ssl_get0_verified_chain(ssl: *const SSL, caller: Caller
         // SAFETY: the program's own argument.
         unsafe { function(ssl) }
     };
-    let state = chains::store_of(chain);
+    let state = StoreState::of_chain(chain);
     exchange_all(Libcrypto::of_libssl(caller), || !is_openssl(caller), chain, Whose::Nobodys, |_| state.as_deref());
     chain
 }

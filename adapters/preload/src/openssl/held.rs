@@ -1,7 +1,7 @@
-//! References to certificates and CRLs that belong to us.
+//! References to certificates and CRLs that belong to us, and what a stack holds.
 
 use crate::memory;
-use crate::openssl::api::{Required, X509, X509_CRL};
+use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_CRL, X509_OBJECT};
 
 /// A reference to a certificate, released with the event.
 pub struct Held {
@@ -67,4 +67,45 @@ pub unsafe fn encoding(api: &Required, certificate: *mut X509) -> Option<Vec<u8>
         (api.i2d_X509)(certificate, &mut at);
         Some(der)
     }
+}
+
+/// An object that was in a store's memory.
+pub enum BaseObject {
+    /// A certificate.
+    Certificate(Held),
+    /// A revocation list.
+    Crl(HeldCrl),
+}
+
+/// The objects of a stack. None if there is no memory for them.
+///
+/// # Safety
+/// `stack` is a live stack of objects that does not change meanwhile.
+pub unsafe fn elements(api: &Required, stack: *mut OPENSSL_STACK) -> Option<Vec<*mut X509_OBJECT>> {
+    // SAFETY: as the caller states.
+    unsafe {
+        let count = (api.OPENSSL_sk_num)(stack).max(0);
+        memory::collected((0..count).map(|at| (api.OPENSSL_sk_value)(stack, at).cast()), count as usize)
+    }
+}
+
+/// What a stack holds, in its present order. None if there is no memory for it.
+///
+/// # Safety
+/// As for `elements`.
+pub unsafe fn base(api: &Required, stack: *mut OPENSSL_STACK) -> Option<Vec<BaseObject>> {
+    // SAFETY: as the caller states.
+    let objects = unsafe { elements(api, stack) }?;
+    let count = objects.len();
+    let objects = objects.into_iter().filter_map(|object| {
+        // SAFETY: as the caller states.
+        unsafe {
+            let (certificate, crl) = ((api.X509_OBJECT_get0_X509)(object), (api.X509_OBJECT_get0_X509_CRL)(object));
+            if !certificate.is_null() {
+                return Some(BaseObject::Certificate(Held::new(api, certificate)));
+            }
+            (!crl.is_null()).then(|| BaseObject::Crl(HeldCrl::new(api, crl)))
+        }
+    });
+    memory::collected(objects, count)
 }

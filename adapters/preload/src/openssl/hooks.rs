@@ -12,11 +12,11 @@ use crate::openssl::{
     providers, taking_part, verification,
 };
 
-/// A [`family!`] whose handlers are told first that the program calls.
+/// [`hooks!`] whose handlers are told first that the program calls.
 macro_rules! entered {
     (
         $(#[$meta:meta])*
-        $family:ident, $hooks:ident, $kind:ident, $entries:ident, known by $($anchor:literal),+;
+        $hooks:ident, $entries:ident;
         $(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? => $handler:path;)*
     ) => {
         #[allow(non_snake_case, clippy::too_many_arguments)] // the foreign function's
@@ -27,17 +27,17 @@ macro_rules! entered {
                 $handler($($argument,)* caller)
             })*
         }
-        family! {
+        hooks! {
             $(#[$meta])*
-            $family, $hooks, $kind, known by $($anchor),+;
+            $hooks;
             $(fn $name($($argument: $type),*) $(-> $result)? => $entries::$name;)*
         }
     };
 }
 
 entered! {
-    /// libcrypto.
-    LIBCRYPTO, LIBCRYPTO_HOOKS, resident, of_libcrypto, known by c"X509_STORE_new", c"ERR_clear_error";
+    /// Of libcrypto.
+    LIBCRYPTO_HOOKS, of_libcrypto;
     fn X509_STORE_new() -> *mut X509_STORE => lifecycle::new;
     fn X509_STORE_add_lookup(
         store: *mut X509_STORE, method: *mut X509_LOOKUP_METHOD,
@@ -253,8 +253,8 @@ entered! {
 }
 
 entered! {
-    /// libssl.
-    LIBSSL, LIBSSL_HOOKS, resident, of_libssl, known by c"SSL_CTX_new", c"SSL_get_error";
+    /// Of libssl.
+    LIBSSL_HOOKS, of_libssl;
     fn SSL_load_client_CA_file(file: *const c_char) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file;
     fn SSL_load_client_CA_file_ex(
         file: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,

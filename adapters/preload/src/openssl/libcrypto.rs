@@ -2,16 +2,15 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 use windlass_interpose::definitions::Name;
-use windlass_interpose::family::{COPIES, Copy, Libraries, Origin};
+use windlass_interpose::family::{COPIES, Copy, Family, Libraries, Origin};
+use windlass_interpose::way_in;
 
-use crate::attach;
 use crate::hook::Caller;
 use crate::labels::Bypass;
 use crate::openssl::api::{OSSL_LIB_CTX, Originals, Required, X509_LOOKUP_METHOD};
-use crate::openssl::{LIBCRYPTO, LIBSSL, default_store, lookup};
 
 /// `OPENSSL_VERSION_NUMBER` of 1.1.1, the oldest that is served.
 const OLDEST: u64 = 0x1010_1000;
@@ -19,6 +18,11 @@ const OLDEST: u64 = 0x1010_1000;
 const BEYOND: u64 = 0x5000_0000;
 const VERSION_3_0: u64 = 0x3000_0000;
 const VERSION_3_4: u64 = 0x3040_0000;
+
+/// The libcryptos.
+pub static LIBCRYPTO: Family = Family::resident(&[Name::new(c"X509_STORE_new"), Name::new(c"ERR_clear_error")]);
+/// The libssls.
+pub static LIBSSL: Family = Family::resident(&[Name::new(c"SSL_CTX_new"), Name::new(c"SSL_get_error")]);
 
 static KNOWN: Libraries<Libcrypto> = Libraries::new(&LIBCRYPTO);
 
@@ -31,9 +35,25 @@ pub struct Libcrypto {
     pub shows_verifications: bool,
     /// The originals of what is hooked.
     pub originals: Originals,
-    /// For `providers::is_ready`.
+    /// For `keys::is_ready`.
     pub ready: AtomicU32,
     serving: Result<Served, Bypass>,
+}
+
+/// How our lookup methods are made for a libcrypto. None if memory is short.
+pub struct Methods {
+    /// See [`Served::first_method`].
+    pub first: fn(&Required) -> Option<*mut X509_LOOKUP_METHOD>,
+    /// See [`Served::default_store_method`].
+    pub default_store: fn(&Required) -> Option<*mut X509_LOOKUP_METHOD>,
+}
+
+static METHODS: AtomicPtr<Methods> = AtomicPtr::new(ptr::null_mut());
+
+/// To be called before anything is hooked. The methods' own functions use what is known of libcryptos, so they are not
+/// known here.
+pub fn serve_by(methods: &'static Methods) {
+    METHODS.store(ptr::from_ref(methods).cast_mut(), Ordering::Release);
 }
 
 /// A libcrypto that can be served.
@@ -71,7 +91,7 @@ impl Libcrypto {
         static FOUND: [AtomicU8; COPIES] = [const { AtomicU8::new(UNKNOWN) }; COPIES];
         let place = &FOUND[caller.copy() % COPIES];
         if place.load(Ordering::Relaxed) == UNKNOWN {
-            let found = attach::companion_of(LIBSSL.copy(caller.copy()), &LIBCRYPTO)?;
+            let found = way_in::companion_of(LIBSSL.copy(caller.copy()), &LIBCRYPTO)?;
             place.store(found as u8 + 1, Ordering::Relaxed);
         }
         let number = usize::from(place.load(Ordering::Relaxed) - 1);
@@ -136,7 +156,7 @@ fn allocates_itself(copy: &Copy, api: &Required) -> bool {
 
 /// The libssl that calls a libcrypto.
 pub fn libssl_of(caller: Caller) -> Option<&'static Copy> {
-    let works_with = |copy: &Copy| attach::companion_of(copy, &LIBCRYPTO) == Some(caller.copy());
+    let works_with = |copy: &Copy| way_in::companion_of(copy, &LIBCRYPTO) == Some(caller.copy());
     LIBSSL.copies().map(|(_, copy)| copy).find(|copy| works_with(copy))
 }
 
@@ -158,8 +178,10 @@ impl Served {
         if !complete {
             return Some(Err(Bypass::UnsupportedLibrary));
         }
-        let first_method = lookup::method(&api)?;
-        let default_store_method = default_store::method(&api)?;
+        // SAFETY: only a `&'static Methods` is stored.
+        let methods = unsafe { METHODS.load(Ordering::Acquire).as_ref() }?;
+        let first_method = (methods.first)(&api)?;
+        let default_store_method = (methods.default_store)(&api)?;
         Some(Ok(Served { api, version, first_method, default_store_method }))
     }
 

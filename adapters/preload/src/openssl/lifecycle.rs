@@ -3,13 +3,15 @@
 use std::ffi::{c_char, c_int};
 use std::ptr;
 
-use crate::attach;
+use windlass_interpose::way_in;
+
 use crate::hook::{Caller, guarded};
 use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
-use crate::openssl::libcrypto::{Libcrypto, original, transparent};
+use crate::openssl::libcrypto::{LIBCRYPTO, Libcrypto, original, transparent};
 use crate::openssl::serving::owner;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
-use crate::openssl::{self, LIBCRYPTO, lookup, providers};
+use crate::openssl::{all_stores, keys, lookup};
+use crate::process;
 
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and
 /// what a file holds comes before what any other source has.
@@ -19,16 +21,16 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
         guarded(|| {
             let library = Libcrypto::of_caller(caller)?;
             if caller.is_companion() {
-                providers::note_configured(library);
+                keys::note_configured(library);
             }
             // Somebody may call where it is not seen.
-            if LIBCRYPTO.is_hidden() || attach::is_leaving() || attach::has_strangers() {
+            if LIBCRYPTO.is_hidden() || process::is_leaving() || way_in::has_strangers() {
                 return None;
             }
             lookup::attach(library, store);
             Some(())
         });
-        openssl::complete_what_is_due();
+        all_stores::complete_what_is_due();
     }
     store
 }

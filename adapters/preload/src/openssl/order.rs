@@ -10,21 +10,11 @@ use windlass_interpose::append_list::Prepared;
 use windlass_interpose::reserve;
 
 use crate::append_list::AppendList;
-use crate::memory;
 use crate::openssl::api::{OPENSSL_STACK, Required, X509_OBJECT, X509_STORE};
-use crate::openssl::held::{Held, HeldCrl, encoding};
+use crate::openssl::held::{BaseObject, elements, encoding};
 use crate::openssl::model::{Event, Foreign};
 use crate::openssl::objects::Objects;
-use crate::openssl::own;
 use crate::tables::{HashMap, HashSet};
-
-/// An object that was in a store's memory.
-pub enum BaseObject {
-    /// A certificate.
-    Certificate(Held),
-    /// A revocation list.
-    Crl(HeldCrl),
-}
 
 /// Repeats the events on a private store, and gives the objects of the program's store its order. `searched`: a search
 /// has sorted the stack since the last event.
@@ -62,7 +52,7 @@ fn replay<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>
                         }
                         match object {
                             BaseObject::Certificate(held) => {
-                                (api.X509_OBJECT_set1_X509)(copy, own::mine(objects, held.certificate))
+                                (api.X509_OBJECT_set1_X509)(copy, objects.own.mine(held.certificate))
                             }
                             BaseObject::Crl(held) => (api.X509_OBJECT_set1_X509_CRL)(copy, held.crl),
                         };
@@ -80,7 +70,7 @@ fn replay<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>
                     }
                 }
                 Event::Added(held) => {
-                    (api.X509_STORE_add_cert)(shadow, own::mine(objects, held.certificate));
+                    (api.X509_STORE_add_cert)(shadow, objects.own.mine(held.certificate));
                 }
                 Event::Find if objects.keeps_a_stack() => {
                     (api.OPENSSL_sk_sort)((api.X509_STORE_get0_objects)(shadow));
@@ -174,18 +164,6 @@ unsafe fn arrangement(api: &Required, stack: *mut OPENSSL_STACK, model: *mut OPE
     }
 }
 
-/// None if there is no memory for them.
-///
-/// # Safety
-/// `stack` is a live stack of objects that does not change meanwhile.
-pub unsafe fn elements(api: &Required, stack: *mut OPENSSL_STACK) -> Option<Vec<*mut X509_OBJECT>> {
-    // SAFETY: as the caller states.
-    unsafe {
-        let count = (api.OPENSSL_sk_num)(stack).max(0);
-        memory::collected((0..count).map(|at| (api.OPENSSL_sk_value)(stack, at).cast()), count as usize)
-    }
-}
-
 /// What is in an object. Two certificates are the same when their encodings are, as X509_cmp has it.
 #[derive(PartialEq, Eq, Hash)]
 enum Content {
@@ -227,25 +205,4 @@ unsafe fn copy_of(api: &Required, object: *mut X509_OBJECT) -> Option<*mut X509_
         }
         Some(copy)
     }
-}
-
-/// What a stack holds, in its present order. None if there is no memory for it.
-///
-/// # Safety
-/// As for `elements`.
-pub unsafe fn base(api: &Required, stack: *mut OPENSSL_STACK) -> Option<Vec<BaseObject>> {
-    // SAFETY: as the caller states.
-    let objects = unsafe { elements(api, stack) }?;
-    let count = objects.len();
-    let objects = objects.into_iter().filter_map(|object| {
-        // SAFETY: as the caller states.
-        unsafe {
-            let (certificate, crl) = ((api.X509_OBJECT_get0_X509)(object), (api.X509_OBJECT_get0_X509_CRL)(object));
-            if !certificate.is_null() {
-                return Some(BaseObject::Certificate(Held::new(api, certificate)));
-            }
-            (!crl.is_null()).then(|| BaseObject::Crl(HeldCrl::new(api, crl)))
-        }
-    });
-    memory::collected(objects, count)
 }

@@ -8,21 +8,11 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::hook::{Caller, guarded};
-use crate::openssl::api::{EXFLAG_NO_FINGERPRINT, OSSL_LIB_CTX, X509};
-use crate::openssl::errors::Marked;
-use crate::openssl::libcrypto::{Libcrypto, Served, transparent};
-use crate::openssl::snapshot::Snapshot;
-use crate::openssl::store;
-
-static CHANGES: AtomicU32 = AtomicU32::new(0);
-
-/// How often that has happened: certificates that were parsed before are not for stores that are filled after it.
-pub fn changes() -> u32 {
-    CHANGES.load(Ordering::Acquire)
-}
+use crate::openssl::api::OSSL_LIB_CTX;
+use crate::openssl::libcrypto::{Libcrypto, transparent};
+use crate::openssl::{all_stores, keys};
 
 macro_rules! changing {
     ($($handler:ident => $name:ident($($argument:ident: $type:ty),*) -> $result:ty, or $failure:expr;)*) => { $(
@@ -100,72 +90,8 @@ fn before_change(caller: Caller) {
     }
     guarded(|| {
         let library = Libcrypto::known_of(caller)?;
-        store::part_all(library);
-        CHANGES.fetch_add(1, Ordering::AcqRel);
+        all_stores::part_of(library);
+        keys::note_change();
         Some(())
     });
-}
-
-/// Whether certificates can be had as things are. 3.0 and later read their configuration in the middle of the first
-/// certificate of the first load: so that is parsed when it is registered, and one again after a change. Where its
-/// digest can't be had, stock says something else at each use of it, and is left alone.
-pub fn is_ready(library: &Libcrypto, served: &Served, snapshot: &Snapshot) -> bool {
-    let now = changes().wrapping_add(1);
-    if served.is_before_3_0() || library.ready.load(Ordering::Relaxed) == now {
-        return true;
-    }
-    let Some(first) = snapshot.roots.anchors().next() else { return true };
-    let has_digest = |certificate: *mut X509| {
-        // SAFETY: the snapshot keeps the certificate.
-        unsafe { (served.api.X509_get_extension_flags)(certificate) & EXFLAG_NO_FINGERPRINT == 0 }
-    };
-    let is_ready = snapshot.certificate(served, first.index()).is_some_and(has_digest);
-    if is_ready {
-        library.ready.store(now, Ordering::Relaxed);
-    }
-    is_ready
-}
-
-/// libssl makes a store for a context of its own. It has had libcrypto read the configuration before
-/// (`OPENSSL_init_ssl`), so nothing has to be parsed for that.
-pub fn note_configured(library: &Libcrypto) {
-    library.ready.store(changes().wrapping_add(1), Ordering::Relaxed);
-}
-
-/// Kinds of keys, as OpenSSL numbers them: RSA, RSA-PSS, DSA, EC, Ed25519, Ed448.
-const KEYS: [c_int; 6] = [6, 912, 116, 408, 1087, 1088];
-
-/// Whether a certificate's key that is read now is worked with by libcrypto's own code. If not, it must not outlive
-/// what does, which the program may free: certificates with such keys are not shared, but loaded. Stock asks the same
-/// at each key that it reads.
-pub fn are_keys_plain(library: &Libcrypto, served: &Served) -> bool {
-    let _marked = Marked::new(served);
-    let of = &library.originals;
-    let methods = [
-        (of.RSA_get_default_method, of.RSA_PKCS1_OpenSSL),
-        (of.DSA_get_default_method, of.DSA_OpenSSL),
-        (of.DH_get_default_method, of.DH_OpenSSL),
-        (of.EC_KEY_get_default_method, of.EC_KEY_OpenSSL),
-    ];
-    let engines =
-        [of.ENGINE_get_default_RSA, of.ENGINE_get_default_DSA, of.ENGINE_get_default_DH, of.ENGINE_get_default_EC];
-    let is_none = |engine: *mut c_void| {
-        if let (false, Some(finish)) = (engine.is_null(), of.ENGINE_finish) {
-            // SAFETY: the reference that was just given.
-            unsafe { finish(engine) };
-        }
-        engine.is_null()
-    };
-    let is_own = methods.into_iter().all(|(default, own)| match (default, own) {
-        // SAFETY: no preconditions.
-        (Some(default), Some(own)) => unsafe { default() == own() },
-        _ => true,
-    });
-    is_own
-        // SAFETY: as above.
-        && engines.into_iter().flatten().all(|default| is_none(unsafe { default() }))
-        && of.ENGINE_get_pkey_asn1_meth_engine.is_none_or(|of_key| {
-            // SAFETY: as above.
-            KEYS.iter().all(|&key| is_none(unsafe { of_key(key) }))
-        })
 }

@@ -11,10 +11,10 @@ use windlass::{LoadError, RootStore, TrustCache};
 use crate::hook::{Caller, guarded};
 use crate::labels::{Bypass, Label};
 use crate::openssl::api::{OSSL_LIB_CTX, X509_LOOKUP};
-use crate::openssl::libcrypto::Libcrypto;
+use crate::openssl::libcrypto::{LIBCRYPTO, Libcrypto};
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
-use crate::openssl::{self, LIBCRYPTO, providers};
+use crate::openssl::{all_stores, keys, snapshots};
 use crate::process;
 
 /// The library context and the property query that a load is made with. A function without them is one with null
@@ -95,13 +95,12 @@ fn read_by(state: &StoreState, path: &CStr, load: Loading) -> Result<Arc<Snapsho
     if path.is_empty() {
         return Err(Bypass::Path);
     }
-    let process = process::current();
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-    let roots = load(&process.cache, path).map_err(|error| Bypass::for_error(&error))?;
-    if !providers::are_keys_plain(state.library, state.served()) {
+    let roots = load(process::cache(), path).map_err(|error| Bypass::for_error(&error))?;
+    if !keys::are_keys_plain(state.library, state.served()) {
         return Err(Bypass::KeyMethods);
     }
-    process.snapshot(state.library, roots).ok_or(Bypass::NoMemory)
+    snapshots::of(state.library, roots).ok_or(Bypass::NoMemory)
 }
 
 /// Runs `serve` for a watched store; counts the outcome; makes the store ready when the original has to be called.
@@ -111,7 +110,7 @@ pub fn serve_or_prepare<R>(
     entry: impl Label,
     serve: impl FnOnce(&StoreState) -> Result<R, Bypass>,
 ) -> Option<R> {
-    openssl::complete_what_is_due();
+    all_stores::complete_what_is_due();
     guarded(|| {
         let Some(state) = state else {
             let unserved = Libcrypto::of_caller(caller).and_then(Libcrypto::unserved);

@@ -5,21 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::append_list::AppendList;
-use crate::attach;
 use crate::hook::{guarded, shielded};
 use crate::labels::{Bypass, Event};
-use crate::openssl::api::{X509, X509_LOOKUP, X509_NAME, X509_OBJECT, X509_STORE};
-use crate::openssl::chains;
-use crate::openssl::default_store::DefaultStore;
+use crate::openssl::api::{OPENSSL_STACK, X509, X509_LOOKUP, X509_NAME, X509_OBJECT, X509_STORE};
 use crate::openssl::errors::Marked;
 use crate::openssl::held::Held;
 use crate::openssl::libcrypto::{Libcrypto, Served};
-use crate::openssl::locks;
 use crate::openssl::model::{Foreign, Locked, Model, Phase};
 use crate::openssl::objects::Objects;
-use crate::openssl::own;
-use crate::openssl::providers;
+use crate::openssl::opened_store::DefaultStore;
 use crate::openssl::snapshot::Snapshot;
+use crate::openssl::{apart, chains, keys, locks};
 use crate::process;
 use crate::ptr_table::PtrTable;
 
@@ -121,26 +117,6 @@ pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
     live.iter().for_each(|state| f(state));
 }
 
-/// Puts all that is registered into every store of a libcrypto, now, and as soon as it is loaded from now on. A store
-/// that this thread has locked itself is only filled when something else asks for it.
-pub fn complete_all(library: &Libcrypto) {
-    for_each_live(|state| {
-        if std::ptr::eq(state.library, library) {
-            state.make_eager();
-        }
-    });
-}
-
-/// As [`complete_all`], and none keeps certificates that others have.
-pub fn part_all(library: &Libcrypto) {
-    complete_all(library);
-    for_each_live(|state| {
-        if std::ptr::eq(state.library, library) && state.model.registrations().len() > 0 && !state.is_locked_here() {
-            own::keep_apart(state);
-        }
-    });
-}
-
 impl StoreState {
     /// Starts to watch a new store. The result belongs to the store's first lookup, which gives it back to `end`.
     pub fn begin(
@@ -171,7 +147,7 @@ impl StoreState {
         // SAFETY: as the caller states.
         let known = unsafe { &*state };
         STORES.remove(known.store as usize);
-        chains::forget(known);
+        chains::forget(state as usize, &known.chains);
         for lookup in &known.lookups {
             LOOKUPS.remove(lookup.load(Ordering::Acquire));
         }
@@ -187,6 +163,23 @@ impl StoreState {
         }
         // SAFETY: the reference that the table had.
         drop(unsafe { Arc::from_raw(state) });
+    }
+
+    /// Remembers that a chain was verified with this store. `false`: there are too many.
+    pub fn remember_chain(&self, chain: *const OPENSSL_STACK) -> bool {
+        chains::remember(std::ptr::from_ref(self) as usize, &self.chains, chain)
+    }
+
+    /// The store with which a chain was verified.
+    pub fn of_chain(chain: *const OPENSSL_STACK) -> Option<Arc<StoreState>> {
+        chains::with_store(chain, |state| {
+            let state = state as *const StoreState;
+            // SAFETY: the pointer came from `Arc::into_raw`, and the table's entry goes before that reference does.
+            unsafe {
+                Arc::increment_strong_count(state);
+                Arc::from_raw(state)
+            }
+        })
     }
 
     /// Remembers what a lookup handle of this store is.
@@ -224,7 +217,7 @@ impl StoreState {
     pub fn complete(&self) {
         if !self.is_locked_here() {
             guarded(|| {
-                own::keep_apart(self);
+                apart::keep_apart(&self.model);
                 if self.model.is_incomplete() {
                     process::count(Event::Enumerations, 1);
                     self.complete_now();
@@ -263,11 +256,11 @@ impl StoreState {
     pub fn register(&self, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
         let _marked = Marked::new(self.served());
         let anchors = snapshot.roots.len() as u64;
-        if !providers::is_ready(self.library, self.served(), &snapshot) {
+        if !keys::is_ready(self.library, self.served(), &snapshot) {
             return Err(Bypass::KeyMethods);
         }
         let locked = self.model.lock();
-        if attach::is_leaving() {
+        if process::is_leaving() {
             return Err(Bypass::HiddenCallers);
         }
         locked.register(snapshot).map_err(|_| Bypass::SharedSubject)?;

@@ -5,9 +5,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use crate::hook::{Caller, guarded};
+use crate::openssl::apart;
 use crate::openssl::api::{OPENSSL_STACK, OSSL_LIB_CTX, Required, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::libcrypto::{Libcrypto, transparent};
-use crate::openssl::own;
 use crate::openssl::store::{StoreState, tracked};
 use crate::process;
 
@@ -106,7 +106,7 @@ pub fn store_of(api: &Required, context: *mut X509_STORE_CTX) -> *mut X509_STORE
 fn keep_apart(state: Option<&StoreState>) {
     if let Some(state) = state.filter(|state| !state.is_locked_here()) {
         guarded(|| {
-            own::keep_apart(state);
+            apart::keep_apart(&state.model);
             Some(())
         });
     }

@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 
 use crate::hook::{Caller, guarded};
+use crate::openssl::apart::keep_apart;
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
 use crate::openssl::libcrypto::transparent;
-use crate::openssl::own;
 use crate::openssl::store::tracked;
 
 /// `X509_STORE_CTX_init`: nothing can be verified with a store without it. What has to be in memory before that is put
@@ -20,10 +20,10 @@ pub extern "C-unwind" fn begin(
     caller: Caller,
 ) -> c_int {
     let state = tracked(store);
-    if let Some(state) = state.filter(|state| own::is_to_be_kept_apart(state)) {
+    if let Some(state) = state.filter(|state| state.model.foreign.own.is_to_be_apart()) {
         guarded(|| {
             if !state.is_locked_here() {
-                own::keep_apart(state);
+                keep_apart(&state.model);
             }
             Some(())
         });

@@ -2,11 +2,14 @@
 
 use std::ptr;
 
-use windlass_interpose::family::{Caller, Libraries};
+use windlass_interpose::definitions::Name;
+use windlass_interpose::family::{Caller, Family, Libraries};
 
-use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::Api;
 use crate::openssl::copies::{definitions, described};
+
+/// The libgnutlses.
+pub static LIBGNUTLS: Family = Family::new(&[Name::new(c"gnutls_check_version")]);
 
 static GNUTLS: Libraries<Libgnutls> = Libraries::new(&LIBGNUTLS);
 

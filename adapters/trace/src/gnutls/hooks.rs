@@ -5,9 +5,9 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use crate::gnutls::api::{Callback, Certificate, Credentials, Datum, List, Session};
 use crate::gnutls::{load, session};
 
-family! {
-    /// libgnutls.
-    LIBGNUTLS, LIBGNUTLS_HOOKS, new, known by c"gnutls_check_version";
+hooks! {
+    /// Of libgnutls.
+    LIBGNUTLS_HOOKS;
     fn gnutls_certificate_set_x509_system_trust(on: *mut Credentials) -> c_int => load::set_system_trust;
     fn gnutls_certificate_set_x509_trust_file(
         on: *mut Credentials, path: *const c_char, format: c_uint,

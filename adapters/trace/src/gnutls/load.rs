@@ -5,9 +5,8 @@ use std::ptr;
 
 use windlass_interpose::family::Caller;
 
-use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Certificate, Credentials, Datum, INTERNAL_ERROR, List};
-use crate::gnutls::copies::Libgnutls;
+use crate::gnutls::copies::{LIBGNUTLS, Libgnutls};
 use crate::process::copied;
 use crate::span::{self, Source, Span, Subject};
 

@@ -14,4 +14,4 @@ mod hooks;
 pub mod load;
 pub mod session;
 
-pub use hooks::{LIBGNUTLS, LIBGNUTLS_HOOKS};
+pub use hooks::LIBGNUTLS_HOOKS;

@@ -8,9 +8,8 @@ use windlass_interpose::family::Caller;
 use windlass_interpose::hook;
 
 use crate::clock::Overhead;
-use crate::gnutls::LIBGNUTLS;
 use crate::gnutls::api::{Callback, Certificate, Credentials, FORMAT_DER, GET_COPY, INTERNAL_ERROR, List, Session};
-use crate::gnutls::copies::Libgnutls;
+use crate::gnutls::copies::{LIBGNUTLS, Libgnutls};
 use crate::gnutls::load::list_of;
 use crate::handshake::{self, Step};
 use crate::verification::{Outcome, Verification};

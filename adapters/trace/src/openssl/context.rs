@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int};
 
 use windlass_interpose::family::Caller;
 
-use crate::openssl::LIBSSL;
 use crate::openssl::api::SSL_CTX;
+use crate::openssl::copies::LIBSSL;
 use crate::openssl::subject::{Target, default_store, defaults, directory, file, uri};
 use crate::span::Span;
 

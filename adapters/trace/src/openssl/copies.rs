@@ -6,11 +6,14 @@ use std::ptr;
 use windlass_interpose::definitions::Name;
 use windlass_interpose::elf::FILTER;
 use windlass_interpose::family::{Caller, Copy, Family, Libraries, Origin};
-use windlass_interpose::{linker, slots};
+use windlass_interpose::{linker, way_in};
 
-use crate::attach::WAY_IN;
 use crate::openssl::api::{CryptoApi, SslApi};
-use crate::openssl::{LIBCRYPTO, LIBSSL};
+
+/// The libcryptos.
+pub static LIBCRYPTO: Family = Family::resident(&[Name::new(c"X509_STORE_CTX_new"), Name::new(c"ERR_clear_error")]);
+/// The libssls.
+pub static LIBSSL: Family = Family::resident(&[Name::new(c"SSL_CTX_new"), Name::new(c"SSL_get_error")]);
 
 static CRYPTO: Libraries<Libcrypto> = Libraries::new(&LIBCRYPTO);
 static SSL: Libraries<Libssl> = Libraries::new(&LIBSSL);
@@ -94,7 +97,7 @@ fn used_by(libssl: &Copy) -> Option<Caller> {
             if !linker::own_range().contains(&value) {
                 return LIBCRYPTO.copies().find(|(_, copy)| copy.contains(value)).map(outside);
             }
-            let (family, caller, _) = slots::hook_of(&WAY_IN, value)?;
+            let (family, caller) = way_in::hook_of(value)?;
             ptr::eq::<Family>(family, &LIBCRYPTO).then_some(caller)
         });
         found.is_none()

@@ -7,9 +7,9 @@ use crate::openssl::api::{
 };
 use crate::openssl::{context, lifetime, lookup, methods, names, session, store};
 
-family! {
-    /// libcrypto.
-    LIBCRYPTO, LIBCRYPTO_HOOKS, resident, known by c"X509_STORE_CTX_new", c"ERR_clear_error";
+hooks! {
+    /// Of libcrypto.
+    LIBCRYPTO_HOOKS;
     fn X509_STORE_set_default_paths(store: *mut X509_STORE) -> c_int => store::set_default_paths;
     fn X509_STORE_set_default_paths_ex(
         store: *mut X509_STORE, context: *mut OSSL_LIB_CTX, properties: *const c_char,
@@ -63,9 +63,9 @@ family! {
     fn X509_verify_cert(context: *mut X509_STORE_CTX) -> c_int => session::verify_cert;
 }
 
-family! {
-    /// libssl.
-    LIBSSL, LIBSSL_HOOKS, resident, known by c"SSL_CTX_new", c"SSL_get_error";
+hooks! {
+    /// Of libssl.
+    LIBSSL_HOOKS;
     fn SSL_CTX_set_default_verify_paths(context: *mut SSL_CTX) -> c_int => context::set_default_verify_paths;
     fn SSL_CTX_set_default_verify_file(context: *mut SSL_CTX) -> c_int => context::set_default_verify_file;
     fn SSL_CTX_set_default_verify_dir(context: *mut SSL_CTX) -> c_int => context::set_default_verify_dir;

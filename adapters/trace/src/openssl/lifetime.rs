@@ -7,9 +7,8 @@ use windlass_interpose::hook;
 
 use crate::clock::Overhead;
 use crate::gathered::{self, Addition};
-use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{X509, X509_STORE};
-use crate::openssl::copies::Libcrypto;
+use crate::openssl::copies::{LIBCRYPTO, Libcrypto};
 use crate::openssl::subject::Target;
 use crate::{settings, span, stores, verification};
 

@@ -4,11 +4,11 @@ use std::ffi::{c_char, c_int, c_long};
 
 use windlass_interpose::family::Caller;
 
-use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{
     OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X509_L_ADD_STORE, X509_L_FILE_LOAD, X509_L_LOAD_STORE,
     X509_LOOKUP,
 };
+use crate::openssl::copies::LIBCRYPTO;
 use crate::openssl::methods;
 use crate::openssl::subject::{Target, default_store, defaults, directory, file, uri};
 use crate::span::{Source, Span};

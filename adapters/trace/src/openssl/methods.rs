@@ -7,9 +7,8 @@ use windlass_interpose::family::Caller;
 use windlass_interpose::hook;
 use windlass_interpose::ptr_table::PtrTable;
 
-use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
-use crate::openssl::copies::Libcrypto;
+use crate::openssl::copies::{LIBCRYPTO, Libcrypto};
 use crate::settings;
 
 /// Lookups that a program was given, and whether their method is OpenSSL's. One that ends stays here; whatever comes to

@@ -22,4 +22,4 @@ pub mod session;
 pub mod store;
 pub mod subject;
 
-pub use hooks::{LIBCRYPTO, LIBCRYPTO_HOOKS, LIBSSL, LIBSSL_HOOKS};
+pub use hooks::{LIBCRYPTO_HOOKS, LIBSSL_HOOKS};

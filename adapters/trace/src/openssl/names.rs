@@ -5,8 +5,8 @@ use std::ptr;
 
 use windlass_interpose::family::Caller;
 
-use crate::openssl::LIBSSL;
 use crate::openssl::api::{OPENSSL_STACK, OSSL_LIB_CTX};
+use crate::openssl::copies::LIBSSL;
 use crate::openssl::subject::{Target, directory, file, uri};
 use crate::span::Span;
 

@@ -8,9 +8,8 @@ use windlass_interpose::family::Caller;
 use crate::gathered;
 use crate::handshake::{self, Step};
 use crate::openssl::api::{SSL, X509_STORE, X509_STORE_CTX, X509_V_OK};
-use crate::openssl::copies::{Libcrypto, Libssl};
+use crate::openssl::copies::{LIBCRYPTO, LIBSSL, Libcrypto, Libssl};
 use crate::openssl::subject::Target;
-use crate::openssl::{LIBCRYPTO, LIBSSL};
 use crate::verification::{Outcome, Verification};
 
 /// `X509_verify_cert`

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int};
 
 use windlass_interpose::family::Caller;
 
-use crate::openssl::LIBCRYPTO;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_STORE};
+use crate::openssl::copies::LIBCRYPTO;
 use crate::openssl::subject::{Target, defaults, directory, file, uri};
 use crate::span::Span;
 

@@ -52,6 +52,6 @@ pub fn frames() -> Script {
 }
 
 /// Interpreters of Python. Nothing of theirs is stood in front of, but they are known as soon as they are loaded.
-pub static PYTHON: Family = Family::new(&[python::FUNCTIONS[0]], &[]);
+pub static PYTHON: Family = Family::new(&[python::FUNCTIONS[0]]);
 /// Interpreters of Ruby.
-pub static RUBY: Family = Family::new(&[ruby::FUNCTIONS[1]], &[]);
+pub static RUBY: Family = Family::new(&[ruby::FUNCTIONS[1]]);

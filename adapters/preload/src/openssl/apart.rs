@@ -1,0 +1,81 @@
+//! A store gives up what it shares with others, before the program sees it.
+
+use crate::labels::Event;
+use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_OBJECT};
+use crate::openssl::errors::Marked;
+use crate::openssl::model::{Model, Phase};
+use crate::openssl::objects::Objects;
+use crate::openssl::snapshot;
+use crate::process;
+use crate::tables::HashMap;
+
+/// The program is about to see certificates of a store. To be called without the model's lock, and without the store's,
+/// unless the store is kept apart already.
+pub fn keep_apart(model: &Model<Objects>) {
+    let objects = &model.foreign;
+    if objects.own.is_apart() {
+        return;
+    }
+    let _locked = model.lock();
+    if objects.own.is_apart() || model.phase() == Phase::Ended {
+        return;
+    }
+    if objects.own.has_shared() {
+        process::count(Event::StoreKeptApart, 1);
+        let _marked = Marked::new(objects.served);
+        exchange(objects);
+    }
+    // Whoever sees this goes on without the lock, so it comes last.
+    objects.own.be_apart();
+}
+
+/// Puts the store's own certificates in the place of the shared ones. Objects are exchanged, and not their content: a
+/// search of another thread takes a reference to what an object holds after it has unlocked the store
+/// (X509_STORE_CTX_get_by_subject, x509_lu.c of 1.1.1 to 3.5).
+fn exchange(objects: &Objects) {
+    // Parsed while the store is not locked. Nothing shared comes in meanwhile: that needs the state's lock.
+    let shared: Vec<*mut X509> = objects
+        .with_stack(|api, stack| {
+            elements(api, stack)
+                // SAFETY: a live object, read under the store's lock.
+                .map(|(_, object)| unsafe { (api.X509_OBJECT_get0_X509)(object) })
+                .filter(|&certificate| snapshot::shared(certificate).is_some())
+                .collect()
+        })
+        .unwrap_or_default();
+    let exchanged: HashMap<*mut X509, *mut X509> =
+        shared.into_iter().map(|shared| (shared, objects.own.in_exchange(shared))).collect();
+    objects.with_stack(|api, stack| {
+        // SAFETY: the live stack, under the store's lock.
+        let was_sorted = unsafe { (api.OPENSSL_sk_is_sorted)(stack) } == 1;
+        let mut changed = false;
+        for (at, object) in elements(api, stack).collect::<Vec<_>>() {
+            // SAFETY: as above.
+            let certificate = unsafe { (api.X509_OBJECT_get0_X509)(object) };
+            let Some(own) = exchanged.get(&certificate).filter(|&&own| own != certificate) else { continue };
+            // SAFETY: as above; the new object takes a reference of its own, and the old one is kept until the store
+            // ends.
+            unsafe {
+                let other = (api.X509_OBJECT_new)();
+                if other.is_null() || (api.X509_OBJECT_set1_X509)(other, *own) != 1 {
+                    (api.X509_OBJECT_free)(other);
+                    continue;
+                }
+                (api.OPENSSL_sk_set)(stack, at, other.cast());
+            }
+            objects.retired.push(object as usize);
+            changed = true;
+        }
+        if changed && was_sorted {
+            // SAFETY: as above. The names are the same, so this only makes the stack count as sorted again.
+            unsafe { (api.OPENSSL_sk_sort)(stack) };
+        }
+    });
+}
+
+fn elements(api: &Required, stack: *mut OPENSSL_STACK) -> impl Iterator<Item = (i32, *mut X509_OBJECT)> {
+    // SAFETY: the live stack; the caller holds the store's lock.
+    let count = unsafe { (api.OPENSSL_sk_num)(stack) };
+    // SAFETY: as above.
+    (0..count.max(0)).map(move |at| (at, unsafe { (api.OPENSSL_sk_value)(stack, at) }.cast()))
+}
