@@ -321,8 +321,8 @@ pub fn look() {
     }
 }
 
-/// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called `dlsym`
-/// since. In a hooked call it can't be: that would wait for whoever is inside of `dlopen`.
+/// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called
+/// `dlsym` since. In a hooked call it can't be: that would wait for whoever is inside of `dlopen`.
 pub fn has_strangers() -> bool {
     known().is_none_or(WayIn::has_strangers)
 }
