@@ -5,14 +5,16 @@ use std::ffi::{c_char, c_int, c_void};
 
 use windlass_interpose::sibling::{Onward, Sibling};
 use windlass_interpose::way_in::{self, WayIn};
-use windlass_interpose::{address_space, hook, linker, resolver};
+use windlass_interpose::{address_space, hook, linker, resolver, unwinding};
 
+use crate::clock::Overhead;
 use crate::gnutls::LIBGNUTLS_HOOKS;
 use crate::gnutls::copies::LIBGNUTLS;
+use crate::json::Line;
 use crate::openssl::copies::{LIBCRYPTO, LIBSSL};
 use crate::openssl::{LIBCRYPTO_HOOKS, LIBSSL_HOOKS};
 use crate::script::{PYTHON, RUBY};
-use crate::{process, settings};
+use crate::{clock, find_object, gathered, memory, process, settings, sink};
 
 resolver!(windlass_trace_resolver);
 
@@ -47,7 +49,7 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
             family.stand_in_front(onward);
         }
         WAY_IN.attach(true);
-        process::begin();
+        record();
         Some(())
     });
 }
@@ -55,7 +57,43 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
 /// Runs at `exit`.
 #[used]
 #[unsafe(link_section = ".fini_array")]
-static ENDING: extern "C" fn() = process::end;
+static ENDING: extern "C" fn() = end;
+
+/// Something is to be recorded.
+fn record() {
+    unwinding::prepare();
+    let overhead = Overhead::begin();
+    find_object::prepare();
+    memory::find();
+    process::current();
+    drop(overhead);
+}
+
+/// The process ends by `exit`.
+extern "C" fn end() {
+    // A forked child that did nothing that is recorded says nothing of its end either.
+    if settings::enabled()
+        && let Some(process) = process::begun()
+    {
+        hook::shielded(|| {
+            gathered::flush_all();
+            let mut line = Line::of("exit", &process.id);
+            line.number("t", clock::now()).number("cpu", process.cpu());
+            line.known("max_rss", max_rss());
+            sink::append(&process.id, &line.finish());
+            Some(())
+        });
+    }
+}
+
+fn max_rss() -> Option<i64> {
+    // SAFETY: rusage is plain data that getrusage fills.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: room for the answer.
+    let status = unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    // Linux gives KiB (getrusage(2)).
+    (status == 0).then(|| usage.ru_maxrss.saturating_mul(1024))
+}
 
 /// For the preload library, which stands behind and finds a trampoline in a slot: the variable by which its calls go
 /// on, or null.

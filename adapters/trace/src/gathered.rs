@@ -10,7 +10,7 @@ use windlass_interpose::ptr_table::PtrTable;
 use crate::clock::{Overhead, Stopwatch, Took};
 use crate::json::Line;
 use crate::process::{self, Process};
-use crate::span::{self, Source, Subject};
+use crate::source::{Source, Subject, listed};
 use crate::{clock, script, sink, stack, stores};
 
 static GATHERED: PtrTable<Pending> = PtrTable::new();
@@ -151,7 +151,7 @@ impl Due {
         if self.calls == 0 || !ptr::eq(head.process, process::current()) {
             return;
         }
-        let mut line = Line::of("load", head.process);
+        let mut line = Line::of("load", &head.process.id);
         line.number("tid", head.thread);
         line.number("t", head.t).number("wall", self.wall).number("cpu", self.cpu);
         line.number("process_cpu", head.process.cpu());
@@ -160,12 +160,12 @@ impl Due {
             line.raw("more", "true");
         }
         let source = Source { kind: head.kind, path: None };
-        line.path("library", head.library.as_bytes()).raw("sources", &span::listed(&[source]));
+        line.path("library", head.library.as_bytes()).raw("sources", &listed(&[source]));
         line.number("result", self.result).known("certificates", self.certificates);
         line.number("parsed", self.calls).raw("memory", "null").address("store", Some(head.store));
         line.raw("stack", &head.stack).raw("script", &head.script);
         stores::loaded(head.store);
-        sink::append(head.process, &line.finish());
+        sink::append(&head.process.id, &line.finish());
     }
 }
 

@@ -69,10 +69,10 @@ impl Step {
             }
             if succeeded {
                 let process = process::current();
-                let mut line = Line::of("connection", process);
+                let mut line = Line::of("connection", &process.id);
                 line.number("tid", process::thread());
                 line.number("t", progress.t).number("wall", progress.wall).number("cpu", progress.cpu);
-                sink::append(process, &line.finish());
+                sink::append(&process.id, &line.finish());
             }
             Some(())
         });

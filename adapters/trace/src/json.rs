@@ -1,13 +1,20 @@
 //! One line of JSON (RFC 8259).
 
+use std::ffi::{CStr, c_char};
 use std::fmt::Write;
-
-use crate::process::Process;
 
 /// Longest path that is written, in bytes.
 pub const LONGEST_PATH: usize = 4096;
 /// Longest other string.
 pub const LONGEST_TEXT: usize = 1024;
+
+/// Which process an event is of.
+pub struct Id {
+    /// Process id.
+    pub number: u32,
+    /// Inode of its namespace of process ids, in which alone the number is unique.
+    pub namespace: Option<u64>,
+}
 
 /// An event under construction: an object whose members are added one by one.
 pub struct Line(String);
@@ -23,9 +30,9 @@ impl Line {
     }
 
     /// Begins an event of a process.
-    pub fn of(kind: &str, process: &Process) -> Line {
+    pub fn of(kind: &str, process: &Id) -> Line {
         let mut line = Line::new(kind);
-        line.number("pid", process.id);
+        line.number("pid", process.number);
         if let Some(namespace) = process.namespace {
             line.number("ns", namespace);
         }
@@ -115,6 +122,15 @@ pub fn string(out: &mut String, value: &[u8], longest: usize) {
         }
     }
     out.push('"');
+}
+
+/// The bytes of a foreign string, which is copied because the program may change it; `None` for null.
+///
+/// # Safety
+/// Null, or a NUL-terminated string.
+pub unsafe fn copied(string: *const c_char) -> Option<Vec<u8>> {
+    // SAFETY: as the caller states.
+    (!string.is_null()).then(|| unsafe { CStr::from_ptr(string) }.to_bytes().to_vec())
 }
 
 #[cfg(test)]

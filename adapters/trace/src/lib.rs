@@ -56,6 +56,7 @@ mod script;
 mod segments;
 mod settings;
 mod sink;
+mod source;
 mod span;
 mod stack;
 mod stores;

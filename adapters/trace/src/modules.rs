@@ -7,8 +7,7 @@ use windlass_interpose::append_list::AppendList;
 use windlass_interpose::fork_lock::ForkLock;
 
 use crate::find_object::Object;
-use crate::json::Line;
-use crate::process::{self, Process};
+use crate::json::{self, Id, Line};
 use crate::segments::Segments;
 use crate::sink;
 use crate::stack::Memory;
@@ -38,7 +37,7 @@ impl Modules {
 
     /// The number of the module that a loaded object is, and the difference between the addresses in its file and those
     /// in memory. A module that is new is described in an event of its own before this returns.
-    pub fn locate(&self, process: &Process, object: &Object) -> Option<(usize, usize)> {
+    pub fn locate(&self, process: &Id, object: &Object) -> Option<(usize, usize)> {
         let module = Module::of(object);
         let base = module.base;
         let number = self.number(&module).or_else(|| {
@@ -71,7 +70,7 @@ impl Modules {
 impl Module {
     fn of(object: &Object) -> Module {
         // SAFETY: code of the object is on this thread's stack, so it stays loaded, and its path lives as long.
-        let name = unsafe { process::copied(object.path) }.unwrap_or_default();
+        let name = unsafe { json::copied(object.path) }.unwrap_or_default();
         Module { dynamic: object.dynamic, base: object.base, name, build_id: build_id(object) }
     }
 

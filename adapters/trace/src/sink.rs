@@ -5,15 +5,14 @@ use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::json::Line;
-use crate::process::Process;
+use crate::json::{Id, Line};
 use crate::settings::{self, File};
 
 /// Lines that could not be written, and that nobody was told of yet.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
 /// Appends whole lines. Those that can't be written are counted, and the number goes before the next ones.
-pub fn append(process: &Process, lines: &str) -> bool {
+pub fn append(process: &Id, lines: &str) -> bool {
     let lost = LOST.swap(0, Ordering::Relaxed);
     let written = if lost == 0 {
         put(lines)

@@ -6,47 +6,14 @@ use std::ptr;
 use windlass_interpose::hook;
 
 use crate::clock::{Overhead, Stopwatch, Took};
-use crate::json::{self, Line};
+use crate::json::Line;
+use crate::source::{Source, Subject, listed};
 use crate::{gathered, memory, process, script, settings, sink, stack, stores};
 
 /// Room for the lines of nested loads, taken before the memory in use is looked at.
 const ROOM: usize = 4096;
 /// Lines that are kept back at most: a directory of thousands of files is loaded by one call.
 const MOST_KEPT: usize = 256 * 1024;
-
-/// What a load was told to read.
-pub struct Source {
-    /// The kind, as in docs/trace-events.md.
-    pub kind: &'static str,
-    /// Path or URI.
-    pub path: Option<Vec<u8>>,
-}
-
-impl Source {
-    /// It is a file that is named from the working directory.
-    fn is_relative(&self) -> bool {
-        let is_file = !matches!(self.kind, "uri" | "memory" | "system" | "default-store");
-        is_file && self.path.as_ref().is_some_and(|path| path.first() != Some(&b'/'))
-    }
-}
-
-/// What is loaded into.
-pub trait Subject {
-    /// The library: name, version and path.
-    fn library(&self) -> &str;
-    /// Its address, if it is a store.
-    fn store(&self) -> Option<usize>;
-    /// How many certificates it holds now, if that can be asked.
-    fn held(&self) -> Option<i64>;
-    /// How many certificates came in: from what was held before and now, or from the result.
-    fn certificates(&self, before: Option<i64>, result: i64) -> Option<i64>;
-    /// Whether it stands for a token from now on, for all that is known of these sources.
-    fn may_be_on_token(&self, _sources: &[Source]) -> bool {
-        false
-    }
-    /// How many were parsed, given the number of additions seen.
-    fn parsed(&self, seen: i64, result: i64) -> Option<i64>;
-}
 
 /// A load that is going on. Dropped without `end` (the thread was cancelled, or an exception passed), it leaves no
 /// event.
@@ -203,7 +170,7 @@ impl<S: Subject> Span<S> {
         }
         let outermost = open.outer.is_null();
         let process = process::current();
-        let mut line = Line::of("load", process);
+        let mut line = Line::of("load", &process.id);
         line.number("tid", process::thread());
         line.number("t", took.t).number("wall", took.wall).number("cpu", took.cpu);
         line.number("process_cpu", process.cpu());
@@ -239,7 +206,7 @@ impl<S: Subject> Span<S> {
         }
         if outermost {
             open.nested.push_str(&line);
-            sink::append(process, &open.nested);
+            sink::append(&process.id, &open.nested);
             open.nested.clear();
         } else {
             keep(open, &line);
@@ -257,7 +224,7 @@ fn keep(open: &mut Open, line: &str) {
     let nested = &mut open.outermost().nested;
     nested.push_str(line);
     if nested.len() > MOST_KEPT {
-        sink::append(process::current(), nested);
+        sink::append(&process::current().id, nested);
         nested.clear();
     }
 }
@@ -270,24 +237,4 @@ impl<S> Drop for Span<S> {
             INNERMOST.set(open.outer);
         }
     }
-}
-
-/// Sources as JSON.
-pub fn listed(sources: &[Source]) -> String {
-    let mut list = String::from("[");
-    for source in sources {
-        if list.len() > 1 {
-            list.push(',');
-        }
-        list.push_str("{\"kind\":\"");
-        list.push_str(source.kind);
-        list.push_str("\",\"path\":");
-        match &source.path {
-            Some(path) => json::string(&mut list, path, json::LONGEST_PATH),
-            None => list.push_str("null"),
-        }
-        list.push('}');
-    }
-    list.push(']');
-    list
 }

@@ -71,9 +71,9 @@ pub fn released(store: usize) {
     let state = unsafe { Box::from_raw(state) };
     if state.loaded.load(Ordering::Relaxed) {
         let process = process::current();
-        let mut line = Line::of("release", process);
+        let mut line = Line::of("release", &process.id);
         line.number("t", clock::now()).address("store", Some(store));
-        sink::append(process, &line.finish());
+        sink::append(&process.id, &line.finish());
     }
 }
 

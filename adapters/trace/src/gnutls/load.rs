@@ -7,8 +7,9 @@ use windlass_interpose::family::Caller;
 
 use crate::gnutls::api::{Certificate, Credentials, Datum, INTERNAL_ERROR, List};
 use crate::gnutls::copies::{LIBGNUTLS, Libgnutls};
-use crate::process::copied;
-use crate::span::{self, Source, Span, Subject};
+use crate::json::copied;
+use crate::source::{Source, Subject};
+use crate::span::{self, Span};
 
 /// A trust list, perhaps that of credentials.
 struct Target {

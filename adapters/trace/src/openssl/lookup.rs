@@ -11,7 +11,8 @@ use crate::openssl::api::{
 use crate::openssl::copies::LIBCRYPTO;
 use crate::openssl::methods;
 use crate::openssl::subject::{Target, default_store, defaults, directory, file, uri};
-use crate::span::{Source, Span};
+use crate::source::Source;
+use crate::span::Span;
 
 /// `X509_LOOKUP_ctrl`
 pub fn ctrl(

@@ -4,11 +4,11 @@ use std::ffi::{c_char, c_void};
 
 use windlass_interpose::family::Caller;
 
+use crate::json::copied;
 use crate::openssl::api::{OPENSSL_STACK, SSL_CTX, X509_LOOKUP, X509_STORE};
 use crate::openssl::copies::{Libcrypto, Libssl};
-use crate::process::copied;
 use crate::settings::environment;
-use crate::span::{Source, Subject};
+use crate::source::{Source, Subject};
 
 const VERSION_4_0: u64 = 0x4000_0000;
 

@@ -1,5 +1,6 @@
 //! The frames of an interpreter, for programs whose native frames say little.
 
+mod frame;
 mod python;
 mod ruby;
 
@@ -7,15 +8,7 @@ use windlass_interpose::family::Family;
 
 use crate::find_object::Object;
 use crate::json;
-
-const MOST: usize = 64;
-
-/// One frame.
-struct Frame {
-    file: Vec<u8>,
-    line: i64,
-    function: Vec<u8>,
-}
+use frame::Frame;
 
 /// The frames of interpreted code.
 pub struct Script {

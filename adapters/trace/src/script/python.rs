@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 
 use windlass_interpose::definitions::Name;
 
-use super::{Frame, MOST};
+use super::frame::{Frame, MOST};
 use crate::sink;
 
 type ThisThread = unsafe extern "C" fn() -> *mut c_void;

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use windlass_interpose::definitions::Name;
 
-use super::{Frame, MOST};
+use super::frame::{Frame, MOST};
 
 /// `VALUE`
 type Value = usize;

@@ -49,7 +49,7 @@ pub fn native(last: Option<Object>) -> String {
         }
         let located = met.iter().find(|(known, _)| known.is(object)).map(|(_, located)| *located);
         let located = located.unwrap_or_else(|| {
-            let located = process.modules.locate(process, object);
+            let located = process.modules.locate(&process.id, object);
             met.push((*object, located));
             located
         });
