@@ -49,7 +49,8 @@ def made():
     peers = recorded.newest_peers()
     if peers:
         files[DOCS / "plots" / "peers.svg"] = peers_page.svg(peers)
-        page = between(page, "peers", peers_page.markdown(peers))
+        picture = "![A further client and one verification, for all peers](plots/peers.svg)"
+        page = between(page, "peers", f"{peers_page.markdown(peers)}\n\n{picture}")
     token = [row for row in rows.values() if row.name.startswith("token")]
     return files | {PAGE: page,
                     TOKEN: between(TOKEN.read_text(encoding="utf-8"), "token", report.markdown_table(token))}
