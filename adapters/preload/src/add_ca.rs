@@ -1,8 +1,8 @@
-//! The certificates of `windlass run --add-ca`, which a process trusts beside the machine's own.
+//! The certificates of `windlass run --add-ca`, which a process trusts in addition to the machine's own.
 //!
-//! `WINDLASS_ADD_CA` names a file of them. Whatever loads the machine's own trust gets that file as well, as if the
-//! program had loaded it by one more call right behind; what loads anything else, a bundle of the program's own above
-//! all, gets nothing. docs/add-ca.md has the rules and their reasons.
+//! `WINDLASS_ADD_CA` names a file with them. A load of the machine's own trust also gets that file, as if the program
+//! had loaded it by another call right afterwards. A load of anything else, above all a bundle of the program's own,
+//! gets nothing. docs/add-ca.md has the rules and their reasons.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem::MaybeUninit;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::hook::{self, KeptErrno};
 use crate::process;
 
-/// Where distributions keep the machine's trust: bundles and directories, under the names by which programs load them.
-/// What is a link to, or from, one of these is the same file, and found by that.
+/// The places where distributions keep the machine's trust: bundles and directories, under the names that programs load
+/// them by. A link to or from one of these is the same file, and is recognised as such.
 const DEFAULTS: [&CStr; 9] = [
     c"/etc/ssl/certs/ca-certificates.crt",
     c"/etc/ssl/certs",
@@ -27,20 +27,20 @@ const DEFAULTS: [&CStr; 9] = [
     c"/etc/ssl/ca-bundle.pem",
 ];
 
-/// The file that is to be loaded now, if there is one, and if the call that asks is the program's own and not one that
-/// a library makes on the way through another.
+/// The file to be loaded now, if there is one, and if the program itself makes the call, not a library on the way
+/// through another function.
 pub fn file() -> Option<&'static CStr> {
     let file = named()?;
     if hook::is_inside() || !process::enabled() {
         return None;
     }
-    // Nothing of this is the program's business.
+    // The program must not see any of this in errno.
     let _errno = KeptErrno::new();
     is_believed(file).then_some(file)
 }
 
-/// Whether nobody else but root can have written it. A program can outlive `windlass run`, and then somebody could make
-/// a file of that name. And it may be out of reach here (another user, another mount namespace); no error is to be left
+/// Whether only root can have written it. A program can outlive `windlass run`, and then anyone could create a file of
+/// that name. The file may also be out of reach here (another user, another mount namespace); this must leave no error
 /// where there was none.
 fn is_believed(file: &CStr) -> bool {
     let Some(status) = status(file, libc::O_RDONLY | libc::O_NONBLOCK) else { return false };
@@ -48,11 +48,11 @@ fn is_believed(file: &CStr) -> bool {
     status.st_mode & libc::S_IFMT == libc::S_IFREG && is_ours && status.st_mode & 0o022 == 0
 }
 
-/// What a path leads to, found by the calls that a load makes: open, fstat, close.
+/// The status of the file that a path leads to, determined by the calls that a load makes: open, fstat, close.
 pub fn status(path: &CStr, flags: c_int) -> Option<libc::stat> {
     let mut status = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: a NUL-terminated path, and room for the state, which is read if it was written. What was opened is closed
-    // again, and nobody else has it.
+    // SAFETY: a NUL-terminated path, and room for the state, which is read only if it was written. What was opened is
+    // closed again, and nobody else has it.
     unsafe {
         let opened = libc::open(path.as_ptr(), flags | libc::O_CLOEXEC);
         if opened < 0 {
@@ -74,14 +74,15 @@ pub fn is_default(path: &CStr) -> bool {
     DEFAULTS.into_iter().any(|known| identity(known) == Some(wanted))
 }
 
-/// Whether a file holds the added certificates already: `windlass run` puts all that it writes into one directory.
+/// Whether a file already holds the added certificates: `windlass run` puts everything that it writes into one
+/// directory.
 pub fn holds_them(path: &CStr) -> bool {
     let directory = named().and_then(|file| file.to_bytes().rsplitn(2, |byte| *byte == b'/').nth(1));
     let rest = directory.and_then(|directory| path.to_bytes().strip_prefix(directory));
     rest.is_some_and(|rest| rest.starts_with(b"/"))
 }
 
-/// What `WINDLASS_ADD_CA` names, as it was when this process first asked; nothing under secure execution.
+/// The file that `WINDLASS_ADD_CA` names, as read at the first use in this process; None under secure execution.
 fn named() -> Option<&'static CStr> {
     /// Stands for "nothing".
     static NOTHING: u8 = 0;

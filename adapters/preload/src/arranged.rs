@@ -1,8 +1,8 @@
-//! In which order the anchors of one subject go where a foreign library looks for them.
+//! The order in which the anchors of one subject are placed where a foreign library looks for them.
 
 use windlass::AnchorIndex;
 
-/// The order in which the anchors of one subject are added: as the source has them. The deliberately broken variants
+/// The order in which the anchors of one subject are added: the order of the source. The deliberately broken variants
 /// exist only to show that the differential tests notice them.
 #[cfg(not(feature = "sabotage"))]
 pub fn arranged(indices: impl Iterator<Item = AnchorIndex>) -> impl Iterator<Item = AnchorIndex> {

@@ -1,4 +1,4 @@
-//! When this library comes between a program and its TLS libraries: as soon as it is loaded.
+//! Attaching to the program and its TLS libraries, as soon as this library is loaded, and detaching again.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
@@ -27,8 +27,8 @@ static WAY_IN: WayIn = WayIn::new(
     all_stores::complete,
 );
 
-/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z
-/// initfirst`), where the C library has not looked at the environment yet. glibc passes it on (elf/dl-init.c).
+/// Runs when the library is loaded: before all other constructors if the program starts with it (`-z initfirst`). The C
+/// library has not read the environment by then; glibc passes it as an argument (elf/dl-init.c).
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
@@ -36,7 +36,7 @@ static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) 
 extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
     let _errno = KeptErrno::new();
     let _ = catch_unwind(|| {
-        // SAFETY: what the program was started with.
+        // SAFETY: the environment that the program was started with.
         let environment = unsafe { Environment::new(environment) };
         if process::decide(environment) {
             process::prepare(environment);
@@ -47,11 +47,10 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
     });
 }
 
-/// Comes between the program and its TLS libraries once more, after [`windlass_detach`]: loading the library does it
-/// the first time. 1 if calls are seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure
-/// execution), -1 if it can't.
+/// Attaches again after [`windlass_detach`]; loading the library attaches it the first time. Returns 1 if calls are
+/// seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure execution), -1 on failure.
 ///
-/// Contexts that were made before stay as they are.
+/// Existing contexts stay as they are.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_attach() -> c_int {
     if !process::enabled() {
@@ -62,8 +61,9 @@ pub extern "C" fn windlass_attach() -> c_int {
     if is_attached { 1 } else { -1 }
 }
 
-/// Takes the library out of the way: stores get all that was registered with them, and calls go to the TLS libraries
-/// themselves. What the program found by `dlsym` meanwhile stays as it is. 0, or -1 if it can't.
+/// Detaches the library: stores get everything that was registered with them, and calls go straight to the TLS
+/// libraries. Function pointers that the program got from `dlsym` meanwhile stay as they are. Returns 0, or -1 on
+/// failure.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_detach() -> c_int {
     if !WAY_IN.is_attached() {
@@ -72,19 +72,19 @@ pub extern "C" fn windlass_detach() -> c_int {
     if is_locking() {
         return -1;
     }
-    // What the program calls from where libcrypto has called it is as any other call.
+    // A call that the program makes from within a libcrypto callback counts as any other call.
     let _outside = outside();
     process::set_leaving(true);
     all_stores::part();
     let is_detached = WAY_IN.detach();
     process::set_leaving(is_detached);
-    // What was given out by a call that had begun before.
+    // Certificates handed out by calls that were already under way.
     all_stores::part();
     if is_detached { 0 } else { -1 }
 }
 
-/// For the tracing library, which stands in front and finds a trampoline in a slot: the function to which it leads, or
-/// null.
+/// For the tracing library, which hooks in front of this one and may find a trampoline in an import slot: returns the
+/// function that the trampoline leads to, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_preload_bound_to(trampoline: *const c_void) -> *const c_void {
     way_in::bound_to(trampoline)

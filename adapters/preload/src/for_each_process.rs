@@ -1,30 +1,30 @@
-//! A state that each process has for itself: a forked child must not wait for a thread that only its parent has.
+//! State that each process has for itself: a forked child must not wait for a thread that exists only in its parent.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::address_space;
 
-/// A value that is made when it is first asked for, and once more in each forked child.
+/// A value that is created at its first use, and again in each forked child.
 pub struct ForEachProcess<T>(AtomicPtr<InProcess<T>>);
 
 struct InProcess<T> {
-    /// The one that it was made in: see [`address_space::id`].
+    /// The address space it was created in: see [`address_space::id`].
     address_space: u32,
     value: T,
 }
 
 impl<T: Send + Sync> ForEachProcess<T> {
-    /// Nothing was made yet.
+    /// A value that has not been created yet.
     pub const fn new() -> ForEachProcess<T> {
         ForEachProcess(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The value of this process. `make` gets the parent's, which no thread uses any more, though one may have been in
-    /// the middle of changing it.
+    /// The value for this process. `make` gets the parent's value, if any. No thread uses that value any more, but a
+    /// thread may have been halfway through changing it at the fork.
     pub fn get(&'static self, make: impl FnOnce(Option<&T>) -> T) -> &'static T {
         let seen = self.0.load(Ordering::Acquire);
-        // SAFETY: only pointers from Box::into_raw are stored, and none that was stored is ever freed.
+        // SAFETY: only pointers from Box::into_raw are stored, and a stored one is never freed.
         let known = unsafe { seen.as_ref() };
         if let Some(known) = known.filter(|known| known.address_space == address_space::id()) {
             return &known.value;

@@ -1,4 +1,4 @@
-//! What is counted: entry points served, bypasses by reason, and what became of the certificates.
+//! The names of the counters: entry points served, bypasses by reason, and the fate of the certificates.
 
 use windlass::{CacheEvent, LoadError};
 
@@ -15,13 +15,13 @@ macro_rules! labels {
 }
 
 labels! {
-    /// Things that happen to the process and to certificates.
+    /// Events of the process and of certificates.
     Event in "openssl" {
         /// A process called a hooked function for the first time.
         ProcessAttached = "processes",
         /// A store was created and is watched.
         StoreCreated = "stores",
-        /// Certificates that a stock load would have parsed, and that were only registered.
+        /// Certificates that were only registered; a stock load would have parsed them.
         AnchorsRegistered = "certificates-registered",
         /// Certificates that were parsed because a verification or an enumeration needed them.
         AnchorsParsed = "certificates-parsed",
@@ -29,29 +29,30 @@ labels! {
         AnchorsShared = "certificates-shared",
         /// Stores that gave up the certificates they shared with others, because the program asked for some.
         StoreKeptApart = "stores-kept-apart",
-        /// Names that a stock load would have parsed a whole certificate for.
+        /// Names for which a stock load would have parsed a whole certificate.
         NamesServed = "ca-names-served",
         /// Subjects looked up.
         Lookups = "lookups",
-        /// Stores that were filled completely, because the program enumerates them.
+        /// Stores that were filled completely because the program enumerates them.
         Enumerations = "enumerations",
         /// Certificates that libcrypto refused although our reader had accepted them.
         ParseFailures = "parse-failures",
-        /// Loads of the machine's own trust that got the certificates of `windlass run --add-ca` as well.
+        /// Loads of the machine's own trust that also got the certificates of `windlass run --add-ca`.
         AddedCa = "loads-with-added-ca",
     }
 }
 
 labels! {
-    /// The same for GnuTLS.
+    /// The same events for GnuTLS.
     Gnutls in "gnutls" {
         /// A trust list was created and is watched.
         ListCreated = "lists",
-        /// Certificates that a stock load would have parsed, and that were only noted.
+        /// Certificates that were only noted; a stock load would have parsed them.
         AnchorsRegistered = "certificates-registered",
-        /// Certificates that were parsed because a verification or a complete list needed them; each once for a list.
+        /// Certificates that were parsed because a verification or a complete list needed them; each counts once per
+        /// list.
         AnchorsParsed = "certificates-parsed",
-        /// Those that were parsed for a list again: a verification keeps none.
+        /// Certificates that were parsed again for the same list: a verification keeps none.
         AnchorsParsedAgain = "certificates-parsed-again",
         /// Verifications and searches that were answered with a few certificates.
         Verifications = "verifications",
@@ -59,7 +60,7 @@ labels! {
         Completions = "completions",
         /// Certificates that GnuTLS refused although they are in the profile.
         ParseFailures = "parse-failures",
-        /// Loads of the machine's own trust that got the certificates of `windlass run --add-ca` as well.
+        /// Loads of the machine's own trust that also got the certificates of `windlass run --add-ca`.
         AddedCa = "loads-with-added-ca",
     }
 }
@@ -67,60 +68,59 @@ labels! {
 labels! {
     /// Entry points that were served.
     Served in "served" {
-        /// `X509_STORE_set_default_paths`, `_ex`, and with them `SSL_CTX_set_default_verify_paths`.
+        /// `X509_STORE_set_default_paths`, its `_ex` form, and through them `SSL_CTX_set_default_verify_paths`.
         DefaultPaths = "X509_STORE_set_default_paths",
-        /// `X509_STORE_load_file`, `_ex`, and with them `SSL_CTX_load_verify_file`.
+        /// `X509_STORE_load_file`, its `_ex` form, and through them `SSL_CTX_load_verify_file`.
         LoadFile = "X509_STORE_load_file",
-        /// `X509_STORE_load_locations`, `_ex`, and with them `SSL_CTX_load_verify_locations`.
+        /// `X509_STORE_load_locations`, its `_ex` form, and through them `SSL_CTX_load_verify_locations`.
         LoadLocations = "X509_STORE_load_locations",
-        /// `X509_LOOKUP_ctrl`, `_ex` with `X509_L_FILE_LOAD`.
+        /// `X509_LOOKUP_ctrl` and its `_ex` form with `X509_L_FILE_LOAD`.
         LookupCtrl = "X509_LOOKUP_ctrl",
-        /// `X509_load_cert_file`, `_ex`.
+        /// `X509_load_cert_file` and its `_ex` form.
         LoadCertFile = "X509_load_cert_file",
-        /// `X509_load_cert_crl_file`, `_ex`.
+        /// `X509_load_cert_crl_file` and its `_ex` form.
         LoadCertCrlFile = "X509_load_cert_crl_file",
         /// A file of a hashed directory, loaded by libcrypto's own lookup.
         DirectoryFile = "hashed-directory-file",
-        /// `SSL_load_client_CA_file`, `SSL_add_file_cert_subjects_to_stack`, `SSL_add_dir_cert_subjects_to_stack`:
-        /// files.
+        /// Files read by `SSL_load_client_CA_file`, `SSL_add_file_cert_subjects_to_stack` and
+        /// `SSL_add_dir_cert_subjects_to_stack`.
         CaNames = "ca-name-list",
-        /// `gnutls_x509_trust_list_add_trust_file`, and with it `gnutls_certificate_set_x509_system_trust` and its
-        /// kind.
+        /// `gnutls_x509_trust_list_add_trust_file`, and through it `gnutls_certificate_set_x509_system_trust` and
+        /// similar.
         TrustFile = "gnutls_x509_trust_list_add_trust_file",
-        /// `gnutls_x509_trust_list_add_trust_mem`, and with it `gnutls_certificate_set_x509_trust_mem`.
+        /// `gnutls_x509_trust_list_add_trust_mem`, and through it `gnutls_certificate_set_x509_trust_mem`.
         TrustMemory = "gnutls_x509_trust_list_add_trust_mem",
     }
 }
 
 labels! {
-    /// Why a call was left to the original function.
+    /// The reason why a call was left to the original function.
     Bypass in "bypass" {
-        /// The library is not one of OpenSSL 1.1.1, 3.x, 4.x or GnuTLS 3.7 to 3.8, or lacks a function that is needed.
+        /// The library is not OpenSSL 1.1.1, 3.x, 4.x or GnuTLS 3.7 to 3.8, or lacks a function that is needed.
         UnsupportedLibrary = "unsupported-library",
-        /// The program has given libcrypto an allocator of its own. Its stores may be in memory that processes share.
+        /// The program has given libcrypto its own allocator. Its stores may be in memory that processes share.
         Allocator = "own-allocator",
-        /// The store or trust list was made where it could not be watched (through `dlsym`, or before the library was
-        /// there).
+        /// The store or trust list was created out of sight (through `dlsym`, or before the library was loaded).
         UnknownStore = "unknown-store",
-        /// Something in the process may call the library where it is not seen: an object whose import slots could not
-        /// be written, or lead to another interposer.
+        /// Something in the process may call the library unseen: the import slots of an object could not be written, or
+        /// lead to another interposer.
         HiddenCallers = "hidden-callers",
-        /// A library context or property query other than the default was asked for.
+        /// The program asked for a library context or property query other than the default.
         LibraryContext = "library-context",
         /// The source does not exist or can't be read.
         Unreadable = "unreadable",
         /// The source is not a regular file, or is too large.
         NotAFile = "not-a-regular-file",
-        /// The source holds something else than plain certificates (CRL, TRUSTED CERTIFICATE, key, malformed block …).
+        /// The source holds more than plain certificates (CRL, TRUSTED CERTIFICATE, key, malformed block …).
         UnsupportedContent = "unsupported-content",
         /// Memory was short.
         NoMemory = "out-of-memory",
         /// The source kept changing while it was read.
         Changing = "changed-while-reading",
-        /// A subject of the source would have certificates of several origins in the store.
+        /// The store would get certificates of the same subject from several sources.
         SharedSubject = "shared-subject",
-        /// Keys are not worked with by libcrypto's own code (a default method, an engine), or it lacks what every
-        /// certificate needs.
+        /// Keys are not handled by libcrypto's own code (a default method, an engine), or libcrypto lacks an algorithm
+        /// that every certificate needs.
         KeyMethods = "key-methods",
         /// DER files and other file types are left to libcrypto.
         FileType = "file-type",
@@ -130,24 +130,24 @@ labels! {
         OwnMethod = "own-lookup-method",
         /// The program asked for an OSSL_STORE source.
         StoreUri = "store-uri",
-        /// GnuTLS: a list or credentials of a libgnutls whose calls of itself can't be seen, and with them what is
-        /// loaded.
+        /// GnuTLS: a list or credentials of a libgnutls whose internal calls can't be seen; anything loaded into them
+        /// counts here.
         HiddenCalls = "gnutls-hidden-calls",
-        /// GnuTLS: the list was filled completely before, because something reads or changes it.
+        /// GnuTLS: the list was already filled completely, because something reads or changes it.
         CompleteList = "gnutls-complete-list",
-        /// GnuTLS: a server of this process asks for client certificates, and reads CA names straight from the lists.
+        /// GnuTLS: a server in this process asks for client certificates, and reads CA names straight from the lists.
         ServerNames = "gnutls-server",
-        /// GnuTLS: a certificate that it may refuse, change or complain about.
+        /// GnuTLS: a certificate that GnuTLS may refuse, change or complain about.
         Profile = "gnutls-profile",
-        /// GnuTLS: a CRL comes along with, or in place of, the certificates.
+        /// GnuTLS: a CRL comes with the certificates, or instead of them.
         CrlWithTrust = "crl-with-trust",
-        /// GnuTLS: a PKCS#11 URL in place of a file.
+        /// GnuTLS: a PKCS#11 URL instead of a file.
         Pkcs11Url = "pkcs11-url",
     }
 }
 
 impl Bypass {
-    /// The reason that an error of the core is.
+    /// The bypass reason for an error of the core.
     pub fn for_error(error: &LoadError) -> Bypass {
         match error {
             error if error.is_out_of_memory() => Bypass::NoMemory,
@@ -159,7 +159,7 @@ impl Bypass {
     }
 }
 
-/// What the core tells of its cache, in the order of its events.
+/// The labels of the cache's events, in the order of the core's events.
 const CACHE: [&str; CacheEvent::ALL.len()] = [
     "cache/load",
     "cache/hit",
@@ -176,7 +176,7 @@ const CACHE: [&str; CacheEvent::ALL.len()] = [
 const SECTIONS: [&[&str]; 5] = [&CACHE, Event::LABELS, Gnutls::LABELS, Served::LABELS, Bypass::LABELS];
 const COUNT: usize = start_of(SECTIONS.len());
 
-/// How many labels there are in front of a section.
+/// The number of labels before a section.
 const fn start_of(section: usize) -> usize {
     let (mut before, mut at) = (0, 0);
     while at < section {
@@ -204,7 +204,7 @@ const fn concatenated() -> [&'static str; COUNT] {
     all
 }
 
-/// Anything that has a slot.
+/// Anything that has a slot on the counters page.
 pub trait Label {
     /// Index into [`LABELS`].
     fn slot(self) -> usize;

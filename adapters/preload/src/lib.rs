@@ -1,9 +1,9 @@
-//! `libwindlass_preload.so`: put in front of a program with `LD_PRELOAD`, it serves the program's OpenSSL and
-//! GnuTLS from shared, immutable root stores instead of letting every context parse the whole CA bundle again.
+//! `libwindlass_preload.so`: loaded with `LD_PRELOAD`, it serves the program's OpenSSL and GnuTLS from shared,
+//! immutable root stores, so that a context no longer parses the whole CA bundle for itself.
 //!
-//! When the library is loaded it writes the import slots of the other objects (`attach`), and asks the kernel what a
-//! hooked call may not ask (`process::prepare`). The first hooked call of a process sets up the rest; every hook falls
-//! back to the function that it stands in front of, so a program never sees more than a difference in cost.
+//! When the library is loaded, it writes the import slots of the other objects (`attach`) and makes the system calls
+//! that a hooked call must not make (`process::prepare`). The first hooked call of a process sets up the rest. Every
+//! hook falls back to the function it replaces, so a program sees a difference in cost and nothing else.
 
 #[macro_use]
 extern crate windlass_interpose;
@@ -15,8 +15,8 @@ use windlass_interpose::reserve::Reserving;
 
 static ROOM: Room = Room::new();
 
-/// Large blocks without a system call. What can't be asked for in a way that may fail comes from a reserve when there
-/// is no memory: the host must not be aborted.
+/// Allocates large blocks without a system call. When memory is short, allocations that cannot report failure come from
+/// a reserve: the host must not be aborted.
 #[global_allocator]
 static ALLOCATOR: LargeBlocks<Reserving> = LargeBlocks::new(&ROOM, Reserving);
 

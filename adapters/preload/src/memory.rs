@@ -1,8 +1,8 @@
-//! Memory for what is as large as its input: asked for in a way that can fail, as nothing is served then.
+//! Memory whose size follows from the input. It is requested in a way that can fail; nothing is served then.
 
 use std::ffi::CString;
 
-/// What an iterator gives, if there is memory for so many.
+/// The items of an iterator; None if there is no memory for `most` of them.
 pub fn collected<T>(items: impl IntoIterator<Item = T>, most: usize) -> Option<Vec<T>> {
     let mut all = Vec::new();
     all.try_reserve_exact(most).ok()?;
@@ -18,10 +18,10 @@ pub fn copied(bytes: &[u8]) -> Option<Vec<u8>> {
     collected(bytes.iter().copied(), bytes.len())
 }
 
-/// These parts, one behind the other, as a C string. None as well if one holds a NUL.
+/// These parts, concatenated, as a C string. Also None if one holds a NUL.
 pub fn c_string(parts: &[&[u8]]) -> Option<CString> {
     let mut all = Vec::new();
-    // With the NUL at its end it is not moved again.
+    // With room for the terminating NUL it is not moved again.
     all.try_reserve_exact(parts.iter().map(|part| part.len()).sum::<usize>() + 1).ok()?;
     parts.iter().for_each(|part| all.extend_from_slice(part));
     all.push(0);

@@ -1,4 +1,4 @@
-//! What exists once per process: configuration, counters and the trust cache.
+//! State that exists once per process: configuration, counters and the trust cache.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, OsStr, OsString, c_char};
@@ -17,17 +17,17 @@ use crate::for_each_process::ForEachProcess;
 use crate::labels::{Event, LABELS, Label};
 use crate::memory;
 
-/// What was found out when the library was loaded. Not on the heap, which a program may not use otherwise.
+/// Findings of `prepare`. Not on the heap, because a program may not allow other uses of it.
 static PREPARED: Once<Prepared> =
     Once { state: AtomicU8::new(Once::<Prepared>::EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) };
 
-/// A value that is there from some moment on.
+/// A value that is set once and can be read from then on.
 struct Once<T> {
     state: AtomicU8,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: written once, before the state says that it may be read.
+// SAFETY: written once, before the state allows reading.
 unsafe impl<T: Send + Sync> Sync for Once<T> {}
 
 impl<T> Once<T> {
@@ -37,7 +37,7 @@ impl<T> Once<T> {
 
     fn set(&self, value: impl FnOnce() -> T) {
         if self.state.compare_exchange(Self::EMPTY, Self::BEGUN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            // SAFETY: nobody else writes, and nobody reads yet.
+            // SAFETY: there is no other writer, and no reader yet.
             unsafe { (*self.value.get()).write(value()) };
             self.state.store(Self::FULL, Ordering::Release);
         }
@@ -45,7 +45,7 @@ impl<T> Once<T> {
 
     fn get(&self) -> Option<&T> {
         let full = self.state.load(Ordering::Acquire) == Self::FULL;
-        // SAFETY: written before the state, and never again.
+        // SAFETY: written before the state was set, and never again.
         full.then(|| unsafe { (*self.value.get()).assume_init_ref() })
     }
 }
@@ -53,13 +53,13 @@ impl<T> Once<T> {
 struct Prepared {
     file_systems: FileSystems,
     user: libc::uid_t,
-    /// Which `WINDLASS_STATS` names.
+    /// The counters page that `WINDLASS_STATS` names.
     stats: Option<&'static Stats>,
 }
 
-/// Does all that takes a system call which a load of the stock library does not make: a process may shut itself into a
-/// filter before its first hooked call. To be called when the library is loaded, with what the program was started with
-/// (the C library may not have its own copy yet).
+/// Makes all system calls that the stock library would not make for a load: a process may install a seccomp filter
+/// before its first hooked call. Call this when the library is loaded, with the environment that the program was
+/// started with (the C library may not have its own copy yet).
 pub fn prepare(environment: Environment) {
     // A panic message would go to the host's standard error. This hook belongs to our own copy of std.
     std::panic::set_hook(Box::new(|_| {}));
@@ -78,7 +78,8 @@ pub fn prepare(environment: Environment) {
     });
 }
 
-/// Opens a page of this user. Looks before it opens, as opening a device or a FIFO can have effects.
+/// Opens a counters page of this user. Checks the file before opening it, because opening a device or a FIFO can have
+/// side effects.
 fn stats_page(path: &CStr, user: libc::uid_t) -> Option<&'static Stats> {
     let is_page = |stat: &libc::stat64| Stats::is_page(stat, user);
     kernel::stat(path).filter(is_page)?;
@@ -87,14 +88,14 @@ fn stats_page(path: &CStr, user: libc::uid_t) -> Option<&'static Stats> {
     Stats::in_page(page.counters(Stats::WORDS)?, &LABELS)
 }
 
-/// What a program was started with.
+/// The environment that the program was started with.
 #[derive(Clone, Copy)]
 pub struct Environment(*const *const c_char);
 
 impl Environment {
     /// # Safety
-    /// Null, or an array of NUL-terminated strings that ends with a null pointer; both stay as they are while the
-    /// result is used.
+    /// `strings` is null, or an array of NUL-terminated strings that ends with a null pointer; both stay unchanged
+    /// while the result is in use.
     pub unsafe fn new(strings: *const *const c_char) -> Environment {
         Environment(strings)
     }
@@ -103,27 +104,27 @@ impl Environment {
         let mut at = self.0;
         // SAFETY: as `new` demands.
         while let Some(entry) = unsafe { at.as_ref() }.filter(|entry| !entry.is_null()) {
-            // Byte by byte: the whole environment is gone through in each program.
-            // SAFETY: as above; the comparison ends with the string.
+            // Compares byte by byte: every program walks the whole environment here. SAFETY: as above; the comparison
+            // ends with the string.
             let is_it = (0..name.len()).all(|at| unsafe { *entry.add(at) } as u8 == name[at]);
             // SAFETY: as above, and none of the bytes of `name` is the NUL.
             if is_it && unsafe { *entry.add(name.len()) } as u8 == b'=' {
                 // SAFETY: as above.
                 return Some(unsafe { CStr::from_ptr(entry.add(name.len() + 1)) });
             }
-            // SAFETY: this was not the null pointer at the end.
+            // SAFETY: this entry was not the null pointer at the end.
             at = unsafe { at.add(1) };
         }
         None
     }
 }
 
-/// Where trust lies. What lies elsewhere, on a file system of its own, is read and compared at each load. Not what the
-/// environment names, nor the home or the working directory: they can be on a server that does not answer, and every
-/// program would wait for it before it starts.
+/// The usual places of trust. A source on another file system is read and compared at each load. Paths from the
+/// environment, the home directory and the working directory are left out: they may be on a server that does not
+/// answer, and every program would wait for it at startup.
 const PLACES: [&CStr; 4] = [c"/", c"/etc/ssl/certs/ca-certificates.crt", c"/usr/share", c"/tmp"];
 
-/// The effective user when the library was loaded.
+/// The effective user at the time the library was loaded.
 pub fn first_user() -> libc::uid_t {
     prepared().map_or_else(kernel::effective_user, |prepared| prepared.user)
 }
@@ -141,11 +142,10 @@ static STATE: AtomicU8 = AtomicU8::new(DISABLED);
 const DISABLED: u8 = 0;
 const ENABLED: u8 = 1;
 
-/// Decides, when the library is loaded, whether it may do anything.
+/// Decides, when the library is loaded, whether it may do anything in this process.
 pub fn decide(environment: Environment) -> bool {
-    // Under secure execution (set-user-ID and the like) nothing from the environment may be believed, and nothing that
-    // a less privileged user prepared may be relied on: the library stays out altogether.
-    // SAFETY: getauxval has no preconditions.
+    // Under secure execution (set-user-ID and the like) the environment is not to be trusted, nor is anything that a
+    // less privileged user prepared: the library stays out altogether. SAFETY: getauxval has no preconditions.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let switched_off =
         || environment.variable(b"WINDLASS_DISABLE").is_some_and(|value| !matches!(value.to_bytes(), b"" | b"0"));
@@ -156,11 +156,10 @@ pub fn decide(environment: Environment) -> bool {
     enabled
 }
 
-/// Nothing new is served.
+/// Set while nothing new is served.
 static IS_LEAVING: AtomicBool = AtomicBool::new(false);
 
-/// Whether the library is going out of the way, or has gone: calls that come by what `dlsym` gave go on to the
-/// originals.
+/// Whether the library is detaching or detached. Calls through pointers from `dlsym` then go on to the originals.
 pub fn is_leaving() -> bool {
     IS_LEAVING.load(Ordering::SeqCst)
 }
@@ -175,7 +174,7 @@ pub fn count(label: impl Label, n: u64) {
     stats().add(label.slot(), n);
 }
 
-/// Counts what the cache tells.
+/// Counts the events of the cache.
 struct Counted;
 
 impl Observer for Counted {
@@ -208,7 +207,7 @@ fn new_cache() -> TrustCache {
         is_short.set(is_short.get() || matches!(copy, None | Some(Some(None))));
         copy.flatten().flatten()
     };
-    // What a variable says must not count as not said.
+    // A truncated variable must not count as unset.
     let stores = Some(Directories::from_environment(variable)).filter(|_| !is_short.get());
     let stores = stores.unwrap_or_else(Directories::none);
     static NONE: FileSystems = FileSystems::none();
@@ -216,28 +215,28 @@ fn new_cache() -> TrustCache {
     TrustCache::in_guest(Config { max_age, stores }, Some(&Counted), file_systems)
 }
 
-/// A variable of the environment; nothing under secure execution.
+/// An environment variable; None under secure execution.
 pub fn environment(name: &CStr) -> Option<&'static OsStr> {
     let value = environment_pointer(name)?;
     Some(OsStr::from_bytes(value.to_bytes()))
 }
 
-/// As [`environment`], as C sees it. OpenSSL reads its variables with `secure_getenv` at each call; so do we.
+/// As [`environment`], as a C string. OpenSSL reads its variables with `secure_getenv` at each call; so do we.
 pub fn environment_pointer(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: NUL-terminated name. The value is used before control returns to the program, whose own duty it is not to
+    // SAFETY: NUL-terminated name. The value is used before control returns to the program, and the program must not
     // change the environment while another thread reads it.
     let value = unsafe { secure_getenv(name.as_ptr()) };
-    // SAFETY: a value of the environment is NUL-terminated.
+    // SAFETY: values in the environment are NUL-terminated.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
 unsafe extern "C" {
-    /// glibc 2.17, musl 1.1.24.
+    /// Present in glibc 2.17 and musl 1.1.24.
     fn secure_getenv(name: *const c_char) -> *mut c_char;
 }
 
-/// For the tests, in builds that are never released: from now on all memory within hooked calls comes from the reserve;
-/// the result is the most that one of them has had of it so far, in bytes.
+/// For the tests, in builds that are never released: from now on, all memory within hooked calls comes from the
+/// reserve. Returns the most bytes that a single call has used so far.
 #[cfg(feature = "sabotage")]
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_measure_reserve() -> u64 {

@@ -1,4 +1,4 @@
-//! Tables and fingerprints whose hash asks the kernel for nothing: std's own does (getrandom), in each thread anew.
+//! Hash tables and fingerprints that make no system call: std's hasher calls getrandom, in each thread anew.
 
 use std::hash::BuildHasher;
 #[allow(deprecated)] // the only SipHash with keys in std; what is to come instead asks for them by itself
@@ -9,15 +9,15 @@ use windlass::Seeded;
 pub type HashSet<T> = std::collections::HashSet<T, Seeded>;
 pub type HashMap<K, V> = std::collections::HashMap<K, V, Seeded>;
 
-/// SipHash with a key that nobody outside of the process knows: the kernel gives each program 16 random bytes
-/// (getauxval(3), `AT_RANDOM`).
+/// SipHash with a key that is secret to the process: the kernel gives each program 16 random bytes (getauxval(3),
+/// `AT_RANDOM`).
 #[derive(Clone, Debug)]
 pub struct Keyed(u64, u64);
 
 impl Keyed {
-    /// For each purpose another.
+    /// A different key for each purpose.
     pub fn new(purpose: u64) -> Keyed {
-        // SAFETY: no preconditions; the kernel's bytes are there as long as the process, or the answer is 0.
+        // SAFETY: no preconditions; the kernel's bytes live as long as the process, or the result is 0.
         let random = unsafe {
             let bytes = libc::getauxval(libc::AT_RANDOM) as *const [u64; 2];
             if bytes.is_null() { [0; 2] } else { bytes.read_unaligned() }

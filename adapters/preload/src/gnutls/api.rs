@@ -9,9 +9,9 @@ opaque! { List Certificate Crl Credentials Session Iterator OcspResponse }
 /// `gnutls_datum_t` of <gnutls/gnutls.h>.
 #[repr(C)]
 pub struct Datum {
-    /// First byte.
+    /// The first byte.
     pub data: *mut u8,
-    /// Number of bytes.
+    /// The number of bytes.
     pub size: c_uint,
 }
 
@@ -42,7 +42,7 @@ pub type GetIssuer =
 pub type LogFunction = unsafe extern "C-unwind" fn();
 
 functions! {
-    /// What serving needs; every GnuTLS from 3.7 to 3.8 has all of it.
+    /// The functions needed for serving; every GnuTLS from 3.7 to 3.8 has all of them.
     Required {
         gnutls_check_version: fn(*const c_char) -> *const c_char;
         gnutls_x509_crt_init: fn(*mut *mut Certificate) -> c_int;

@@ -1,4 +1,4 @@
-//! Where GnuTLS puts a certificate in a trust list.
+//! The bucket in which GnuTLS puts a certificate of a trust list.
 
 use std::ffi::c_uint;
 use std::ptr;
@@ -8,44 +8,45 @@ use windlass::RootStore;
 
 use crate::memory;
 
-/// `DEFAULT_SIZE` of verify-high.c: what `gnutls_x509_trust_list_init` makes of 0.
+/// `DEFAULT_SIZE` of verify-high.c: used by `gnutls_x509_trust_list_init` for a size of 0.
 const DEFAULT_SIZE: c_uint = 127;
 
-/// The bucket of a raw subject in a list that was made with this size: `hash_pjw_bare` of gnulib, modulo the number of
-/// buckets (verify-high.c, `gnutls_x509_trust_list_add_cas`, 3.6 to 3.8).
+/// The bucket of a raw subject in a list that was created with this size: `hash_pjw_bare` of gnulib, modulo the number
+/// of buckets (verify-high.c, `gnutls_x509_trust_list_add_cas`, 3.6 to 3.8).
 pub fn bucket_of(subject: &[u8], size: c_uint) -> u32 {
     let size = if size == 0 { DEFAULT_SIZE } else { size };
     let hash = subject.iter().fold(0usize, |hash, &byte| usize::from(byte).wrapping_add(hash.rotate_left(9)));
     (hash % size as usize) as u32
 }
 
-/// The buckets of a store's anchors, found out when they are first asked for. Without a lock, as all that a forked
-/// child may need.
+/// The buckets of a store's anchors, computed at their first use. Without a lock, like everything that a forked child
+/// may need.
 pub struct Buckets(AtomicPtr<Box<[AnchorBucket]>>);
 
-/// Where one anchor would be.
+/// The bucket of one anchor.
 pub struct AnchorBucket {
-    /// The bucket.
+    /// The number of the bucket.
     pub bucket: u32,
     parsed: AtomicBool,
 }
 
 impl AnchorBucket {
-    /// Remembers that the anchor was parsed. Whether it was not before.
+    /// Records that the anchor was parsed. Returns whether this was the first time.
     pub fn is_parsed_first(&self) -> bool {
         !self.parsed.swap(true, Ordering::Relaxed)
     }
 }
 
 impl Buckets {
-    /// Not asked for yet.
+    /// Buckets that are not computed yet.
     pub const fn new() -> Buckets {
         Buckets(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// One for each anchor. Always asked for with the same store and size. None if there is no memory for them.
+    /// One entry for each anchor. Every call passes the same store and size. None if there is no memory for the
+    /// entries.
     pub fn get(&self, roots: &RootStore, size: c_uint) -> Option<&[AnchorBucket]> {
-        // SAFETY: made by Box::into_raw below, and freed by `drop` alone.
+        // SAFETY: made by Box::into_raw below, and freed only by `drop`.
         if let Some(known) = unsafe { self.0.load(Ordering::Acquire).as_ref() } {
             return Some(known);
         }
@@ -54,7 +55,7 @@ impl Buckets {
         let fresh = Box::into_raw(Box::new(memory::collected(places, roots.len())?.into_boxed_slice()));
         let known: &[AnchorBucket] =
             match self.0.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: just published, and freed by `drop` alone.
+                // SAFETY: just published, and freed only by `drop`.
                 Ok(_) => unsafe { &*fresh },
                 Err(winner) => {
                     // SAFETY: `fresh` was not published, so it is ours to free; `winner` is as above.

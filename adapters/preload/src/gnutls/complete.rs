@@ -47,8 +47,9 @@ completing! {
     set_getissuer_function => gnutls_x509_trust_list_set_getissuer_function(function: Option<GetIssuer>), or ();
 }
 
-/// `gnutls_x509_trust_list_remove_cas`. What is not in the list yet, for want of memory, can't be removed, and would
-/// come later: so nothing is, as where GnuTLS has no memory for its list of what was removed.
+/// `gnutls_x509_trust_list_remove_cas`. Certificates that are not in the list yet, because memory was short, can't be
+/// removed and would come in later. Nothing is removed then, as when GnuTLS has no memory for its list of removed
+/// certificates.
 pub extern "C-unwind" fn remove_cas(
     list: *mut List,
     certificates: *const *mut Certificate,
@@ -75,7 +76,7 @@ pub extern "C-unwind" fn get_trust_list(credentials: *mut Credentials, list: *mu
     }
 }
 
-/// `gnutls_certificate_free_ca_names`: forgets the names of what was loaded before, and of nothing that comes later.
+/// `gnutls_certificate_free_ca_names`: forgets the names of earlier loads, not of later ones.
 pub extern "C-unwind" fn free_ca_names(credentials: *mut Credentials, caller: Caller) {
     // SAFETY: the program passes its credentials.
     if let Some(state) = unsafe { list_of(credentials, caller) }.and_then(|list| tracked(list)) {

@@ -15,13 +15,13 @@ use crate::labels::Gnutls;
 use crate::memory;
 use crate::process;
 
-/// Fills a lazy list with what the program has loaded into it. From now on everything goes to the original.
+/// Fills a lazy list with everything that the program has loaded into it. From now on every call goes to the original.
 ///
-/// What a load would have done is repeated in the order of the loads: `gnutls_x509_trust_list_add_trust_mem` parses all
-/// certificates of a source, and adds none if one fails, in one call of `add_cas`. A child that was forked while
-/// another thread of its parent was at this does it again; duplicates take the place of what they equal.
+/// The loads are repeated in their order. `gnutls_x509_trust_list_add_trust_mem` parses all certificates of a source
+/// and adds them in one call of `add_cas`, or adds none if one fails. If another thread of the parent was in the middle
+/// of this when a child was forked, the child does it again; duplicates replace their equals.
 ///
-/// Nor do they when it was done in part, for want of memory: the next call that needs the list does it again.
+/// The same holds if memory was short and only part was done: the next call that needs the list does it again.
 pub fn complete(state: &ListState) {
     if !state.is_lazy() && !state.is_partly() {
         return;
@@ -36,7 +36,7 @@ pub fn complete(state: &ListState) {
             let all = source.roots.anchors().map(|anchor| anchor.index());
             match Parsed::new(state, source, all, source.roots.len()) {
                 Ok(certificates) => whole &= certificates.add_to(state.list, source.flags),
-                // GnuTLS adds nothing of such a file.
+                // GnuTLS adds nothing from such a file.
                 Err(Unparsed::Refused) => {}
                 Err(Unparsed::NoMemory) => whole = false,
             }
@@ -56,15 +56,15 @@ pub fn complete(state: &ListState) {
     }
 }
 
-/// Completes all lists in which something of this kind is pending.
+/// Completes all lists that have a pending source of this kind.
 pub fn complete_where(kind: impl Fn(&Source) -> bool) {
     let is_wanted = |state: &ListState| {
-        // A load that was not told to refrain, because it looked earlier, is noted before its lock is free.
+        // A load that checked earlier, and was not told to refrain, notes its source before it releases the lock.
         let _guard = state.lock();
         state.has_pending() && state.recipe.iter().any(&kind)
     };
     let Some(all) = list::all() else {
-        // One after the other; none comes twice, as it is not lazy any more.
+        // One after the other; none comes up twice, because a completed list is no longer lazy.
         while let Some(state) = list::one_that(is_wanted) {
             complete(&state);
         }
@@ -79,22 +79,22 @@ pub fn complete_where(kind: impl Fn(&Source) -> bool) {
 
 /// A list of our own, freed when dropped.
 ///
-/// It stands in for a lazy list in a search for certain names. GnuTLS looks into the bucket of the name's hash, and
-/// compares names there: as bytes, and then as text, so that names of other bytes can match (dn.c,
-/// `_gnutls_x509_compare_raw_dn`). Here are all anchors of the buckets that can be looked into, in the order of the
-/// program's loads, and nothing else.
+/// It replaces a lazy list in a search for certain names. GnuTLS looks into the bucket of the name's hash and compares
+/// names there: as bytes, and then as text, so that names with other bytes can match (dn.c,
+/// `_gnutls_x509_compare_raw_dn`). The private list holds all anchors of the buckets that can be searched, in the order
+/// of the program's loads, and nothing else.
 pub struct Private {
     served: &'static Served,
-    /// The list.
+    /// The foreign list.
     pub list: *mut List,
 }
 
 impl Private {
-    /// Every anchor in the buckets of these names, put there with the flags of the program's loads. `None` when one
-    /// can't be had.
+    /// All anchors in the buckets of these names, added with the flags of the program's loads. `None` if one can't be
+    /// had.
     pub fn new(state: &ListState, names: &[Vec<u8>]) -> Option<Private> {
         let mut list = ptr::null_mut();
-        // SAFETY: a place for the result; the size was good enough before.
+        // SAFETY: a place for the result; the size was already accepted for the original list.
         if unsafe { (state.served.api.gnutls_x509_trust_list_init)(&mut list, state.size) } < 0 || list.is_null() {
             return None;
         }
@@ -116,8 +116,8 @@ impl Private {
             }
             let count = found.len();
             if !Parsed::new(state, source, found.into_iter(), count).ok()?.add_to(list, source.flags) {
-                // A list that ran out of memory while it grew counts certificates that it has not (add_cas in
-                // verify-high.c, _gnutls_reallocarray_fast), and to free it is the end of the process.
+                // A list that ran out of memory while growing counts certificates that it does not have (add_cas in
+                // verify-high.c, _gnutls_reallocarray_fast), and freeing it would end the process.
                 std::mem::forget(private);
                 return None;
             }
@@ -129,12 +129,12 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, and nobody else knows it. It owns its certificates.
+        // SAFETY: made in `new`, and no one else knows it. It owns its certificates.
         unsafe { (self.served.api.gnutls_x509_trust_list_deinit)(self.list, 1) };
     }
 }
 
-/// The raw subject and issuer of a certificate; `None` when it does not tell.
+/// The raw subject and issuer of a certificate; `None` if GnuTLS does not return them.
 ///
 /// # Safety
 /// A certificate of this libgnutls, or null.
@@ -142,7 +142,7 @@ pub unsafe fn names_of(served: &Served, certificate: *mut Certificate) -> Option
     if certificate.is_null() {
         return None;
     }
-    // SAFETY: as the caller states; the functions fill a datum that is then the caller's.
+    // SAFETY: as the caller states; the functions fill a datum that the caller then owns.
     unsafe {
         let subject = bytes(served, |datum| (served.api.gnutls_x509_crt_get_raw_dn)(certificate, datum))?;
         let issuer = bytes(served, |datum| (served.api.gnutls_x509_crt_get_raw_issuer_dn)(certificate, datum))?;
@@ -150,10 +150,10 @@ pub unsafe fn names_of(served: &Served, certificate: *mut Certificate) -> Option
     }
 }
 
-/// What a function of libgnutls puts into a datum.
+/// The bytes that a function of libgnutls puts into a datum.
 ///
 /// # Safety
-/// `fill` returns a negative number, or has put memory there that its caller frees.
+/// `fill` returns a negative number, or has stored memory there that its caller frees.
 pub unsafe fn bytes(served: &Served, fill: impl FnOnce(&mut Datum) -> c_int) -> Option<Vec<u8>> {
     let mut datum = Datum { data: ptr::null_mut(), size: 0 };
     if fill(&mut datum) < 0 || datum.data.is_null() {
@@ -166,13 +166,13 @@ pub unsafe fn bytes(served: &Served, fill: impl FnOnce(&mut Datum) -> c_int) -> 
     bytes
 }
 
-/// Certificates that no list has yet.
+/// Certificates that are in no list yet.
 struct Parsed {
     served: &'static Served,
     certificates: Vec<*mut Certificate>,
 }
 
-/// Why certificates were not parsed.
+/// The reason why certificates were not parsed.
 enum Unparsed {
     /// GnuTLS does not accept one.
     Refused,
@@ -181,7 +181,7 @@ enum Unparsed {
 }
 
 impl Parsed {
-    /// All or none of these anchors of a source, of which there are so many.
+    /// Parses `count` anchors of a source: all or none.
     fn new(
         state: &ListState,
         source: &Source,
@@ -220,13 +220,13 @@ impl Parsed {
         Ok(parsed)
     }
 
-    /// Hands all over to a list. Whether it has taken all.
+    /// Hands all certificates over to a list. Returns whether the list has taken all.
     fn add_to(mut self, list: *mut List, flags: c_uint) -> bool {
         let certificates = std::mem::take(&mut self.certificates);
         let count = certificates.len() as c_uint;
         let add = self.served.api.gnutls_x509_trust_list_add_cas;
-        // SAFETY: valid certificates; the list owns those that it has taken, and frees those that they replace. Should
-        // memory run out, the others are lost.
+        // SAFETY: valid certificates; the list owns those that it has taken, and frees those that they replace. If
+        // memory runs out, the others leak.
         let taken = unsafe { add(list, certificates.as_ptr(), count, flags | NO_DUPLICATES) };
         taken == count as c_int
     }

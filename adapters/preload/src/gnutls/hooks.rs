@@ -1,4 +1,4 @@
-//! What is stood in front of in GnuTLS: each function with its handler.
+//! The hooked functions of GnuTLS, each with its handler.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -8,7 +8,7 @@ use crate::gnutls::api::{
 use crate::gnutls::{complete, lifecycle, load, log, server, system_trust, verify};
 
 hooks! {
-    /// Of libgnutls.
+    /// The hooks in libgnutls.
     LIBGNUTLS_HOOKS;
     fn gnutls_x509_trust_list_init(list: *mut *mut List, size: c_uint) -> c_int => lifecycle::init;
     fn gnutls_x509_trust_list_deinit(list: *mut List, all: c_uint) => lifecycle::deinit;

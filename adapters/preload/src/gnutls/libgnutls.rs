@@ -1,4 +1,4 @@
-//! The copies of libgnutls in this process, kept apart.
+//! The copies of libgnutls in this process, each with its own state.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -11,13 +11,14 @@ use crate::hook::Caller;
 use crate::labels::Bypass;
 use crate::openssl::libcrypto::defined;
 
-/// The oldest that is served. Tested are 3.7.9 and 3.8.
+/// The oldest version that is served. 3.7.9 and 3.8 are tested.
 const OLDEST: [u32; 3] = [3, 7, 0];
-/// Versions from here on are not known yet.
+/// The first version that is not known yet.
 const BEYOND: [u32; 3] = [3, 9, 0];
 
-/// Functions through which libgnutls itself fills, reads and frees lists, called from other source files than their
-/// own. When these calls can be seen, so can all that matters, also where a compiler has bound calls within a file.
+/// Functions that libgnutls itself calls, from other source files than the one defining them, to fill, read and free
+/// lists. If these calls can be seen, then so can all calls that matter, even where a compiler has bound calls within a
+/// file.
 const INTERNAL_CALLS: [&CStr; 11] = [
     c"gnutls_x509_trust_list_add_trust_file",
     c"gnutls_x509_trust_list_add_trust_mem",
@@ -32,7 +33,7 @@ const INTERNAL_CALLS: [&CStr; 11] = [
     c"gnutls_ocsp_resp_verify",
 ];
 
-/// The libgnutlses.
+/// The copies of libgnutls.
 pub static LIBGNUTLS: Family =
     Family::new(&[Name::new(c"gnutls_x509_trust_list_init"), Name::new(c"gnutls_check_version")]);
 
@@ -41,9 +42,9 @@ static KNOWN: Libraries<Libgnutls> = Libraries::new(&LIBGNUTLS);
 /// One loaded libgnutls.
 pub struct Libgnutls {
     copy: &'static Copy,
-    /// The originals of what is hooked.
+    /// The originals of the hooked functions.
     pub originals: Originals,
-    /// Everything that serving needs, or why this one is not served.
+    /// Everything needed for serving, or the reason why this copy is not served.
     pub served: Result<Served, Bypass>,
 }
 
@@ -55,7 +56,7 @@ pub struct Served {
     free: *const unsafe extern "C-unwind" fn(*mut c_void),
 }
 
-// SAFETY: function addresses, and the address of a variable that holds one and is never changed (since GnuTLS 3.3).
+// SAFETY: function addresses, and the address of a variable that holds one and never changes (since GnuTLS 3.3).
 unsafe impl Send for Libgnutls {}
 // SAFETY: as above.
 unsafe impl Sync for Libgnutls {}
@@ -66,7 +67,7 @@ impl Libgnutls {
         KNOWN.of(caller, Libgnutls::open)
     }
 
-    /// Whether the call comes from this libgnutls itself.
+    /// Whether this libgnutls itself makes the call.
     pub fn contains(&self, caller: Caller) -> bool {
         caller.is_own() && ptr::eq(self.copy, LIBGNUTLS.copy(caller.copy()))
     }
@@ -78,7 +79,7 @@ impl Libgnutls {
         // SAFETY: as above.
         let api = unsafe { Required::load(find) };
         let free: *const unsafe extern "C-unwind" fn(*mut c_void) = find(c"gnutls_free").cast_const().cast();
-        // The compiler binds some calls within a source file; what matters is called from others.
+        // The compiler binds some calls within a source file; the calls that matter come from other files.
         let shows_its_calls =
             || INTERNAL_CALLS.iter().all(|&call| LIBGNUTLS.sees_own_call(copy, Name::new(call))) && copy.pin();
         let served = match api {
@@ -101,12 +102,12 @@ impl Served {
     /// # Safety
     /// The memory was allocated by this libgnutls for its caller to free.
     pub unsafe fn free(&self, memory: *mut c_void) {
-        // SAFETY: the variable always holds a function that accepts what the allocating functions gave, and null.
+        // SAFETY: the variable always holds a function that accepts null and the results of the allocating functions.
         unsafe { (*self.free)(memory) };
     }
 }
 
-/// The function that a call would have reached without us: that of the list's libgnutls, else of the one that the call
+/// The function that a call would have reached without us: from the list's libgnutls, else from the one that the call
 /// was meant for.
 pub fn forward<F: core::marker::Copy>(
     library: Option<&'static Libgnutls>,
@@ -120,8 +121,7 @@ pub fn forward<F: core::marker::Copy>(
     defined(LIBGNUTLS.copy(caller.copy()), name)
 }
 
-/// Calls an original. What it does through libgnutls' PLT is seen: the hooks there make a list ready for what it is
-/// going to do.
+/// Calls an original. The calls that it makes through libgnutls' PLT are seen: the hooks there prepare a list for them.
 macro_rules! original {
     ($library:expr, $caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
         call_original!($crate::gnutls::libgnutls::forward, ($library, $caller), $name($($arg),*), or $failure)
@@ -130,7 +130,7 @@ macro_rules! original {
 pub(crate) use original;
 
 fn is_known_version(api: &Required) -> bool {
-    // SAFETY: with no version asked for, the function returns its own, a constant string.
+    // SAFETY: when no version is requested, the function returns its own, a constant string.
     let text = unsafe { (api.gnutls_check_version)(ptr::null()) };
     if text.is_null() {
         return false;

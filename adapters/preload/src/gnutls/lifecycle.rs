@@ -20,8 +20,9 @@ pub extern "C-unwind" fn init(list: *mut *mut List, size: c_uint, caller: Caller
     status
 }
 
-/// `gnutls_certificate_allocate_credentials`. Its own call of `init` comes from libgnutls, for whom lists are not
-/// watched: it makes some for itself. This one comes from the program.
+/// `gnutls_certificate_allocate_credentials`. Its own call of `init` comes from libgnutls, and lists that libgnutls
+/// creates are not watched: it creates some for internal use. The list of these credentials is watched here because the
+/// program makes this call.
 pub extern "C-unwind" fn allocate_credentials(credentials: *mut *mut Credentials, caller: Caller) -> c_int {
     let status = {
         let _inside = hook::inside();
@@ -65,7 +66,7 @@ fn watch(caller: Caller, size: c_uint, list: impl FnOnce() -> Option<*mut List>)
         let served = match &library.served {
             Ok(served) => served,
             Err(reason) => {
-                // No hook sees what is loaded into it.
+                // No hook sees loads into this list.
                 if *reason == Bypass::HiddenCalls {
                     process::cache();
                     process::count(*reason, 1);

@@ -1,4 +1,4 @@
-//! What is known of one trust list.
+//! The state that we keep for one trust list.
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::gnutls::bucket::{AnchorBucket, Buckets, bucket_of};
 use crate::gnutls::libgnutls::{Libgnutls, Served};
 use crate::ptr_table::PtrTable;
 
-/// The state that goes with a list from its `gnutls_x509_trust_list_init` to its `deinit`.
+/// The state of a list, from its `gnutls_x509_trust_list_init` to its `deinit`.
 ///
-/// Invariant: while it is lazy, the foreign list is empty (no certificate, CRL, name, callback or token is in it), and
-/// the recipe says what the program has loaded. Once it is complete, which it stays, the foreign list has all of that,
-/// and whatever came later went there directly.
+/// Invariant: while the list is lazy, the foreign list is empty (it has no certificate, CRL, name, callback or token),
+/// and the recipe holds the program's loads. Once complete, it stays complete: the foreign list has all those loads,
+/// and later ones go there directly.
 pub struct ListState {
-    /// Whose list it is.
+    /// The libgnutls that the list belongs to.
     pub library: &'static Libgnutls,
     /// Its functions.
     pub served: &'static Served,
-    /// The list.
+    /// The list itself.
     pub list: *mut List,
-    /// The `size` of its `init`.
+    /// The `size` argument of its `init`.
     pub size: c_uint,
-    /// What was loaded, in the order of the calls.
+    /// The loads, in the order of the calls.
     pub recipe: AppendList<Source>,
     phase: AtomicU8,
     lock: ForkLock,
@@ -36,11 +36,11 @@ pub struct ListState {
 
 /// One load.
 pub struct Source {
-    /// What it had.
+    /// The anchors that were loaded.
     pub roots: Arc<RootStore>,
     /// The `tl_flags` of the call.
     pub flags: c_uint,
-    /// For each anchor, the bucket that it would be in.
+    /// For each anchor, its bucket in the list.
     buckets: Buckets,
 }
 
@@ -50,18 +50,18 @@ impl Source {
         Source { roots, flags, buckets: Buckets::new() }
     }
 
-    /// Whether servers would send its names.
+    /// Whether servers would send names from it.
     pub fn has_names(&self) -> bool {
         self.flags & USE_IN_TLS != 0
     }
 
-    /// Whether adding its certificates is worth a line in GnuTLS' audit log.
+    /// Whether adding its certificates would write a line to GnuTLS' audit log.
     pub fn is_audited(&self) -> bool {
         windlass_gnutls::profile(&self.roots) != GnutlsProfile::Plain
     }
 }
 
-// SAFETY: the raw pointer is only handed to libgnutls, as the program does; all else is atomics, an append-only list,
+// SAFETY: the raw pointer is only passed to libgnutls, as the program does; all else is atomics, an append-only list,
 // or immutable.
 unsafe impl Send for ListState {}
 // SAFETY: as above.
@@ -70,10 +70,10 @@ unsafe impl Sync for ListState {}
 const LAZY: u8 = 0;
 const COMPLETE: u8 = 1;
 const ENDED: u8 = 2;
-/// Something of the recipe could not be put into the foreign list when it had to: memory was short.
+/// Part of the recipe could not be put into the foreign list when it had to be: memory was short.
 const PARTLY: u8 = 3;
 
-/// A strong reference, as `Arc::into_raw` gave it.
+/// A strong reference from `Arc::into_raw`.
 #[derive(Clone, Copy)]
 struct Tracked(*const ListState);
 
@@ -82,12 +82,12 @@ unsafe impl Send for Tracked {}
 
 static LISTS: PtrTable<Tracked> = PtrTable::new();
 
-/// The state of a list that is watched.
+/// The state of a watched list; None for any other.
 ///
-/// The caller is inside a call with this list, and the API demands of the program that nobody frees it meanwhile, so
-/// the state lives.
+/// The caller is inside a call with this list, and the API forbids the program to free it meanwhile, so the state stays
+/// alive.
 pub fn tracked<'a>(list: *const List) -> Option<&'a ListState> {
-    // SAFETY: see above; the state is released by the list's `deinit` alone.
+    // SAFETY: see above; only the list's `deinit` releases the state.
     LISTS.get(list as usize).map(|Tracked(state)| unsafe { &*state })
 }
 
@@ -106,18 +106,18 @@ pub fn begin(library: &'static Libgnutls, served: &'static Served, list: *mut Li
     LISTS.insert(list as usize, Tracked(Arc::into_raw(Arc::new(state))));
 }
 
-/// Stops watching. To be called before the list is freed: as soon as it is, its address may be another list's.
+/// Stops watching. Call this before the list is freed: afterwards its address may belong to another list.
 pub fn end(list: *const List) {
     let Some(Tracked(state)) = LISTS.remove(list as usize) else { return };
-    // SAFETY: the table's own reference, made in `begin`, and given up by whoever takes it out.
+    // SAFETY: the table's own reference, made in `begin`; whoever removes the entry releases it.
     let state = unsafe { Arc::from_raw(state) };
-    // A thread that completes all lists may be at work with this one.
+    // A thread that completes all lists may be working on this one.
     let _guard = state.lock();
     state.phase.store(ENDED, Ordering::Release);
 }
 
-/// All lists that are watched now. Some may have ended when the caller comes to them; what needs the list itself is
-/// done with its lock held, and sees that. None if there is no memory for all.
+/// All lists that are watched now. Some may end before the caller reaches them: an operation on the list itself holds
+/// its lock and sees this. None if there is no memory for all.
 pub fn all() -> Option<Vec<Arc<ListState>>> {
     let (mut all, mut has_room) = (Vec::new(), true);
     LISTS.for_each(|Tracked(state)| {
@@ -125,7 +125,8 @@ pub fn all() -> Option<Vec<Arc<ListState>>> {
         if !has_room {
             return;
         }
-        // SAFETY: while it is in the table, and nobody can take it out, the table's reference keeps the state.
+        // SAFETY: the table's reference keeps the state alive while the entry is in the table, and nobody can remove it
+        // now.
         all.push(unsafe {
             Arc::increment_strong_count(state);
             Arc::from_raw(state)
@@ -134,7 +135,7 @@ pub fn all() -> Option<Vec<Arc<ListState>>> {
     has_room.then_some(all)
 }
 
-/// One list that is so, of those that are watched now.
+/// One of the lists watched now that meets a condition.
 pub fn one_that(is_so: impl Fn(&ListState) -> bool) -> Option<Arc<ListState>> {
     let mut found = None;
     LISTS.for_each(|Tracked(state)| {
@@ -151,7 +152,7 @@ pub fn one_that(is_so: impl Fn(&ListState) -> bool) -> Option<Arc<ListState>> {
 }
 
 impl ListState {
-    /// Keeps other threads from loading, completing and ending.
+    /// Keeps other threads from loading into, completing and ending the list.
     pub fn lock(&self) -> ForkGuard<'_> {
         self.lock.lock()
     }
@@ -161,17 +162,17 @@ impl ListState {
         self.phase.load(Ordering::Acquire) == LAZY
     }
 
-    /// Whether something is missing in the foreign list that should be there.
+    /// Whether the foreign list lacks something that should be there.
     pub fn is_partly(&self) -> bool {
         self.phase.load(Ordering::Acquire) == PARTLY
     }
 
-    /// Not everything is in the foreign list, although it had to be.
+    /// Notes that part of the recipe is missing in the foreign list although it should be there.
     pub fn set_partly(&self) {
         let _ = self.phase.compare_exchange(LAZY, PARTLY, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Whether the program has loaded what is not in the foreign list.
+    /// Whether the program has loaded something that is not in the foreign list.
     pub fn has_pending(&self) -> bool {
         self.is_lazy() && self.recipe.len() > 0
     }
@@ -181,12 +182,12 @@ impl ListState {
         bucket_of(subject, self.size)
     }
 
-    /// Where the anchors of a source would be.
+    /// The buckets of a source's anchors.
     pub fn places<'s>(&self, source: &'s Source) -> Option<&'s [AnchorBucket]> {
         source.buckets.get(&source.roots, self.size)
     }
 
-    /// The anchors of a source that would be in a bucket, in source order. None if there is no memory to find out.
+    /// The anchors of a source that belong in a bucket, in source order. None if there is no memory to compute this.
     pub fn in_bucket<'s>(
         &self,
         source: &'s Source,
@@ -196,7 +197,7 @@ impl ListState {
         Some(all.filter(move |(_, place)| place.bucket == bucket).map(|(anchor, _)| anchor.index()))
     }
 
-    /// Everything is in the foreign list. To be called with the lock held, and the list lazy.
+    /// Notes that everything is in the foreign list. Call this with the lock held, on a lazy list.
     pub fn set_complete(&self) {
         self.phase.store(COMPLETE, Ordering::Release);
     }

@@ -18,14 +18,15 @@ use crate::labels::{Bypass, Gnutls, Served as Entry};
 use crate::process;
 
 thread_local! {
-    /// The original of `trust_file` is at work on this thread: what it reads was looked at before.
+    /// Set while the original of `trust_file` runs on this thread: its input was already examined.
     static LEFT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `gnutls_x509_trust_list_add_trust_file` does with a file.
+/// Handles a file of `gnutls_x509_trust_list_add_trust_file`.
 ///
-/// One that is not served goes to the original with the list as it is. If GnuTLS can't read or parse it, nothing is
-/// added, and the list stays lazy; else libgnutls calls `add_cas` or `add_crls`, whose hooks complete the list first.
+/// A file that is not served goes to the original with the list as it is. If GnuTLS can't read or parse it, nothing is
+/// added, and the list stays lazy; otherwise libgnutls calls `add_cas` or `add_crls`, whose hooks complete the list
+/// first.
 pub fn trust_file(
     list: *mut List,
     ca_file: *const c_char,
@@ -46,7 +47,7 @@ pub fn trust_file(
         // SAFETY: the program passes a NUL-terminated path.
         let path = unsafe { CStr::from_ptr(ca_file) };
         if is_pkcs11_url(path) {
-            // A token is noted in the list by no other function.
+            // No other function notes a token in the list.
             fill::complete(state);
             return Err(Bypass::Pkcs11Url);
         }
@@ -109,8 +110,8 @@ pub extern "C-unwind" fn add_trust_mem(
     })
 }
 
-/// Notes a load in place of doing it; the result is the number of certificates that GnuTLS would have reported. `None`:
-/// the original is to be called.
+/// Notes a load instead of performing it; returns the number of certificates that GnuTLS would have reported. `None`:
+/// call the original.
 fn serve(
     state: Option<&ListState>,
     flags: c_uint,
@@ -160,7 +161,7 @@ fn note(state: &ListState, roots: Arc<RootStore>, flags: c_uint) -> Result<c_int
     Ok(count)
 }
 
-/// Why a list is not watched; `None` if that was counted when the list was made.
+/// The reason why a list is not watched; `None` if it was counted when the list was created.
 fn unwatched(caller: Caller) -> Option<Bypass> {
     match Libgnutls::of_caller(caller).and_then(|library| library.served.as_ref().err()) {
         Some(Bypass::HiddenCalls) => None,
@@ -175,7 +176,7 @@ fn is_pkcs11_url(path: &CStr) -> bool {
 }
 
 /// # Safety
-/// A valid datum or null, for the length of the call that the result is used in.
+/// A valid datum or null, for the length of the call that uses the result.
 unsafe fn bytes_of<'a>(datum: *const Datum) -> Option<&'a [u8]> {
     // SAFETY: as the caller states.
     let datum = unsafe { datum.as_ref() }?;

@@ -1,9 +1,9 @@
-//! Who listens to what GnuTLS says.
+//! Listeners to GnuTLS' log messages.
 //!
-//! A certificate that is no CA's gets a line in the audit log when it is added to a list (verify-high.c, `add_cas`),
-//! which goes to the audit log function, else to the log function, else nowhere (errors.c, `_gnutls_audit_log`). While
-//! nobody listens, such certificates are served as others are. Before somebody does, they are put where they would have
-//! been by then.
+//! Adding a certificate that is not a CA's to a list writes a line to the audit log (verify-high.c, `add_cas`). The
+//! line goes to the audit log function, else to the log function, else nowhere (errors.c, `_gnutls_audit_log`). While
+//! nobody listens, these certificates are served like any other. Before a listener is installed, they are put where
+//! they would have been by then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,12 +15,12 @@ use crate::hook::{Caller, shielded};
 use crate::process;
 
 static HEARD: AtomicBool = AtomicBool::new(false);
-/// All that somebody would have heard of is done.
+/// Set when everything that a listener would have heard of is done.
 static READY: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody listens, or has.
+/// Whether anybody listens, or has listened.
 pub fn is_heard() -> bool {
-    // Read by gnutls_global_init, before anybody can see that.
+    // gnutls_global_init reads it, before any listener could exist.
     HEARD.load(Ordering::Acquire) || process::environment(c"GNUTLS_DEBUG_LEVEL").is_some()
 }
 

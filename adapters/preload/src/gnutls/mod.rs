@@ -1,23 +1,25 @@
 //! GnuTLS 3.7 to 3.8, found at run time.
 //!
+//! 
 //! | module | concern |
 //! | --- | --- |
-//! | `hooks` | what is stood in front of: the list of all hooked functions |
-//! | `api` | the functions that are used, as each libgnutls defines them |
+//! | `hooks` | the list of all hooked functions |
+//! | `api` | the functions used, as each libgnutls defines them |
 //! | `libgnutls` | the copies of libgnutls, and whether they can be served |
-//! | `list` | what is known of one trust list: lazy with a recipe, or complete |
-//! | `bucket` | where GnuTLS puts a certificate in a list |
+//! | `list` | the state of one trust list: lazy with a recipe, or complete |
+//! | `bucket` | the bucket in which GnuTLS puts a certificate |
 //! | `fill` | putting certificates into a list, or into a private one |
-//! | `system_trust` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
+//! | `system_trust` | the certificates of `windlass run --add-ca`, added after a load of the machine's own trust |
 //! | `lifecycle`, `load`, `verify`, `complete`, `server`, `log` | entry points |
 //!
 //! # Why the results of all functions are those of stock
 //!
-//! Every exported function that takes a trust list or credentials (libgnutls.map of 3.7.9 and 3.8.13).
+//! This table lists every exported function that takes a trust list or credentials (libgnutls.map of 3.7.9 and 3.8.13).
 //!
 //! "PLT": libgnutls calls a hooked function of another source file, and `libgnutls` has made sure that such calls come
 //! to us.
 //!
+//! 
 //! | function | here |
 //! | --- | --- |
 //! | `trust_list_init`, `certificate_allocate_credentials` | the list is watched from now on, if the caller is linked |
@@ -30,8 +32,8 @@
 //! | `certificate_set_x509_{trust,crl}`, `_simple_pkcs12_{file,mem}` | PLT: `add_cas`, `add_crls` |
 //! | `trust_list_{add_cas,add_crls,add_named_crt,remove_cas}` | complete first |
 //! | `trust_list_remove_trust_{file,mem}` | PLT: `remove_cas`; a PKCS#11 token is only in complete lists |
-//! | `trust_list_verify_crt`, `_crt2` | private list; complete first with a callback, which may keep what it is shown |
-//! | `trust_list_verify_named_crt` | reads names, CRLs and removed certificates, none of which a lazy list has |
+//! | `trust_list_verify_crt`, `_crt2` | private list; complete first with a callback, which may keep its arguments |
+//! | `trust_list_verify_named_crt` | reads names, CRLs and removed certificates; a lazy list has none of these |
 //! | `certificate_verify_peers{,2,3}`, `session_set_verify_cert{,2}` | PLT: see the next |
 //! | `pkcs7_verify` | PLT: `verify_crt2`, `ocsp_resp_verify`, `get_issuer_by_*` |
 //! | `trust_list_get_issuer`; `certificate_get_issuer` (PLT) | private list for a copy, else complete first |
@@ -45,8 +47,8 @@
 //! | `certificate_send_x509_rdn_sequence` | only decides whether names are sent |
 //! | `certificate_{get,set}_{x509_key,x509_crt,crt_raw,rawpk,key,…}`, `_free_keys` | own keys; the list is not read |
 //! | `certificate_{get,set}_{ocsp_…,verify_…,retrieve_…,flags,dh_params,…}` | settings; the list is not read |
-//! | `x509_crt_list_verify`, `x509_crt_verify` | make an empty list of their own inside libgnutls: not watched |
-//! | `global_set_{log,audit_log}_function` | complete what they would have been told of: see `log` |
+//! | `x509_crt_list_verify`, `x509_crt_verify` | create an empty list inside libgnutls: not watched |
+//! | `global_set_{log,audit_log}_function` | complete lists whose messages the function would have got: see `log` |
 
 pub mod api;
 pub mod bucket;

@@ -1,7 +1,7 @@
 //! Servers that ask for a client's certificate send the names of their CAs.
 //!
-//! libgnutls reads them straight from the list (auth/cert.c, tls13/certificate_request.c), where no hook sees it, but
-//! only in sessions that were told to ask. Their credentials, and so the list, may come later.
+//! libgnutls reads them straight from the list (auth/cert.c, tls13/certificate_request.c), unseen by any hook, but only
+//! in sessions that were told to ask. Their credentials, and thus the list, may come later.
 
 use std::ffi::c_uint;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,11 +14,11 @@ use crate::hook::{Caller, shielded};
 use crate::process;
 
 static ASKS: AtomicBool = AtomicBool::new(false);
-/// All lists with names are complete. Until then each thread that is going to ask completes them, or waits for who
-/// does.
+/// Set when all lists with names are complete. Until then each thread that is going to ask completes them, or waits for
+/// the thread that does.
 static READY: AtomicBool = AtomicBool::new(false);
 
-/// Whether a session of this process was told to ask: then no list with names is lazy.
+/// Whether a session of this process was told to ask. If it was, no list with names is lazy.
 pub fn asks_clients() -> bool {
     ASKS.load(Ordering::Acquire)
 }
@@ -27,8 +27,8 @@ pub fn asks_clients() -> bool {
 pub extern "C-unwind" fn set_request(session: *mut Session, request: c_uint, caller: Caller) {
     if request != 0 && process::enabled() && !READY.load(Ordering::Acquire) {
         shielded(|| {
-            // A load that does not see this has its source in a list before we come to that, because it looks with the
-            // list's lock held.
+            // A load that does not see this has added its source to a list before we reach that list, because it checks
+            // with the list's lock held.
             ASKS.store(true, Ordering::SeqCst);
             fill::complete_where(Source::has_names);
             READY.store(true, Ordering::Release);

@@ -1,9 +1,9 @@
 //! After a load of the machine's own trust: the certificates of `windlass run --add-ca` (see `crate::add_ca`).
 //!
 //! GnuTLS loads every file by `gnutls_x509_trust_list_add_trust_file`: system trust, credentials, the files of a
-//! directory. Where its calls of itself can be seen, that function's hook is enough, but for a directory that holds no
-//! bundle. Else the functions that call it are all that is seen, so they are hooked as well, and look whether it was
-//! seen.
+//! directory. Where its internal calls can be seen, the hook of that function is enough, except for a directory that
+//! holds no bundle. Elsewhere only the functions that call it can be seen. They are therefore hooked as well, and check
+//! whether the inner call was seen.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -17,17 +17,17 @@ use crate::hook::{Caller, KeptErrno};
 use crate::labels::Gnutls;
 use crate::process;
 
-/// What `gnutls_x509_trust_list_add_system_trust` loads where GnuTLS was built to ask p11-kit (Fedora): all tokens that
-/// hold trust.
+/// The source that `gnutls_x509_trust_list_add_system_trust` loads where GnuTLS was built to ask p11-kit (Fedora): all
+/// tokens that hold trust.
 const SYSTEM_TOKENS: &CStr = c"pkcs11:";
 
 thread_local! {
-    /// Loads of this thread that the certificates were added to.
+    /// The number of this thread's loads that the certificates were added to.
     static DONE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// `gnutls_x509_trust_list_add_trust_file`. The program sees the certificates that are added behind the file as part of
-/// its result. GnuTLS drops what a list has already (`GNUTLS_TL_NO_DUPLICATES` in
+/// `gnutls_x509_trust_list_add_trust_file`. The result that the program sees includes the certificates that are added
+/// after the file. GnuTLS drops certificates that a list has already (`GNUTLS_TL_NO_DUPLICATES` in
 /// `gnutls_x509_trust_list_add_trust_mem`).
 pub extern "C-unwind" fn add_trust_file(
     list: *mut List,
@@ -121,7 +121,7 @@ pub extern "C-unwind" fn list_trust_dir(
         })
 }
 
-/// What a program has loaded.
+/// The source that a program has loaded.
 enum Loaded {
     System,
     Path(*const c_char),
@@ -141,7 +141,7 @@ impl Loaded {
     }
 }
 
-/// Adds the file, unless it was added on the way since `before`. The number of certificates in it.
+/// Adds the file, unless it was already added on the way since `before`. Returns the number of certificates in it.
 fn after(result: c_int, loaded: Loaded, before: u32, load: impl FnOnce(*const c_char) -> c_int) -> c_int {
     if result < 0 || DONE.get() != before {
         return 0;

@@ -1,6 +1,6 @@
 //! Verifications and searches that a private list answers.
 //!
-//! What libgnutls does inside of them, it does with the private list, which is not watched.
+//! libgnutls works with the private list inside them; that list is not watched.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
@@ -101,19 +101,19 @@ pub extern "C-unwind" fn ocsp_verify(
     )
 }
 
-/// A private list of more buckets costs more than it saves.
+/// A private list with more buckets than this costs more than it saves.
 const LARGE: c_uint = 4096;
 
-/// A private list in place of a lazy one, for the length of one call.
+/// A private list that replaces a lazy one for the length of one call.
 struct StandIn {
     private: Private,
     _inside: Inside,
-    /// A thread that is ended meanwhile would leave the list behind.
+    /// Without this, a thread cancelled meanwhile would leak the list.
     _uncancelled: Uncancelled,
 }
 
 impl StandIn {
-    /// For a search of these names. `None`: the list itself is to be used; it is complete, or has nothing to complete.
+    /// Prepares a search for these names. `None`: use the list itself; it is complete, or has nothing to complete.
     fn new(state: Option<&ListState>, names: impl FnOnce(&Served) -> Option<Vec<Vec<u8>>>) -> Option<StandIn> {
         if let Some(partly) = state.filter(|state| state.is_partly()) {
             fill::complete(partly);
@@ -166,7 +166,7 @@ unsafe fn names_in_response(served: &Served, response: *const OcspResponse) -> O
     if unsafe { (api.gnutls_ocsp_resp_get_certs)(response, &mut certificates, &mut length) } < 0 {
         return None;
     }
-    // SAFETY: libgnutls has made an array of that length, now ours with all that is in it.
+    // SAFETY: libgnutls has made an array of that length, which we now own with all its contents.
     let names = unsafe {
         let all = std::slice::from_raw_parts(certificates, length);
         let names = names_of_all(served, all);
@@ -176,8 +176,7 @@ unsafe fn names_in_response(served: &Served, response: *const OcspResponse) -> O
     };
     let mut names = names?;
     names.try_reserve(1).ok()?;
-    // A responder may be named by its key: then no subject is looked for.
-    // SAFETY: as the caller states.
+    // A responder may be named by its key: then no subject is looked up. SAFETY: as the caller states.
     names.extend(unsafe {
         fill::bytes(served, |datum| (api.gnutls_ocsp_resp_get_responder_raw_id)(response, RESPONDER_NAME, datum))
     });

@@ -17,18 +17,18 @@ use crate::process;
 
 /// A store that something was loaded into.
 pub struct Target<'a> {
-    /// The store.
+    /// The store itself.
     pub store: *mut X509_STORE,
-    /// What is known of it.
+    /// Its state, if the store is watched.
     pub state: Option<&'a StoreState>,
-    /// Who called.
+    /// The caller of the load.
     pub caller: Caller,
-    /// What certificates are to be loaded with.
+    /// The library context and property query for the certificates.
     pub within: Within,
 }
 
 impl Target<'_> {
-    /// The program has loaded these; a null pointer stands for nothing.
+    /// Call this after the program has loaded these sources; a null pointer means none.
     pub fn after_sources(&self, sources: [*const c_char; 2], result: i32) {
         if result <= 0 {
             return;
@@ -44,7 +44,7 @@ impl Target<'_> {
         }
     }
 
-    /// The program has loaded libcrypto's default paths, or one half of them.
+    /// Call this after the program has loaded libcrypto's default paths, or one half of them.
     pub fn after_default_paths(&self, loaded: Defaults, result: i32) {
         if result != 1 {
             return;
@@ -56,8 +56,8 @@ impl Target<'_> {
         let wanted = match loaded {
             Defaults::File => !file.holds_them() && file.is_machines(),
             Defaults::Directory => directory.is_machines(),
-            // Where a variable names something else for one of them, the other is still the machine's, if there is
-            // anything. Only where nothing of the machine's is left did somebody choose other trust.
+            // If a variable redirects one of them, the other is still the machine's, if it exists. Only when nothing of
+            // the machine's is left has somebody chosen other trust.
             Defaults::Both => {
                 !file.holds_them()
                     && (file.variable.is_none() && directory.variable.is_none()
@@ -92,7 +92,7 @@ impl Target<'_> {
     }
 }
 
-/// What of libcrypto's default paths was loaded.
+/// The part of libcrypto's default paths that was loaded.
 #[derive(Clone, Copy)]
 pub enum Defaults {
     /// `X509_STORE_set_default_paths`.
@@ -103,11 +103,11 @@ pub enum Defaults {
     Directory,
 }
 
-/// One of the two default paths, at this moment.
+/// One of the two default paths, as it is now.
 struct Half {
     /// The value of its variable, which can be empty.
     variable: Option<&'static CStr>,
-    /// The path that is compiled in, where it is known.
+    /// The compiled-in path, if known.
     compiled: Option<&'static CStr>,
 }
 
@@ -120,7 +120,7 @@ impl Half {
         Half::of(served, c"SSL_CERT_DIR", |api| (api.X509_get_default_cert_dir_env, api.X509_get_default_cert_dir))
     }
 
-    /// `usual` is the variable's name in a libcrypto that we know nothing of.
+    /// `usual` is the variable's name, for a libcrypto that we know nothing of.
     fn of(served: Option<&Served>, usual: &CStr, functions: impl Fn(&Required) -> (Getter, Getter)) -> Half {
         let strings = served.map(|served| {
             let (variable, compiled) = functions(&served.api);
@@ -134,18 +134,18 @@ impl Half {
         self.variable.is_some_and(add_ca::holds_them)
     }
 
-    /// Whether it was left to be the machine's.
+    /// Whether no variable redirects it, so that it is still the machine's.
     fn is_machines(&self) -> bool {
         self.variable.is_none_or(is_default_list)
     }
 
-    /// Whether it brings the machine's trust. A path that is compiled in can lead nowhere.
+    /// Whether it brings the machine's trust. A compiled-in path can lead nowhere.
     fn is_in_use(&self) -> bool {
         self.is_machines() && (self.variable.is_some() || self.compiled.is_none_or(has_something))
     }
 }
 
-/// `X509_get_default_cert_file` and the like.
+/// `X509_get_default_cert_file` and similar functions.
 type Getter = unsafe extern "C-unwind" fn() -> *const c_char;
 
 fn has_something(list: &CStr) -> bool {
@@ -160,7 +160,7 @@ fn has_something(list: &CStr) -> bool {
     })
 }
 
-/// Directories come as lists (by_dir.c, `add_cert_dir`), files alone.
+/// Directories come as lists (by_dir.c, `add_cert_dir`), files one at a time.
 fn is_default_list(list: &CStr) -> bool {
     add_ca::is_default(list)
         || list

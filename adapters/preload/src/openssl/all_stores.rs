@@ -1,4 +1,4 @@
-//! What is done to all stores that live.
+//! Operations on all live stores.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,12 +7,12 @@ use crate::openssl::apart;
 use crate::openssl::libcrypto::Libcrypto;
 use crate::openssl::store::for_each_live;
 
-/// [`complete`] was called where it could not be done.
+/// Set when [`complete`] was called where it could not be done.
 static IS_DUE: AtomicBool = AtomicBool::new(false);
 
-/// Puts all that is registered into all stores, now and from now on. A thread that is at work in one of our parts may
-/// hold the lock of a store (libcrypto has loaded a provider, which loads what is not seen): then the next part does
-/// it.
+/// Fills all stores with everything that is registered, now and from now on. A thread that is inside one of our parts
+/// may hold the lock of a store (libcrypto has loaded a provider, which loads certificates unseen): the next part then
+/// does the work.
 pub fn complete() {
     if hook::is_inside() {
         IS_DUE.store(true, Ordering::Release);
@@ -24,7 +24,7 @@ pub fn complete() {
     });
 }
 
-/// As [`complete`], and no store keeps certificates that others have. This thread has the lock of none.
+/// As [`complete`]; stores also give up the certificates they share. This thread must not hold the lock of any store.
 pub fn part() {
     hook::shielded(|| {
         Libcrypto::known().for_each(part_of);
@@ -32,15 +32,15 @@ pub fn part() {
     });
 }
 
-/// To be called where this thread has no lock: see [`complete`].
+/// Call this where this thread holds no lock: see [`complete`].
 pub fn complete_what_is_due() {
     if IS_DUE.load(Ordering::Relaxed) && IS_DUE.swap(false, Ordering::AcqRel) {
         complete();
     }
 }
 
-/// Puts all that is registered into every store of a libcrypto, now, and as soon as it is loaded from now on. A store
-/// that this thread has locked itself is only filled when something else asks for it.
+/// Fills every store of a libcrypto with everything that is registered, now, and at each load from now on. A store that
+/// this thread itself has locked is filled later, when another caller needs it.
 fn complete_of(library: &Libcrypto) {
     for_each_live(|state| {
         if std::ptr::eq(state.library, library) {
@@ -49,7 +49,7 @@ fn complete_of(library: &Libcrypto) {
     });
 }
 
-/// As [`complete_of`], and none keeps certificates that others have.
+/// As [`complete_of`]; the stores also give up the certificates they share.
 pub fn part_of(library: &Libcrypto) {
     complete_of(library);
     for_each_live(|state| {

@@ -1,4 +1,4 @@
-//! A store gives up what it shares with others, before the program sees it.
+//! A store gives up its shared certificates before the program sees them.
 
 use crate::labels::Event;
 use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_OBJECT};
@@ -9,8 +9,8 @@ use crate::openssl::snapshot;
 use crate::process;
 use crate::tables::HashMap;
 
-/// The program is about to see certificates of a store. To be called without the model's lock, and without the store's,
-/// unless the store is kept apart already.
+/// The program is about to see certificates of a store. Call this without the model's lock, and without the store's,
+/// unless the store is already kept apart.
 pub fn keep_apart(model: &Model<Objects>) {
     let objects = &model.foreign;
     if objects.own.is_apart() {
@@ -25,15 +25,16 @@ pub fn keep_apart(model: &Model<Objects>) {
         let _marked = Marked::new(objects.served);
         exchange(objects);
     }
-    // Whoever sees this goes on without the lock, so it comes last.
+    // A thread that sees this goes on without the lock, so it comes last.
     objects.own.be_apart();
 }
 
-/// Puts the store's own certificates in the place of the shared ones. Objects are exchanged, and not their content: a
-/// search of another thread takes a reference to what an object holds after it has unlocked the store
+/// Replaces the shared certificates by the store's own. Whole objects are exchanged, not their contents: a search of
+/// another thread takes a reference to the contents of an object after it has unlocked the store
 /// (X509_STORE_CTX_get_by_subject, x509_lu.c of 1.1.1 to 3.5).
 fn exchange(objects: &Objects) {
-    // Parsed while the store is not locked. Nothing shared comes in meanwhile: that needs the state's lock.
+    // Parsed while the store is not locked. No shared certificate comes in meanwhile: adding one needs the model's
+    // lock.
     let shared: Vec<*mut X509> = objects
         .with_stack(|api, stack| {
             elements(api, stack)
@@ -53,8 +54,7 @@ fn exchange(objects: &Objects) {
             // SAFETY: as above.
             let certificate = unsafe { (api.X509_OBJECT_get0_X509)(object) };
             let Some(own) = exchanged.get(&certificate).filter(|&&own| own != certificate) else { continue };
-            // SAFETY: as above; the new object takes a reference of its own, and the old one is kept until the store
-            // ends.
+            // SAFETY: as above; the new object takes its own reference, and the old one is kept until the store ends.
             unsafe {
                 let other = (api.X509_OBJECT_new)();
                 if other.is_null() || (api.X509_OBJECT_set1_X509)(other, *own) != 1 {
@@ -67,7 +67,7 @@ fn exchange(objects: &Objects) {
             changed = true;
         }
         if changed && was_sorted {
-            // SAFETY: as above. The names are the same, so this only makes the stack count as sorted again.
+            // SAFETY: as above. The names are unchanged, so this only makes the stack count as sorted again.
             unsafe { (api.OPENSSL_sk_sort)(stack) };
         }
     });

@@ -13,7 +13,7 @@ opaque! {
 pub const EXFLAG_INVALID: u32 = 0x80;
 /// `EXFLAG_SI`: issuer and subject are the same name.
 pub const EXFLAG_SI: u32 = 0x20;
-/// `EXFLAG_SS`: it has signed itself.
+/// `EXFLAG_SS`: the certificate is self-signed.
 pub const EXFLAG_SS: u32 = 0x2000;
 /// `EXFLAG_NO_FINGERPRINT` (3.0).
 pub const EXFLAG_NO_FINGERPRINT: u32 = 0x10_0000;
@@ -46,7 +46,7 @@ pub type FreeLookup = unsafe extern "C" fn(*mut X509_LOOKUP);
 pub type FreeElement = unsafe extern "C" fn(*mut c_void);
 
 functions! {
-    /// What serving needs; every OpenSSL from 1.1.1 to 4.0 has all of it.
+    /// The functions needed for serving; every OpenSSL from 1.1.1 to 4.0 has all of them.
     Required {
         OpenSSL_version_num: fn() -> c_ulong;
         CRYPTO_get_mem_functions: fn(*mut usize, *mut usize, *mut usize);
@@ -113,7 +113,7 @@ functions! {
 }
 
 functions! {
-    /// The originals of the hooked functions, and what only some versions have.
+    /// The originals of the hooked functions, and functions that only some versions have.
     Originals {
         X509_STORE_new: fn() -> *mut X509_STORE;
         X509_STORE_add_lookup: fn(*mut X509_STORE, *mut X509_LOOKUP_METHOD) -> *mut X509_LOOKUP;

@@ -42,7 +42,7 @@ impl Foreign for Objects {
 
     fn is_same(&self, a: &Arc<Snapshot>, b: &Arc<Snapshot>) -> bool {
         let (a, b) = (&a.roots, &b.roots);
-        // A file that was written anew is read anew.
+        // A rewritten file is a different source.
         Arc::ptr_eq(a, b)
             || a.len() == b.len() && a.anchors().zip(b.anchors()).all(|(one, other)| one.der() == other.der())
     }
@@ -63,7 +63,7 @@ impl Foreign for Objects {
         let shared = source.roots.shared_subjects();
         let with_subject = |&index: &AnchorIndex| (source.roots.anchor(index).canonical_subject(), index);
         let all = memory::collected(shared.iter().map(with_subject), shared.len())?;
-        // Not by the quicksort of the standard library: its stack grows with the source.
+        // The standard library's quicksort is not used: its stack usage grows with the source.
         let mut one_of_each = BinaryHeap::from(all).into_sorted_vec();
         one_of_each.dedup_by_key(|(subject, _)| *subject);
         Some(one_of_each.into_iter().filter_map(|(_, index)| canonical_subject(source, index)))
@@ -94,7 +94,7 @@ impl Foreign for Objects {
     }
 
     fn held_encoding(&self, certificate: &Held) -> Option<Vec<u8>> {
-        // SAFETY: the reference keeps it alive.
+        // SAFETY: the reference keeps the certificate alive.
         unsafe { encoding(&self.served.api, certificate.certificate) }
     }
 
@@ -105,13 +105,13 @@ impl Foreign for Objects {
     }
 
     fn add(&self, certificate: *mut X509) -> bool {
-        // SAFETY: the store is alive for the length of the call that we are in; it takes a reference of its own.
+        // SAFETY: the store is alive for the length of the call that we are in; it takes its own reference.
         unsafe { (self.served.api.X509_STORE_add_cert)(self.store, certificate) == 1 }
     }
 
-    /// Before 4.0 they go into the stack under the store's lock, as x509_lu.c puts them there one by one. 4.0 has a
-    /// table that only it can reach; `Model::begin_verification` keeps other threads away. There, and where the program
-    /// has the live stack, a failing addition leaves those before it behind.
+    /// Before 4.0 the certificates go into the stack under the store's lock, as x509_lu.c adds them one by one. 4.0 has
+    /// a table that only it can reach; `Model::begin_verification` keeps other threads away. If an addition fails
+    /// there, or while the program has the live stack, the certificates added before it stay.
     fn add_together(&self, certificates: &[*mut X509], is_exposed: bool) -> bool {
         if certificates.len() < 2 || !self.keeps_a_stack() || is_exposed {
             return certificates.iter().all(|&certificate| self.add(certificate));
@@ -130,7 +130,7 @@ impl Foreign for Objects {
                     }
                     whole
                 });
-                // All or none: a subject of which something is in memory is not searched for again.
+                // All or none: libcrypto does not search again for a subject that has something in memory.
                 while !added && (api.OPENSSL_sk_num)(stack) > before {
                     (api.X509_OBJECT_free)((api.OPENSSL_sk_pop)(stack).cast());
                 }
@@ -176,8 +176,8 @@ impl Foreign for Objects {
         self.keeps_a_stack() && self.with_stack(sorted).unwrap_or(false)
     }
 
-    /// In stock what was loaded lies unsorted in the stack, and the next search sorts it. Here the stack may not have
-    /// changed; setting an element to itself makes it count as unsorted (but for a stack of one in 3.5).
+    /// In stock OpenSSL the loaded certificates are unsorted in the stack, and the next search sorts it. Here the stack
+    /// may be unchanged; setting an element to itself makes it count as unsorted (except for a stack of one in 3.5).
     fn forget_sortedness(&self) {
         self.with_stack(|api, stack| {
             // SAFETY: the stack is locked.
@@ -192,7 +192,7 @@ impl Foreign for Objects {
     fn base(&self) -> Option<Vec<BaseObject>> {
         // SAFETY: the stack is locked.
         let base = self.with_stack(|api, stack| unsafe { held::base(api, stack) })??;
-        // Without memory for it, what came before the load keeps its place behind it (`order::arrange`).
+        // Without memory for it, objects from before the load keep their place behind it (`order::arrange`).
         (!base.is_empty()).then_some(base)
     }
 

@@ -1,34 +1,34 @@
-//! What libcrypto's own lookup of hashed directories holds.
+//! The contents of libcrypto's own lookup of hashed directories.
 //!
-//! A program can add a directory by the method's `ctrl` itself, or put its own functions into the method, and no hook
-//! sees it. So before a search is answered in libcrypto's place, its own record is looked at. No function tells; the
-//! record is read where by_dir.c keeps it, the same in 1.1.1w, 3.0, 3.5 and 4.0 (`Served::has_known_directories` is for
-//! the versions).
+//! A program can add a directory by calling the method's `ctrl` itself, or put its own functions into the method,
+//! unseen by any hook. Before a search is answered in libcrypto's place, libcrypto's own record is therefore checked.
+//! No function returns it; it is read where by_dir.c keeps it, which is the same place in 1.1.1w, 3.0, 3.5 and 4.0
+//! (`Served::has_known_directories` checks the version).
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::openssl::api::{OPENSSL_STACK, X509_FILETYPE_PEM, X509_LOOKUP};
 use crate::openssl::libcrypto::{Libcrypto, Served};
 
-/// `BY_DIR` of by_dir.c, as far as it is looked at.
+/// The part of `BY_DIR` of by_dir.c that is read.
 #[repr(C)]
 struct ByDir {
     buffer: *const c_void,
     dirs: *const OPENSSL_STACK,
 }
 
-/// `BY_DIR_ENTRY` of by_dir.c, as far as it is looked at.
+/// The part of `BY_DIR_ENTRY` of by_dir.c that is read.
 #[repr(C)]
 struct ByDirEntry {
     dir: *const c_char,
     dir_type: c_int,
 }
 
-/// Whether the directory that libcrypto would search first is this one, read as PEM, and its own functions would do it.
+/// Whether libcrypto would search this directory first, read as PEM, and with its own functions.
 ///
 /// # Safety
-/// A lookup of this libcrypto that was made with `X509_LOOKUP_hash_dir`, of a version whose record is known, and which
-/// nobody frees or adds a directory to meanwhile (libcrypto searches without a lock as well).
+/// `lookup` is a lookup of this libcrypto that was made with `X509_LOOKUP_hash_dir`, of a version whose record is
+/// known, and nobody frees it or adds a directory to it meanwhile (libcrypto also searches without a lock).
 pub unsafe fn searches_first(
     library: &Libcrypto,
     served: &Served,
@@ -50,7 +50,7 @@ pub unsafe fn searches_first(
     if functions.iter().any(|&function| !library.defines(function as usize)) {
         return Some(false);
     }
-    // SAFETY: as the caller states. Made by libcrypto's own `new_item`, the data is a BY_DIR.
+    // SAFETY: as the caller states. The data was made by libcrypto's own `new_item`, so it is a BY_DIR.
     let record = unsafe { (originals.X509_LOOKUP_get_method_data?)(lookup).cast::<ByDir>().as_ref() }?;
     // SAFETY: the stack of the record, or null, which has no elements.
     if unsafe { (served.api.OPENSSL_sk_num)(record.dirs) } < 1 {

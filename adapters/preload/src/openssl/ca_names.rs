@@ -1,8 +1,8 @@
 //! The CA names that a server sends: libssl parses a whole certificate for each name.
 //!
-//! libssl's own functions run, and keep their ways of ordering and of dropping duplicates, which differ between
-//! versions. Only where they read the next certificate from their file they get one that has nothing but the subject.
-//! What they would have read is read from the very file that they have opened.
+//! libssl's own functions still run, and keep their order and their handling of duplicates, which differ between
+//! versions. Only when they read the next certificate of their file, they get one that consists of nothing but the
+//! subject. The names are read from the very file that libssl has opened.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -30,7 +30,7 @@ struct NameList {
     names: Option<Names>,
 }
 
-/// The certificates of a file, and those of them whose names were not given yet.
+/// The certificates of a file, and those whose names were not handed out yet.
 struct Names {
     roots: RootStore,
     left: std::vec::IntoIter<AnchorIndex>,
@@ -100,7 +100,7 @@ pub extern "C-unwind" fn pem_read_bio_x509(
     if list.is_null() {
         return transparent!(caller, PEM_read_bio_X509(file, target, callback, data), or ptr::null_mut());
     }
-    // SAFETY: the list is a local of the `listing` that this thread is inside of.
+    // SAFETY: the list is a local of the `listing` call that this thread is inside of.
     let list = unsafe { &mut *list };
     match guarded(|| list.next(Libcrypto::of_caller(caller)?, file, target)) {
         Some(certificate) => certificate,
@@ -131,14 +131,14 @@ impl NameList {
         }
         let names = self.names.as_mut()?;
         let Some(der) = names.next() else {
-            // libssl forgets the error that a real end of file leaves; none is left here.
+            // libssl clears the error that a real end of file leaves; none is left here.
             self.file = ptr::null_mut();
             self.names = None;
             return Some(ptr::null_mut());
         };
         let mut start = der.as_ptr();
         // SAFETY: `start` points to `der.len()` readable bytes. `target` is libssl's variable: null or a certificate of
-        // its own, which PEM_read_bio_X509 would fill anew as well.
+        // its own, which PEM_read_bio_X509 would also overwrite.
         unsafe {
             let name = (api.d2i_X509_NAME)(ptr::null_mut(), &mut start, c_long::try_from(der.len()).ok()?);
             if (*target).is_null() {
@@ -147,14 +147,15 @@ impl NameList {
             let set = !name.is_null() && !(*target).is_null() && (api.X509_set_subject_name)(*target, name) == 1;
             (api.X509_NAME_free)(name);
             process::count(Event::NamesServed, 1);
-            // As the original where it has no memory for the certificate: libssl takes that for the end of the file.
+            // As the original does when it has no memory for the certificate: libssl takes this for the end of the
+            // file.
             Some(if set { *target } else { ptr::null_mut() })
         }
     }
 }
 
-/// Reads the rest of the file; if it is not made of plain certificates, or can't be read to its end, it is rewound for
-/// the original.
+/// Reads the rest of the file. If it contains more than plain certificates, or can't be read to its end, it is rewound
+/// for the original.
 fn read_names(served: &Served, file: *mut BIO) -> Option<Names> {
     let api = &served.api;
     let stream = regular(api, file)?;
@@ -165,8 +166,8 @@ fn read_names(served: &Served, file: *mut BIO) -> Option<Names> {
         Some(Names { roots, left })
     });
     if names.is_none() {
-        // SAFETY: the file is libssl's open BIO, and this is its stream. It goes back to its start, and forgets that a
-        // read has failed.
+        // SAFETY: the file is libssl's open BIO, and this is its stream. It returns to its start, and its error
+        // indicator is cleared.
         unsafe {
             (api.BIO_ctrl)(file, BIO_CTRL_RESET, 0, ptr::null_mut());
             libc::clearerr(stream);
@@ -175,7 +176,7 @@ fn read_names(served: &Served, file: *mut BIO) -> Option<Names> {
     names
 }
 
-/// All that is still to be read. None if a read fails, memory is short or it is too much: what was read by then is no
+/// The rest of the file. None if a read fails, memory is short or the file is too large: a partial read is not the
 /// file.
 fn contents(api: &Required, file: *mut BIO) -> Option<Vec<u8>> {
     const LIMIT: usize = 1 << 26;
@@ -184,13 +185,13 @@ fn contents(api: &Required, file: *mut BIO) -> Option<Vec<u8>> {
     loop {
         content.try_reserve(STEP).ok()?;
         let room = content.spare_capacity_mut();
-        // SAFETY: the file is libssl's open BIO; there is room for as much.
+        // SAFETY: the file is libssl's open BIO; there is room for `STEP` bytes.
         let read = unsafe { (api.BIO_read)(file, room.as_mut_ptr().cast(), STEP as c_int) };
-        // A file BIO says 0 at the end, and less when a read has failed (file_read in bss_file.c).
+        // A file BIO returns 0 at the end, and a negative number when a read has failed (file_read in bss_file.c).
         match usize::try_from(read).ok()? {
             0 => return Some(content),
             length if length <= STEP && content.len() + length <= LIMIT => {
-                // SAFETY: BIO_read has written so many bytes behind the others.
+                // SAFETY: BIO_read has written `length` bytes behind the others.
                 unsafe { content.set_len(content.len() + length) };
             }
             _ => return None,
@@ -238,7 +239,7 @@ fn listing<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Puts the outer list back, also when the thread is cancelled inside.
+/// Restores the outer list, also when the thread is cancelled inside.
 struct Restored(*mut NameList);
 
 impl Drop for Restored {

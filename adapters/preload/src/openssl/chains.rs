@@ -1,21 +1,22 @@
-//! The chains that libssl keeps for connections, and with which store each was verified. A connection can be given
-//! another store, or another context, afterwards, and no function tells which it had.
+//! The chains that libssl keeps for connections, and the store that each was verified with. Afterwards a connection can
+//! be given another store or context, and no function returns the earlier one.
 
 use crate::append_list::AppendList;
 use crate::fork_lock::ForkLock;
 use crate::openssl::api::OPENSSL_STACK;
 use crate::ptr_table::PtrTable;
 
-/// How many chains of one store are remembered. Nobody tells us when they are freed; most come to lie where others
-/// were.
+/// The most chains of one store that are remembered. We are not told when they are freed; most reuse the addresses of
+/// earlier ones.
 const CHAINS: usize = 64;
 
-/// The address of what is known of the store.
+/// For each chain, the address of its store's state.
 static KNOWN: PtrTable<usize> = PtrTable::new();
-/// Where a store's chain was, there may be another's when it ends.
+/// When a store ends, the address of one of its chains may hold another store's chain by then.
 static CHANGING: ForkLock = ForkLock::new();
 
-/// Remembers with which store a chain was verified; `places` are the chains of that store. `false`: there are too many.
+/// Remembers the store that a chain was verified with; `places` are the chains of that store. `false`: there are too
+/// many.
 pub fn remember(store: usize, places: &AppendList<usize>, chain: *const OPENSSL_STACK) -> bool {
     let place = chain as usize;
     let _guard = CHANGING.lock();
@@ -27,12 +28,12 @@ pub fn remember(store: usize, places: &AppendList<usize>, chain: *const OPENSSL_
     true
 }
 
-/// Calls `f` with the store with which a chain was verified, which does not go meanwhile.
+/// Calls `f` with the store that a chain was verified with. The store does not end meanwhile.
 pub fn with_store<R>(chain: *const OPENSSL_STACK, f: impl FnOnce(usize) -> R) -> Option<R> {
     KNOWN.with(chain as usize, f)
 }
 
-/// A store ends.
+/// Forgets the chains of a store that ends.
 pub fn forget(store: usize, places: &AppendList<usize>) {
     let _guard = CHANGING.lock();
     for &place in places.iter() {

@@ -1,4 +1,4 @@
-//! Sources whose certificates would meet others of their subjects in a store.
+//! Sources whose certificates would join others of the same subject in a store.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::openssl::objects::Registrations;
 use crate::openssl::snapshot::Snapshot;
 use crate::tables::HashSet;
 
-/// Whether one certificate is there twice, among others of its subject. As in [`is_contested`], the original does it
-/// better.
+/// Whether one certificate occurs twice among others of its subject. As for [`is_contested`], this is left to the
+/// original.
 pub fn holds_twins(snapshot: &Snapshot) -> bool {
     let roots = &snapshot.roots;
     roots.shared_subjects().iter().any(|&index| roots.anchor(index).is_duplicate())
 }
 
-/// Whether a subject of this source would end up with several certificates of different origin. What stock makes of
-/// that depends on the version: some forget to recognise a certificate that is already there, and hold it twice. The
-/// original does it better.
+/// Whether a subject of this source would end up with several certificates of different origin. The result in stock
+/// depends on the version: some fail to recognise a certificate that is already there, and hold it twice. This is left
+/// to the original.
 pub fn is_contested(
     registered: &Registrations,
     snapshot: &Arc<Snapshot>,
@@ -31,7 +31,7 @@ pub fn is_contested(
         return true;
     }
     let mut seen = HashSet::default();
-    // What there is no memory for is not known, and left to the original.
+    // Without memory to find out, it is left to the original.
     let mut is_news = |name| seen.try_reserve(1).is_ok() && seen.insert(name);
     let Some(names) = in_memory() else { return true };
     names.into_iter().any(|name| match name {
@@ -43,7 +43,7 @@ pub fn is_contested(
     })
 }
 
-/// Whether two sources, together, have different certificates of one subject that both have.
+/// Whether two sources have different certificates of a subject that both contain.
 fn have_contested_subject(a: &Arc<Snapshot>, b: &Arc<Snapshot>) -> bool {
     if Arc::ptr_eq(&a.roots, &b.roots) {
         return !a.roots.shared_subjects().is_empty();

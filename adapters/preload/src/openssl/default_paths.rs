@@ -43,7 +43,8 @@ fn load(store: *mut X509_STORE, within: Within, caller: Caller, original: impl F
     result
 }
 
-/// The default file in place of being loaded; then the default directory and the default store, as x509_d2.c adds them.
+/// Registers the default file instead of loading it, then adds the default directory and the default store, as in
+/// x509_d2.c.
 fn serve(state: Option<&StoreState>, within: Within, caller: Caller) -> Option<c_int> {
     serve_or_prepare(state, caller, Entry::DefaultPaths, |state| {
         if !within.is_default() {
@@ -53,7 +54,7 @@ fn serve(state: Option<&StoreState>, within: Within, caller: Caller) -> Option<c
         serve_file(state, capath::default_file(served)?)?;
         let complete = add_directory(state) && (served.is_before_3_0() || default_store::register(state));
         if complete {
-            // SAFETY: no preconditions. Stock forgets all errors here, the caller's older ones included.
+            // SAFETY: no preconditions. Stock clears all errors here, including the caller's older ones.
             unsafe { (served.api.ERR_clear_error)() };
         }
         Ok(c_int::from(complete))
@@ -63,13 +64,13 @@ fn serve(state: Option<&StoreState>, within: Within, caller: Caller) -> Option<c
 fn add_directory(state: &StoreState) -> bool {
     let (api, kind) = (&state.served().api, X509_FILETYPE_DEFAULT.into());
     // SAFETY: the store is alive for the length of the call that we are in; the arguments are those of
-    // X509_LOOKUP_add_dir(lookup, NULL, X509_FILETYPE_DEFAULT), whose result stock ignores as well.
+    // X509_LOOKUP_add_dir(lookup, NULL, X509_FILETYPE_DEFAULT), whose result stock ignores, too.
     let (lookup, added) = unsafe {
         let lookup = (api.X509_STORE_add_lookup)(state.store, (api.X509_LOOKUP_hash_dir)());
         if lookup.is_null() {
             return false;
         }
-        // From 3.0 on X509_LOOKUP_ctrl only calls this, by way of our hook.
+        // From 3.0 on X509_LOOKUP_ctrl only calls this function, through our hook.
         let added = match state.library.originals.X509_LOOKUP_ctrl_ex {
             Some(ctrl) => {
                 ctrl(lookup, X509_L_ADD_DIR, ptr::null(), kind, ptr::null_mut(), ptr::null_mut(), ptr::null())

@@ -1,8 +1,8 @@
 //! The third source of the default paths in OpenSSL 3.0 to 3.3: the default directory once more, as an OSSL_STORE.
 //!
-//! Opening it costs tens of microseconds for each context, and it is only asked for subjects that neither the file nor
-//! the hashed directory has. Here it is opened when it is asked for the first time, in a store of its own; what it
-//! finds goes into the program's store.
+//! Opening it costs tens of microseconds for each context, and libcrypto only searches it for subjects that neither the
+//! file nor the hashed directory has. Here it is opened at its first search, in a store of its own; the certificates
+//! that it finds go into the program's store.
 
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
@@ -26,7 +26,7 @@ use crate::openssl::objects::answer;
 use crate::openssl::serving::serve_or_prepare;
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
 
-/// Makes the method that stands in for `X509_LOOKUP_store`.
+/// Creates the method that replaces `X509_LOOKUP_store`.
 pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
     // SAFETY: as in `lookup::method`. There is nothing to free: the state frees it.
     unsafe {
@@ -36,11 +36,11 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
     }
 }
 
-/// What `X509_STORE_set_default_paths` does last: `X509_LOOKUP_add_store_ex(lookup, NULL, …)`. False as in stock when
-/// the lookup can't be added.
+/// The last step of `X509_STORE_set_default_paths`: `X509_LOOKUP_add_store_ex(lookup, NULL, …)`. As in stock, false
+/// when the lookup can't be added.
 ///
-/// Stock opens the URI at once to see that it can be opened, and forgets it if not. The same is found out here with
-/// one look at the directory; what is not a plain absolute path of a readable directory goes the original way.
+/// Stock opens the URI at once to check that it can be opened, and forgets it if not. Here one look at the directory
+/// gives the same answer; anything but a plain absolute path of a readable directory goes to the original.
 pub fn register(state: &StoreState) -> bool {
     let served = state.served();
     if !served.opens_default_store() || state.default_store.original.load(Ordering::Acquire) {
@@ -48,7 +48,7 @@ pub fn register(state: &StoreState) -> bool {
     }
     let Some(uri) = capath::default_directories(served) else { return add_original(state) };
     match Uri::of(uri) {
-        // Nothing there: stock adds no URI either.
+        // Nothing is there: stock adds no URI either.
         Uri::Missing => return true,
         Uri::Directory => {}
         Uri::Other => return add_original(state),
@@ -73,8 +73,8 @@ pub fn register(state: &StoreState) -> bool {
 }
 
 /// The program is about to add a URI of its own. Stock keeps all URIs of a store in one lookup, which asks one after
-/// the other and leaves what errors that makes: the default one goes there, too, before the program's, and is not stood
-/// in for any more.
+/// the other and leaves the errors that this causes. The default URI therefore goes there, too, before the program's,
+/// and the stand-in is no longer used.
 pub fn make_way(state: &StoreState) {
     let was = state.default_store.original.swap(true, Ordering::AcqRel);
     if !was && state.default_store.directory().is_some() {
@@ -83,8 +83,8 @@ pub fn make_way(state: &StoreState) {
     }
 }
 
-/// The program adds a URI. It can hold anything, and is read when a verification asks. Where we don't see what
-/// libcrypto then adds, nothing may be merely registered any more.
+/// The program adds a URI. It can hold anything, and is read during a verification. Where we don't see what libcrypto
+/// then adds, nothing may be merely registered any more.
 pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Caller) {
     if let (Some(state), X509_L_ADD_STORE) = (state, command) {
         guarded(|| {
@@ -103,18 +103,18 @@ pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Calle
     });
 }
 
-/// The original function has registered the default store itself. What is not a plain directory can add certificates of
-/// any subject whenever it is asked, so nothing may be merely registered from now on.
+/// The original function has registered the default store itself. Anything but a plain directory can add certificates
+/// of any subject at any search, so nothing may be merely registered from now on.
 pub fn registered_by_original(state: &StoreState) {
     let served = state.served();
-    // The directory is only looked at where stock does that, too.
+    // The directory is only checked where stock does this, too.
     let plain = || capath::default_directories(served).is_some_and(|uri| !matches!(Uri::of(uri), Uri::Other));
     if served.opens_default_store() && !state.library.shows_additions && !plain() {
         state.make_eager();
     }
 }
 
-/// A longer path goes the original way.
+/// A longer path goes to the original.
 const LONGEST: usize = 253;
 
 enum Uri {
@@ -126,9 +126,9 @@ enum Uri {
 impl Uri {
     fn of(uri: &CStr) -> Uri {
         let path = uri.to_bytes();
-        // What is in a directory that can be entered, and nothing else, can be reached by the name `.` in it. Stock
-        // asks stat and then opendir(3); where everybody may list it, only the first is needed to know what comes of
-        // the second.
+        // If a directory can be entered, its contents can be reached through the name `.` in it; through anything else
+        // they can't. Stock calls stat and then opendir(3); where everybody may list the directory, the first call
+        // predicts the result of the second.
         let mut inside = [0_u8; LONGEST + b"/.\0".len()];
         if !path.starts_with(b"/") || path.contains(&b':') || path.len() > LONGEST {
             return Uri::Other;
@@ -193,7 +193,7 @@ unsafe extern "C" fn get_by_subject(
     match found {
         // SAFETY: `find` added the object to the program's store, which holds a reference.
         Ok(Some(Found::Certificate(found))) => unsafe { answer(api, ret, found) },
-        // SAFETY: as above; a CRL's reference is given back in the same way.
+        // SAFETY: as above; a CRL's reference is released in the same way.
         Ok(Some(Found::Crl(found))) => unsafe {
             if (api.X509_OBJECT_set1_X509_CRL)(ret, found) != 1 {
                 return 0;
@@ -217,8 +217,8 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found
         let _marked = Marked::new(served);
         state.default_store.open(state.library, served)?
     };
-    // SAFETY: the private store and its lookup live as long as the state, and may be searched by several threads;
-    // `object` is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
+    // SAFETY: the private store and its lookup live as long as the state, and several threads may search them; `object`
+    // is ours. by_store.c leaves it without a reference of its own, so one is taken before it is freed.
     unsafe {
         let object = (api.X509_OBJECT_new)();
         if object.is_null() {
@@ -234,7 +234,7 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found
             (api.X509_CRL_up_ref)(crl);
         }
         (api.X509_OBJECT_free)(object);
-        // As in stock, all that was read on the way stays, also when it is not what was asked for.
+        // As in stock, everything read on the way stays, even if the search was for something else.
         {
             let _marked = Marked::new(served);
             copy_objects(state, opened.store);
@@ -249,13 +249,13 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<Found
     }
 }
 
-/// Gives the program's store all that the private one has found so far.
+/// Adds everything that the private store has found so far to the program's store.
 ///
 /// # Safety
 /// `from` is a live store of the state's libcrypto.
 unsafe fn copy_objects(state: &StoreState, from: *mut X509_STORE) {
     let api = &state.served().api;
-    // SAFETY: as the caller states; the stack is locked, and what is taken from it is kept alive.
+    // SAFETY: as the caller states; the stack is locked, and the objects taken from it are kept alive.
     let found = unsafe {
         if (api.X509_STORE_lock)(from) != 1 {
             return;
@@ -264,11 +264,11 @@ unsafe fn copy_objects(state: &StoreState, from: *mut X509_STORE) {
         (api.X509_STORE_unlock)(from);
         found
     };
-    // What there is no memory for is copied at the next search.
+    // If memory is short, they are copied at the next search.
     let Some(found) = found else { return };
     let locked = state.model.lock();
     for object in &found {
-        // SAFETY: the list keeps the objects; the program's store is alive, and takes references of its own.
+        // SAFETY: the list keeps the objects; the program's store is alive, and takes its own references.
         unsafe {
             match object {
                 BaseObject::Certificate(held) => {
@@ -276,7 +276,7 @@ unsafe fn copy_objects(state: &StoreState, from: *mut X509_STORE) {
                         Some(subject) => drop(locked.put_subject(&subject)),
                         None => locked.settle(),
                     }
-                    // Alone it would hide what could not be made.
+                    // Alone it would hide the certificates that could not be made.
                     if locked.has_all_of(held) {
                         (api.X509_STORE_add_cert)(state.store, held.certificate);
                     }

@@ -1,8 +1,7 @@
 //! The files of hashed directories, as libcrypto's own lookup (by_dir.c) loads them when a verification needs them.
 //!
-//! The lookup stays libcrypto's: it decides which files are looked at, in which order, and what a broken link means.
-//! Only the loading of one file is answered from the cache, so that nothing is opened or parsed that was before in this
-//! process.
+//! The lookup stays libcrypto's: it decides which files to check, in which order, and how to treat a broken link. Only
+//! the load of a file is answered from the cache, so that nothing is opened or parsed twice in this process.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
@@ -19,9 +18,9 @@ use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked};
 use crate::process;
 
-/// Loads a file into the store of a lookup, for libcrypto itself: of its own methods only that of hashed directories
-/// loads PEM files by this function (that of files uses `X509_load_cert_crl_file`). `None`: nothing was done, and the
-/// original does it.
+/// Loads a file into the store of a lookup, for libcrypto itself. Of libcrypto's own methods, only the one for hashed
+/// directories loads PEM files by this function (the one for files uses `X509_load_cert_crl_file`). `None`: nothing was
+/// done, and the original is to be called.
 ///
 /// The original adds one certificate after the other, through the hook of `X509_STORE_add_cert`; so does this.
 pub fn serve(
@@ -49,22 +48,21 @@ pub fn serve(
         }
         add(state, &snapshot, |_| true)?;
         if served.is_before_3_0() {
-            // As the original at the end of a file.
-            // SAFETY: no preconditions.
+            // As the original at the end of a file. SAFETY: no preconditions.
             unsafe { (served.api.ERR_clear_error)() };
         }
         c_int::try_from(snapshot.roots.len()).ok()
     })
 }
 
-/// Adds all that a file holds to a store, in the order of the file. `may` is asked when no other thread can add
-/// anything; when it says no, nothing was done.
+/// Adds all certificates of a file to a store, in the order of the file. `may` is called when no other thread can add
+/// anything; if it returns false, nothing is done.
 pub fn add(
     state: &StoreState,
     snapshot: &Arc<Snapshot>,
     may: impl FnOnce(&Locked<'_, Objects>) -> bool,
 ) -> Option<Vec<*mut X509>> {
-    // All are parsed before the first is added: what libcrypto does not accept it shall see itself.
+    // All are parsed before the first is added: libcrypto itself must see a certificate that it rejects.
     let marked = Marked::new(state.served());
     let objects = &state.model.foreign;
     snapshot.roots.anchors().for_each(|anchor| objects.make(snapshot, anchor.index()));
@@ -79,7 +77,7 @@ pub fn add(
         return None;
     }
     for &certificate in &certificates {
-        // SAFETY: the snapshot holds the certificate; the store is not locked by this thread.
+        // SAFETY: the snapshot keeps the certificate alive; the store is not locked by this thread.
         if unsafe { state.add_locked(&locked, certificate) } != 1 {
             return None;
         }

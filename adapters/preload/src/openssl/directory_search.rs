@@ -1,9 +1,9 @@
-//! Searches in hashed directories, where libcrypto's own lookup (by_dir.c) can only come to one end.
+//! Searches in hashed directories whose result in libcrypto's own lookup (by_dir.c) is certain.
 //!
-//! For a file that is in the cache, libcrypto looks whether it is there and whether another is behind it, and loading
-//! it looks a third time, whether it has changed. The first and the third can be one. So where libcrypto asks its
-//! lookup for a subject whose file is known, and nothing is behind that file, what get_cert_by_subject_ex does is done
-//! here, at the same place and with libcrypto's own functions. Whatever else is the case is left to it.
+//! For a file that is in the cache, libcrypto checks whether it exists and whether there is another behind it, and the
+//! load checks a third time, whether it has changed. The first and the third check can be one. If libcrypto asks its
+//! lookup for a subject whose file is known, and no file is behind it, the work of get_cert_by_subject_ex is done here,
+//! at the same place and with libcrypto's own functions. All other cases are left to libcrypto.
 
 use std::ffi::{CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +27,7 @@ use crate::openssl::store::{HashedDirectory, LookupKind, StoreState, tracked_loo
 use crate::openssl::{by_dir, capath, directory_file};
 use crate::process;
 
-/// `X509_LOOKUP_by_subject`: what a search calls in 1.1.1. From 3.0 on it only calls the other.
+/// `X509_LOOKUP_by_subject`: called by a search in 1.1.1. From 3.0 on it only calls the `_ex` function.
 pub extern "C-unwind" fn by_subject(
     lookup: *mut X509_LOOKUP,
     kind: c_int,
@@ -59,7 +59,7 @@ pub extern "C-unwind" fn by_subject_ex(
     )
 }
 
-/// The arguments of both.
+/// The arguments of both functions.
 struct Search {
     lookup: *mut X509_LOOKUP,
     kind: c_int,
@@ -89,13 +89,14 @@ impl Search {
             return false;
         }
         let Some(errno) = guarded(|| search(state, self.lookup, self.name, self.ret)) else { return false };
-        // SAFETY: the location is this thread's own. libcrypto's last call that sets it is the look that finds nothing.
+        // SAFETY: the location is this thread's own. The last libcrypto call that sets it is the check that finds
+        // nothing.
         unsafe { *libc::__errno_location() = errno };
         true
     }
 }
 
-/// A program that asks a lookup itself has not asked ours before, and libcrypto's methods look into the store's memory
+/// A program that asks a lookup directly has not asked ours first, and libcrypto's methods look into the store's memory
 /// in the end.
 fn prepare(tracked: Option<(&StoreState, LookupKind)>, caller: Caller) {
     if let Some((state, _)) = tracked.filter(|(state, _)| !state.library.contains(caller)) {
@@ -107,7 +108,7 @@ fn of_directories(tracked: Option<(&StoreState, LookupKind)>) -> Option<&StoreSt
     tracked.filter(|(_, kind)| *kind == LookupKind::HashedDirectory).map(|(state, _)| state)
 }
 
-/// Answers with a certificate of the first directory; the result is what the look behind its file left in `errno`.
+/// Answers with a certificate of the first directory; returns the `errno` left by the check behind its file.
 fn search(
     state: &StoreState,
     lookup: *const X509_LOOKUP,
@@ -121,9 +122,10 @@ fn search(
         && state.model.phase() < Phase::Exposed
         && !state.is_locked_here()
         && state.library.originals.is_global_context()
-        // SAFETY: the lookup was made so, and libcrypto is searching it; the version was asked for above.
+        // SAFETY: the lookup was made with that method, and libcrypto is searching it; the version was checked above.
         && unsafe { by_dir::searches_first(state.library, served, lookup, &directory.path) }?
-        // SAFETY: libcrypto passes an object. One that holds something would lose it here, and keep it there.
+        // SAFETY: libcrypto passes an object. If it already held something, it would lose it here, but keep it in
+        // libcrypto.
         && unsafe { (served.api.X509_OBJECT_get_type)(ret) } == X509_LU_NONE;
     if !usable {
         return None;
@@ -151,18 +153,18 @@ fn search(
     let certificates = directory_file::add(state, &snapshot, may)?;
     let found =
         if served.sorts_objects() { state.model.foreign.retrieve(name)? } else { *certificates.get(first.get())? };
-    // SAFETY: no preconditions. A search that finds something forgets all errors, those of before included.
+    // SAFETY: no preconditions. A search that finds something clears all errors, including earlier ones.
     unsafe { (served.api.ERR_clear_error)() };
-    // SAFETY: libcrypto's own object, which is empty; the store has a reference to the certificate.
+    // SAFETY: libcrypto's own object, which is empty; the store holds a reference to the certificate.
     (unsafe { answer(&served.api, ret, found) } == 1).then_some(errno)
 }
 
-/// `dir/0123abcd.0`
+/// The path of a file: `dir/0123abcd.0`
 fn file_of(directory: &HashedDirectory, hash: &str, number: u32) -> Option<CString> {
     memory::c_string(&[directory.path.to_bytes(), format!("/{hash}.{number}").as_bytes()])
 }
 
-/// The hash of a name as libcrypto finds it, and as by_dir.c writes it. Without SHA-1 there is none.
+/// The hash of a name as libcrypto computes it, in the notation of by_dir.c. None without SHA-1.
 fn hash_of(originals: &Originals, served: &Served, name: *const X509_NAME) -> Option<String> {
     let _marked = Marked::new(served);
     let mut done = 1;
@@ -178,7 +180,7 @@ fn hash_of(originals: &Originals, served: &Served, name: *const X509_NAME) -> Op
 
 /// Whether a store of 4.0, whose table can't be searched from outside, has nothing of a subject.
 fn is_absent(state: &StoreState, locked: &Locked<'_, Objects>, api: &Required, subject: &CanonicalName) -> bool {
-    /// More are not looked through for each search.
+    /// The most events that are examined in each search.
     const FEW: usize = 64;
     let model = &state.model;
     let is_registered =

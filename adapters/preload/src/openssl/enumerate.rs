@@ -1,4 +1,4 @@
-//! Entry points through which a program sees what a store holds: it has to hold everything by then.
+//! Entry points that show a program the contents of a store: the store must be complete by then.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -63,8 +63,8 @@ pub extern "C-unwind" fn cmp_set0_trusted_store(context: *mut c_void, store: *mu
     original!(caller, OSSL_CMP_CTX_set0_trustedStore(context, store), or 0)
 }
 
-/// `X509_STORE_lock`: whoever locks a store himself is about to read its objects, and while he holds the lock nothing
-/// can be added (CPython copies them so).
+/// `X509_STORE_lock`: a program that locks a store itself is about to read its objects, and while it holds the lock
+/// nothing can be added (CPython copies them in this way).
 pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
     let library = Libcrypto::of_caller(caller);
     let lock_original = || original!(caller, X509_STORE_lock(store), or 0);
@@ -98,7 +98,7 @@ pub extern "C-unwind" fn unlock(store: *mut X509_STORE, caller: Caller) -> c_int
     original!(caller, X509_STORE_unlock(store), or 0)
 }
 
-/// libcrypto's own calls, and those that it makes on our behalf.
+/// Whether libcrypto makes the call, for itself or on our behalf.
 fn is_internal(library: Option<&Libcrypto>, caller: Caller) -> bool {
     crate::hook::is_inside() || library.is_some_and(|library| library.contains(caller))
 }

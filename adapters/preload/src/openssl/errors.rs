@@ -1,16 +1,16 @@
-//! libcrypto's error queue, which is the program's.
+//! libcrypto's error queue, which belongs to the program.
 
 use crate::openssl::api::Required;
 use crate::openssl::libcrypto::Served;
 
-/// Restores the error queue to what it was, should libcrypto leave something there while it works for us.
+/// Restores the error queue if libcrypto leaves something there while it works for us.
 ///
-/// 1.1.1 has no counted marks: a mark of ours on an entry that libcrypto has marked itself would end that mark, too.
-/// There nothing is marked; parsing a certificate that it accepts leaves no error behind.
+/// 1.1.1 has no counted marks: if we marked an entry that libcrypto has marked itself, clearing our mark would also
+/// clear that one. On 1.1.1 nothing is marked; parsing a certificate that libcrypto accepts leaves no error behind.
 pub struct Marked<'a>(Option<&'a Required>);
 
 impl<'a> Marked<'a> {
-    /// Marks the present end of the queue.
+    /// Marks the current end of the queue.
     pub fn new(served: &'a Served) -> Self {
         let api = (!served.is_before_3_0()).then_some(&served.api);
         if let Some(api) = api {

@@ -1,4 +1,4 @@
-//! What a program gets in place of certificates that several stores have.
+//! Replacing shared certificates before the program gets them.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -13,18 +13,18 @@ use crate::openssl::snapshot;
 use crate::openssl::store::{StoreState, tracked};
 use crate::openssl::taking_part::store_of;
 
-/// What is known of the store of a context.
+/// The state of a context's store.
 pub fn of_context<'a>(api: &Required, context: *const X509_STORE_CTX) -> Option<&'a StoreState> {
     tracked(store_of(api, context.cast_mut()))
 }
 
-/// Whether the program is about to get a certificate that others have.
+/// Whether the program is about to get a certificate that others share.
 pub fn is_to_be_exchanged(certificate: *mut X509, to_program: impl FnOnce() -> bool) -> bool {
     !certificate.is_null() && !hook::is_inside() && snapshot::shared(certificate).is_some() && to_program()
 }
 
-/// A certificate that the program is about to get, and what it is to get in its place; `None`: it is not shared, or
-/// does not go to the program.
+/// A certificate that the program is about to get, and its replacement. `None`: it is not shared, or does not go to the
+/// program.
 fn exchanged<'a>(
     library: Option<&'static Libcrypto>,
     to_program: impl FnOnce() -> bool,
@@ -39,7 +39,7 @@ fn exchanged<'a>(
     Some((served, in_place::of(library, state(&served.api), served, certificate)?))
 }
 
-/// What the program gets without a reference, from a context.
+/// Replaces a certificate that the program gets from a context without a reference.
 pub fn exchange_borrowed(
     library: Option<&'static Libcrypto>,
     caller: Caller,
@@ -55,8 +55,8 @@ pub fn exchange_borrowed(
     in_place_of(library, to_program, certificate, chain, state).unwrap_or(certificate)
 }
 
-/// What a program is to get in place of a certificate that it gets without a reference: that of a chain whose
-/// certificates were exchanged, if it is there. Who has the chain keeps it; the store may go.
+/// The replacement for a certificate that the program gets without a reference: the one from a chain whose certificates
+/// were exchanged, if it is there. The owner of the chain keeps it alive, even if the store goes.
 pub fn in_place_of<'a>(
     library: Option<&'static Libcrypto>,
     to_program: impl FnOnce() -> bool,
@@ -74,7 +74,7 @@ pub fn in_place_of<'a>(
     in_chain.or_else(|| exchanged(library, to_program, certificate, state).map(|(_, other)| other.certificate))
 }
 
-/// What the program gets with a reference.
+/// Replaces a certificate that the program gets with a reference.
 ///
 /// # Safety
 /// `place` holds a certificate with a reference.
@@ -96,7 +96,7 @@ pub unsafe fn exchange_owned(
     }
 }
 
-/// What the program gets in an object.
+/// Replaces a certificate that the program gets in an object.
 pub fn exchange_in_object(
     library: Option<&'static Libcrypto>,
     caller: Caller,
@@ -108,7 +108,7 @@ pub fn exchange_in_object(
     // SAFETY: libcrypto has filled the object, or refused it.
     let certificate = unsafe { (served.api.X509_OBJECT_get0_X509)(object) };
     if let Some((_, other)) = exchanged(library, || !is_openssl(caller), certificate, |api| of_context(api, context)) {
-        // SAFETY: as above. The object gives its old reference back and takes a new one.
+        // SAFETY: as above. The object releases its old reference and takes a new one.
         unsafe {
             let own = other.with_reference(served);
             (served.api.X509_OBJECT_set1_X509)(object, own);
@@ -117,19 +117,19 @@ pub fn exchange_in_object(
     }
 }
 
-/// Who may look at the certificates of a stack.
+/// The owner of a stack: who else may look at its certificates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// A context, which knows some of them without a reference of its own; and other threads that ask for them.
+    /// A context, which refers to some of them without its own reference; other threads may also ask for them.
     AContexts,
-    /// Only who asks for the stack.
+    /// The caller alone.
     Nobodys,
 }
 
-/// Of two threads that ask for the same stack, one exchanges.
+/// If two threads ask for the same stack, only one exchanges.
 static EXCHANGING: ForkLock = ForkLock::new();
 
-/// What the program gets in a stack, each with a reference of the stack's.
+/// Replaces the certificates that the program gets in a stack. The stack holds a reference to each.
 pub fn exchange_all<'a>(
     library: Option<&'static Libcrypto>,
     to_program: impl Fn() -> bool,
@@ -163,14 +163,14 @@ pub fn exchange_all<'a>(
     }
 }
 
-/// Whether a chain of a context goes to the program, sooner or later.
+/// Whether the program gets a context's chain, sooner or later.
 pub fn is_programs(library: Option<&'static Libcrypto>, context: *const X509_STORE_CTX, caller: Caller) -> bool {
     !is_openssl(caller) || library.is_some_and(|library| builds_chain(library, context, caller))
 }
 
-/// Whether libssl has verified with a context to build a chain that is sent. The contexts of a connection's
-/// verification know the connection (ssl_verify_cert_chain, ssl_cert.c), others don't (ssl_build_cert_chain there;
-/// ssl_add_cert_chain, statem_lib.c).
+/// Whether libssl used a context to build a chain for sending. The contexts of a connection's verification refer to the
+/// connection (ssl_verify_cert_chain, ssl_cert.c); others don't (ssl_build_cert_chain there; ssl_add_cert_chain,
+/// statem_lib.c).
 fn builds_chain(library: &'static Libcrypto, context: *const X509_STORE_CTX, caller: Caller) -> bool {
     type Index = unsafe extern "C-unwind" fn() -> c_int;
     if library.contains(caller) {

@@ -1,8 +1,7 @@
-//! Entry points through which a certificate of a store reaches the program: it has to be the store's own by then (see
-//! `own`).
+//! Entry points that hand a store's certificate to the program: it must be the store's own by then (see `own`).
 //!
-//! tests/openssl/handed-out.txt goes through the functions of all versions that hand out certificates. OpenSSL's own
-//! calls of these functions are none of the program's: libssl keeps a chain for each connection, and hands it out by
+//! tests/openssl/handed-out.txt lists the functions of all versions that hand out certificates. OpenSSL's own calls of
+//! these functions do not count: libssl keeps a chain for each connection, and hands it out by
 //! `SSL_get0_verified_chain`.
 
 use std::ffi::{c_int, c_void};
@@ -20,11 +19,11 @@ use crate::openssl::exchanging::{
 use crate::openssl::libcrypto::{Libcrypto, transparent};
 use crate::openssl::store::StoreState;
 
-/// What `X509_STORE_CTX_get1_issuer` returns without a libcrypto.
+/// The result of `X509_STORE_CTX_get1_issuer` without a libcrypto.
 const NOT_FOUND: c_int = -1;
 
-/// `X509_STORE_CTX_get0_chain`: the context's own stack. libssl asks for the chain that a server is about to send,
-/// which it shows to the program's callbacks (ssl_add_cert_chain, statem_lib.c).
+/// `X509_STORE_CTX_get0_chain`: the context's own stack. libssl calls it for the chain that a server is about to send,
+/// and shows this chain to the program's callbacks (ssl_add_cert_chain, statem_lib.c).
 pub extern "C-unwind" fn get0_chain(context: *const X509_STORE_CTX, caller: Caller) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
     let chain = transparent!(caller, X509_STORE_CTX_get0_chain(context), or ptr::null_mut());
@@ -33,9 +32,10 @@ pub extern "C-unwind" fn get0_chain(context: *const X509_STORE_CTX, caller: Call
     chain
 }
 
-/// `X509_STORE_CTX_get1_chain`. libssl keeps the chain that it has verified, and the one that it has built for a server
-/// (`SSL_CTX_build_cert_chain`), which `SSL_CTX_get0_chain_certs` hands out by `SSL_CTX_ctrl`. Whose the former is, is
-/// remembered for `SSL_get0_verified_chain`; where that can't be, it gets the store's own certificates at once.
+/// `X509_STORE_CTX_get1_chain`. libssl keeps two chains: the one that it has verified, and the one that it has built
+/// for a server (`SSL_CTX_build_cert_chain`), which `SSL_CTX_get0_chain_certs` hands out by `SSL_CTX_ctrl`. The store
+/// of a verified chain is remembered for `SSL_get0_verified_chain`; if this is not possible, the chain gets the store's
+/// own certificates at once.
 pub extern "C-unwind" fn get1_chain(context: *const X509_STORE_CTX, caller: Caller) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
     let chain = transparent!(caller, X509_STORE_CTX_get1_chain(context), or ptr::null_mut());
@@ -61,7 +61,7 @@ pub extern "C-unwind" fn get1_certs(
     found
 }
 
-/// `X509_STORE_CTX_get_current_cert`: what a verify callback asks for first.
+/// `X509_STORE_CTX_get_current_cert`: the first thing that a verify callback asks for.
 pub extern "C-unwind" fn get_current_cert(context: *const X509_STORE_CTX, caller: Caller) -> *mut X509 {
     let library = Libcrypto::of_caller(caller);
     let found = transparent!(caller, X509_STORE_CTX_get_current_cert(context), or ptr::null_mut());
@@ -75,7 +75,7 @@ pub extern "C-unwind" fn get0_current_issuer(context: *const X509_STORE_CTX, cal
     exchange_borrowed(library, caller, found, context)
 }
 
-/// `X509_STORE_CTX_get0_cert`: what is verified, but a directly trusted certificate may be a store's.
+/// `X509_STORE_CTX_get0_cert`: the certificate to be verified. A directly trusted one may come from a store.
 pub extern "C-unwind" fn get0_cert(context: *const X509_STORE_CTX, caller: Caller) -> *mut X509 {
     let library = Libcrypto::of_caller(caller);
     let found = transparent!(caller, X509_STORE_CTX_get0_cert(context), or ptr::null_mut());
@@ -144,7 +144,7 @@ pub extern "C-unwind" fn ssl_get0_verified_chain(ssl: *const SSL, caller: Caller
     chain
 }
 
-/// `SSL_get0_dane_authority`: the certificate that a TLSA record has matched, which the connection keeps.
+/// `SSL_get0_dane_authority`: the certificate that a TLSA record has matched. The connection keeps it.
 pub extern "C-unwind" fn ssl_get0_dane_authority(
     ssl: *mut SSL,
     certificate: *mut *mut X509,

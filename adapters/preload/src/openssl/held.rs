@@ -1,22 +1,22 @@
-//! References to certificates and CRLs that belong to us, and what a stack holds.
+//! Our own references to certificates and CRLs, and the contents of a stack.
 
 use crate::memory;
 use crate::openssl::api::{OPENSSL_STACK, Required, X509, X509_CRL, X509_OBJECT};
 
-/// A reference to a certificate, released with the event.
+/// A reference to a certificate, released when dropped.
 pub struct Held {
     pub certificate: *mut X509,
     free: unsafe extern "C-unwind" fn(*mut X509),
 }
 
-/// A reference to a CRL.
+/// A reference to a CRL, released when dropped.
 pub struct HeldCrl {
     pub crl: *mut X509_CRL,
     free: unsafe extern "C-unwind" fn(*mut X509_CRL),
 }
 
 impl Held {
-    /// Takes a reference of its own.
+    /// Takes a new reference.
     ///
     /// # Safety
     /// `certificate` is a valid certificate of the libcrypto of `api`.
@@ -28,7 +28,7 @@ impl Held {
 }
 
 impl HeldCrl {
-    /// Takes a reference of its own.
+    /// Takes a new reference.
     ///
     /// # Safety
     /// `crl` is a valid CRL of the libcrypto of `api`.
@@ -89,7 +89,7 @@ pub unsafe fn elements(api: &Required, stack: *mut OPENSSL_STACK) -> Option<Vec<
     }
 }
 
-/// What a stack holds, in its present order. None if there is no memory for it.
+/// The objects of a stack, in its current order. None if there is no memory for them.
 ///
 /// # Safety
 /// As for `elements`.

@@ -1,4 +1,4 @@
-//! What is stood in front of in OpenSSL: each function with its handler.
+//! The hooked functions of OpenSSL, each with its handler.
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
@@ -12,7 +12,7 @@ use crate::openssl::{
     providers, taking_part, verification,
 };
 
-/// [`hooks!`] whose handlers are told first that the program calls.
+/// [`hooks!`], with `hook::enter` called before each handler.
 macro_rules! entered {
     (
         $(#[$meta:meta])*
@@ -36,7 +36,7 @@ macro_rules! entered {
 }
 
 entered! {
-    /// Of libcrypto.
+    /// The hooks in libcrypto.
     LIBCRYPTO_HOOKS, of_libcrypto;
     fn X509_STORE_new() -> *mut X509_STORE => lifecycle::new;
     fn X509_STORE_add_lookup(
@@ -253,7 +253,7 @@ entered! {
 }
 
 entered! {
-    /// Of libssl.
+    /// The hooks in libssl.
     LIBSSL_HOOKS, of_libssl;
     fn SSL_load_client_CA_file(file: *const c_char) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file;
     fn SSL_load_client_CA_file_ex(

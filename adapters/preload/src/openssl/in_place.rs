@@ -1,4 +1,4 @@
-//! What a program is to get in place of a certificate that several stores have.
+//! The certificate that a program gets in place of one that several stores share.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::openssl::snapshot::{self, Snapshot};
 use crate::openssl::store::StoreState;
 use crate::openssl::{apart, users};
 
-/// What a program is to get in place of a certificate of a store; `None` if that is not shared. If there is nothing
-/// else to give, stores share no more.
+/// The certificate that a program is to get in place of a store's certificate; `None` if it is not shared. If there is
+/// no replacement, stores stop sharing.
 pub fn of(
     library: &'static Libcrypto,
     state: Option<&StoreState>,
@@ -21,16 +21,16 @@ pub fn of(
     let (roots, index, held) = snapshot::hold(served, certificate)?;
     let found = shielded(|| {
         let _marked = Marked::new(served);
-        // A store at the same address may be another by now.
+        // By now the address may belong to another store.
         let Some(state) = state.filter(|state| state.model.foreign.own.has_shared_of(&roots)) else {
-            // Nobody knows whose it is. What nobody else has changes nothing.
+            // The certificate's store is unknown. A copy that nobody else has cannot affect another store.
             let copies = Snapshot::of_one_store(library, Arc::clone(&roots))?;
             let certificate = copies.certificate(served, index)?;
-            // SAFETY: the snapshot has one reference, this is another.
+            // SAFETY: the snapshot holds one reference, this is another.
             unsafe { (served.api.X509_up_ref)(certificate) };
             return Some(InPlace { certificate, has_reference: true });
         };
-        // Who has locked a store has seen it kept apart.
+        // If this thread has locked the store, the store was already kept apart.
         if !state.is_locked_here() {
             apart::keep_apart(&state.model);
         }
@@ -45,17 +45,17 @@ pub fn of(
 
 /// See [`of`].
 pub struct InPlace {
-    /// The other certificate.
+    /// The replacement.
     pub certificate: *mut X509,
-    /// It comes with a reference. Else the store keeps it.
+    /// Whether it comes with a reference. Otherwise the store keeps it alive.
     has_reference: bool,
 }
 
 impl InPlace {
-    /// The certificate, and a reference to it.
+    /// Returns the certificate together with a reference to it.
     pub fn with_reference(self, served: &Served) -> *mut X509 {
         if !self.has_reference {
-            // SAFETY: the store keeps the certificate.
+            // SAFETY: the store keeps the certificate alive.
             unsafe { (served.api.X509_up_ref)(self.certificate) };
         }
         self.certificate

@@ -1,4 +1,4 @@
-//! Which keys of certificates libcrypto can read as things are, and by whose code they are worked with.
+//! Which certificate keys libcrypto can read in its current configuration, and whose code handles them.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,19 +10,20 @@ use crate::openssl::snapshot::Snapshot;
 
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
-/// How often that has changed: certificates that were parsed before are not for stores that are filled after it.
+/// The number of changes so far. Certificates parsed before a change are not used for stores filled after it.
 pub fn changes() -> u32 {
     CHANGES.load(Ordering::Acquire)
 }
 
-/// It is about to change (`providers`).
+/// Call this before a change (`providers`).
 pub fn note_change() {
     CHANGES.fetch_add(1, Ordering::AcqRel);
 }
 
-/// Whether certificates can be had as things are. 3.0 and later read their configuration in the middle of the first
-/// certificate of the first load: so that is parsed when it is registered, and one again after a change. Where its
-/// digest can't be had, stock says something else at each use of it, and is left alone.
+/// Whether certificates can be parsed in the current configuration. 3.0 and later read their configuration in the
+/// middle of the first certificate of the first load: that certificate is therefore parsed when it is registered, and
+/// one is parsed again after each change. If its digest can't be computed, stock OpenSSL reports different errors at
+/// each use, and such a load is left to it.
 pub fn is_ready(library: &Libcrypto, served: &Served, snapshot: &Snapshot) -> bool {
     let now = changes().wrapping_add(1);
     if served.is_before_3_0() || library.ready.load(Ordering::Relaxed) == now {
@@ -30,7 +31,7 @@ pub fn is_ready(library: &Libcrypto, served: &Served, snapshot: &Snapshot) -> bo
     }
     let Some(first) = snapshot.roots.anchors().next() else { return true };
     let has_digest = |certificate: *mut X509| {
-        // SAFETY: the snapshot keeps the certificate.
+        // SAFETY: the snapshot keeps the certificate alive.
         unsafe { (served.api.X509_get_extension_flags)(certificate) & EXFLAG_NO_FINGERPRINT == 0 }
     };
     let is_ready = snapshot.certificate(served, first.index()).is_some_and(has_digest);
@@ -40,18 +41,18 @@ pub fn is_ready(library: &Libcrypto, served: &Served, snapshot: &Snapshot) -> bo
     is_ready
 }
 
-/// libssl makes a store for a context of its own. It has had libcrypto read the configuration before
-/// (`OPENSSL_init_ssl`), so nothing has to be parsed for that.
+/// Called when libssl creates a store for one of its contexts. libssl has already made libcrypto read the configuration
+/// (`OPENSSL_init_ssl`), so no certificate has to be parsed for this.
 pub fn note_configured(library: &Libcrypto) {
     library.ready.store(changes().wrapping_add(1), Ordering::Relaxed);
 }
 
-/// Kinds of keys, as OpenSSL numbers them: RSA, RSA-PSS, DSA, EC, Ed25519, Ed448.
+/// The kinds of keys, by OpenSSL's numbers: RSA, RSA-PSS, DSA, EC, Ed25519, Ed448.
 const KEYS: [c_int; 6] = [6, 912, 116, 408, 1087, 1088];
 
-/// Whether a certificate's key that is read now is worked with by libcrypto's own code. If not, it must not outlive
-/// what does, which the program may free: certificates with such keys are not shared, but loaded. Stock asks the same
-/// at each key that it reads.
+/// Whether a certificate key read now would be handled by libcrypto's own code. If other code handles it, the key must
+/// not outlive that code, which the program may free: certificates with such keys are loaded, not shared. Stock OpenSSL
+/// makes the same check for each key that it reads.
 pub fn are_keys_plain(library: &Libcrypto, served: &Served) -> bool {
     let _marked = Marked::new(served);
     let of = &library.originals;
@@ -65,7 +66,7 @@ pub fn are_keys_plain(library: &Libcrypto, served: &Served) -> bool {
         [of.ENGINE_get_default_RSA, of.ENGINE_get_default_DSA, of.ENGINE_get_default_DH, of.ENGINE_get_default_EC];
     let is_none = |engine: *mut c_void| {
         if let (false, Some(finish)) = (engine.is_null(), of.ENGINE_finish) {
-            // SAFETY: the reference that was just given.
+            // SAFETY: releases the reference that was just returned.
             unsafe { finish(engine) };
         }
         engine.is_null()

@@ -1,4 +1,4 @@
-//! The libcryptos of this process, kept apart.
+//! The libcryptos of this process, each with its own state.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -14,7 +14,7 @@ use crate::openssl::api::{OSSL_LIB_CTX, Originals, Required, X509_LOOKUP_METHOD}
 
 /// `OPENSSL_VERSION_NUMBER` of 1.1.1, the oldest that is served.
 const OLDEST: u64 = 0x1010_1000;
-/// Versions from here on are not known yet.
+/// The first version number that is not known yet.
 const BEYOND: u64 = 0x5000_0000;
 const VERSION_3_0: u64 = 0x3000_0000;
 const VERSION_3_4: u64 = 0x3040_0000;
@@ -29,18 +29,18 @@ static KNOWN: Libraries<Libcrypto> = Libraries::new(&LIBCRYPTO);
 /// One loaded libcrypto.
 pub struct Libcrypto {
     copy: &'static Copy,
-    /// Its own additions to stores pass our hooks (Debian). With `-Bsymbolic` they don't.
+    /// Whether its own additions to stores pass our hooks (as on Debian). With `-Bsymbolic` they don't.
     pub shows_additions: bool,
-    /// The same of the beginning of its own verifications (CMS, OCSP, …).
+    /// The same for the beginning of its own verifications (CMS, OCSP, …).
     pub shows_verifications: bool,
-    /// The originals of what is hooked.
+    /// The originals of the hooked functions.
     pub originals: Originals,
-    /// For `keys::is_ready`.
+    /// One more than the number of changes at which `keys::is_ready` last held; 0: never.
     pub ready: AtomicU32,
     serving: Result<Served, Bypass>,
 }
 
-/// How our lookup methods are made for a libcrypto. None if memory is short.
+/// Creates our lookup methods for a libcrypto. None if memory is short.
 pub struct Methods {
     /// See [`Served::first_method`].
     pub first: fn(&Required) -> Option<*mut X509_LOOKUP_METHOD>,
@@ -50,8 +50,8 @@ pub struct Methods {
 
 static METHODS: AtomicPtr<Methods> = AtomicPtr::new(ptr::null_mut());
 
-/// To be called before anything is hooked. The methods' own functions use what is known of libcryptos, so they are not
-/// known here.
+/// Call this before anything is hooked. The functions of the methods use this module, so this module does not refer to
+/// them.
 pub fn serve_by(methods: &'static Methods) {
     METHODS.store(ptr::from_ref(methods).cast_mut(), Ordering::Release);
 }
@@ -63,7 +63,7 @@ pub struct Served {
     version: u64,
     /// Our lookup method, asked before all others.
     pub first_method: *mut X509_LOOKUP_METHOD,
-    /// Our stand-in for the default store lookup of 3.0 to 3.3.
+    /// Our replacement for the default store lookup of 3.0 to 3.3.
     pub default_store_method: *mut X509_LOOKUP_METHOD,
 }
 
@@ -79,15 +79,15 @@ impl Libcrypto {
         KNOWN.of(caller, Libcrypto::open)
     }
 
-    /// The same, if a call that needed it came before.
+    /// The same, if it was already determined for an earlier call.
     pub fn known_of(caller: Caller) -> Option<&'static Libcrypto> {
         KNOWN.known_of(caller)
     }
 
-    /// The libcrypto with which the libssl works that a call is meant for.
+    /// The libcrypto used by the libssl that a call is meant for.
     pub fn of_libssl(caller: Caller) -> Option<&'static Libcrypto> {
         const UNKNOWN: u8 = 0;
-        /// For each libssl the number of its libcrypto, and one more.
+        /// For each libssl, the number of its libcrypto plus one.
         static FOUND: [AtomicU8; COPIES] = [const { AtomicU8::new(UNKNOWN) }; COPIES];
         let place = &FOUND[caller.copy() % COPIES];
         if place.load(Ordering::Relaxed) == UNKNOWN {
@@ -98,17 +98,17 @@ impl Libcrypto {
         Libcrypto::of_caller(Caller::new(number, Origin::Companion))
     }
 
-    /// Everything that serving needs. If there is nothing, every call is left to the originals.
+    /// Everything needed for serving. None: every call is left to the originals.
     pub fn served(&self) -> Option<&Served> {
         self.serving.as_ref().ok()
     }
 
-    /// Why nothing is served.
+    /// The reason why nothing is served.
     pub fn unserved(&self) -> Option<Bypass> {
         self.serving.as_ref().err().copied()
     }
 
-    /// Those that calls were meant for.
+    /// The libcryptos that calls were meant for so far.
     pub fn known() -> impl Iterator<Item = &'static Libcrypto> {
         KNOWN.known()
     }
@@ -118,7 +118,7 @@ impl Libcrypto {
         caller.is_own() && ptr::eq(self.copy, LIBCRYPTO.copy(caller.copy()))
     }
 
-    /// Whether a function is of this libcrypto itself.
+    /// Whether this libcrypto itself defines a function.
     pub fn defines(&self, function: usize) -> bool {
         self.copy.contains(function)
     }
@@ -130,7 +130,7 @@ impl Libcrypto {
         let shows = |name: &'static CStr| LIBCRYPTO.sees_own_call(copy, Name::new(name));
         let shows_additions = shows(c"X509_STORE_add_cert") && shows(c"X509_STORE_add_crl");
         let shows_verifications = shows(c"X509_STORE_CTX_init");
-        // A program, or a library of another kind, with libcrypto linked in calls it where no hook sees it.
+        // A program, or a library of another kind, that has libcrypto linked in calls it unseen by any hook.
         let is_apart = copy.object().is_some_and(|object| !object.is_executable()) && find(c"SSL_CTX_new").is_null();
         // SAFETY: as above.
         let api = if is_apart && copy.pin() { unsafe { Required::load(find) } } else { None };
@@ -143,10 +143,10 @@ impl Libcrypto {
     }
 }
 
-/// Whether the memory of this libcrypto is `malloc`'s. A program that gives it an allocator
-/// (`CRYPTO_set_mem_functions`) may do so to have stores in memory that its processes share (kamailio, OpenSIPS): what
-/// is known of a store here, another process does not know. The allocator can't be replaced any more once libcrypto's
-/// own has been called (mem.c), as it is when a libcrypto is served.
+/// Whether this libcrypto allocates with `malloc`. A program that gives it an allocator (`CRYPTO_set_mem_functions`)
+/// may do so to keep stores in memory shared by its processes (kamailio, OpenSIPS): our state of a store exists in one
+/// process only. Once libcrypto's own allocator has been called, as it has when a libcrypto is served, it can't be
+/// replaced any more (mem.c).
 fn allocates_itself(copy: &Copy, api: &Required) -> bool {
     let (mut allocate, mut reallocate, mut free) = (0, 0, 0);
     // SAFETY: room for three addresses.
@@ -161,11 +161,11 @@ pub fn libssl_of(caller: Caller) -> Option<&'static Copy> {
 }
 
 impl Served {
-    /// None if memory is short, so that it is to be asked again; of a libcrypto that can't be served, why.
+    /// None if memory is short: ask again later. For a libcrypto that can't be served, the reason.
     fn new(api: Required, originals: &Originals) -> Option<Result<Served, Bypass>> {
         // SAFETY: no arguments, no state.
         let version = unsafe { (api.OpenSSL_version_num)() };
-        // LibreSSL and others give versions of their own or lack functions of `Required`.
+        // LibreSSL and others use their own version numbers or lack functions of `Required`.
         if !(OLDEST..BEYOND).contains(&version) || (0x2000_0000..VERSION_3_0).contains(&version) {
             return Some(Err(Bypass::UnsupportedLibrary));
         }
@@ -190,7 +190,7 @@ impl Served {
         self.version < VERSION_3_0
     }
 
-    /// 3.0 to 3.3: the default paths open the default directory as an OSSL_STORE, too. Later versions do nothing there.
+    /// 3.0 to 3.3: the default paths also open the default directory as an OSSL_STORE. Later versions do not.
     pub fn opens_default_store(&self) -> bool {
         (VERSION_3_0..VERSION_3_4).contains(&self.version)
     }
@@ -200,7 +200,7 @@ impl Served {
         self.version < 0x4000_0000
     }
 
-    /// Whether the lookup of hashed directories is one that is known to `directory_search`.
+    /// Whether `directory_search` knows this version's lookup of hashed directories.
     pub fn has_known_directories(&self) -> bool {
         self.version < 0x4010_0000
     }
@@ -214,8 +214,8 @@ impl Served {
     }
 }
 
-/// The function that a call would have reached without us: that of the libcrypto that it was meant for, also where the
-/// store is another's (a program that mixes two). Nothing is found out about that libcrypto for this alone: most
+/// The function that a call would have reached without us. It belongs to the libcrypto that the call was meant for,
+/// even if the store belongs to another (a program that mixes two). This alone does not examine that libcrypto: most
 /// processes never load trust.
 pub fn forward<F: core::marker::Copy>(
     caller: Caller,
@@ -232,12 +232,12 @@ pub fn forward<F: core::marker::Copy>(
 pub fn defined<F: core::marker::Copy>(copy: &Copy, name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
     let address = copy.find(Name::new(name))?;
-    // SAFETY: F is the type that the library's headers declare for `name`, an unsafe extern function pointer, as large
+    // SAFETY: F is the type that the library's headers declare for `name`: an unsafe extern function pointer, as large
     // as an address.
     Some(unsafe { std::mem::transmute_copy::<usize, F>(&address) })
 }
 
-/// Calls an original. The calls that it makes through libcrypto's PLT are its own business: they pass our hooks by.
+/// Calls an original. Calls that the original makes through libcrypto's PLT are internal and bypass our hooks.
 macro_rules! original {
     ($caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {{
         let _inside = $crate::hook::inside();
@@ -245,8 +245,8 @@ macro_rules! original {
     }};
 }
 
-/// Calls an original for libcrypto itself, which is at work for the program and not for us: what it does through its
-/// PLT is to be seen.
+/// Calls an original on behalf of libcrypto, which works for the program here and not for us: the hooks do see the
+/// calls that it makes through its PLT.
 macro_rules! transparent {
     ($caller:expr, $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
         call_original!($crate::openssl::libcrypto::forward, ($caller), $name($($arg),*), or $failure)
@@ -255,24 +255,24 @@ macro_rules! transparent {
 pub(crate) use original;
 pub(crate) use transparent;
 
-/// Marks this thread's use of the global default library context, and gives back another afterwards.
+/// Switches this thread to the global default library context, and back to the previous one when dropped.
 pub struct GlobalContext<'a> {
     originals: &'a Originals,
     previous: *mut OSSL_LIB_CTX,
 }
 
 impl Originals {
-    /// Whether this thread's default library context is the global one (always so before 3.0).
+    /// Whether this thread's default library context is the global one (always true before 3.0).
     pub fn is_global_context(&self) -> bool {
         match (self.OSSL_LIB_CTX_set0_default, self.OSSL_LIB_CTX_get0_global_default) {
-            // SAFETY: a null argument only asks for the present context.
+            // SAFETY: a null argument only asks for the current context.
             (Some(set), Some(global)) => unsafe { set(ptr::null_mut()) == global() },
             _ => true,
         }
     }
 
-    /// Makes the global library context this thread's default until the value is dropped. Certificates are shared by
-    /// all contexts, so they must not depend on which thread happens to parse them.
+    /// Makes the global library context this thread's default until the value is dropped. All contexts share the
+    /// certificates, so they must not depend on the thread that happens to parse them.
     pub fn global_context(&self) -> GlobalContext<'_> {
         let mut previous = ptr::null_mut();
         if let (false, Some(set), Some(global)) =
@@ -288,7 +288,7 @@ impl Originals {
 impl Drop for GlobalContext<'_> {
     fn drop(&mut self) {
         if let (false, Some(set)) = (self.previous.is_null(), self.originals.OSSL_LIB_CTX_set0_default) {
-            // SAFETY: this thread's own context from before, which outlives the call that we are in.
+            // SAFETY: this thread's own previous context, which outlives the call that we are in.
             unsafe { set(self.previous) };
         }
     }

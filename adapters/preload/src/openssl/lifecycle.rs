@@ -1,4 +1,4 @@
-//! The beginning of a store, and what the program puts into it itself.
+//! The beginning of a store, and the objects that the program adds itself.
 
 use std::ffi::{c_char, c_int};
 use std::ptr;
@@ -13,8 +13,8 @@ use crate::openssl::store::{LookupKind, StoreState, tracked};
 use crate::openssl::{all_stores, keys, lookup};
 use crate::process;
 
-/// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks them in the order in which they were added, and
-/// what a file holds comes before what any other source has.
+/// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks lookups in the order in which they were added, and
+/// the certificates of files come before those of any other source.
 pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     let store = original!(caller, X509_STORE_new(), or ptr::null_mut());
     if !store.is_null() {
@@ -23,7 +23,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
             if caller.is_companion() {
                 keys::note_configured(library);
             }
-            // Somebody may call where it is not seen.
+            // Somebody may call unseen by any hook.
             if LIBCRYPTO.is_hidden() || process::is_leaving() || way_in::has_strangers() {
                 return None;
             }
@@ -35,7 +35,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
     store
 }
 
-/// `X509_STORE_add_lookup`: remembers which handle is which.
+/// `X509_STORE_add_lookup`: remembers the kind of each handle.
 pub extern "C-unwind" fn add_lookup(
     store: *mut X509_STORE,
     method: *mut X509_LOOKUP_METHOD,
@@ -69,8 +69,8 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
     added.unwrap_or_else(|| original!(caller, X509_STORE_add_cert(store, certificate), or 0))
 }
 
-/// `X509_STORE_add_crl`: where a CRL comes to lie among the certificates decides what later searches see first, so the
-/// store is brought to what an eager load would have made of it before.
+/// `X509_STORE_add_crl`: the place of a CRL among the certificates decides what later searches see first, so the store
+/// is first brought to the state that an eager load would have left.
 pub extern "C-unwind" fn add_crl(store: *mut X509_STORE, crl: *mut X509_CRL, caller: Caller) -> c_int {
     let state = tracked(store);
     if let Some(state) = state {
@@ -84,7 +84,7 @@ pub extern "C-unwind" fn add_crl(store: *mut X509_STORE, crl: *mut X509_CRL, cal
     original!(caller, X509_STORE_add_crl(store, crl), or 0)
 }
 
-/// `X509_load_crl_file`: as `X509_STORE_add_crl`, which libcrypto calls where no hook may see it.
+/// `X509_load_crl_file`: as `X509_STORE_add_crl`, which libcrypto may call unseen by any hook.
 pub extern "C-unwind" fn load_crl_file(
     lookup: *mut X509_LOOKUP,
     file: *const c_char,

@@ -137,7 +137,7 @@ impl Through {
         }
     }
 
-    /// by_dir.c and by_store.c call these functions, too, for the files that they find.
+    /// by_dir.c and by_store.c also call these functions, for the files that they find.
     fn internal(&self, state: Option<&StoreState>) -> Option<&'static Libcrypto> {
         let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(self.caller));
         library.filter(|library| library.contains(self.caller))
@@ -158,7 +158,7 @@ impl Through {
             return serve_or_prepare(state, self.caller, entry, |_| Err(Bypass::FileType));
         }
         if state.is_some() && tracked_lookup(self.lookup).is_none() {
-            // It may look into the store right after.
+            // The method may look into the store right afterwards.
             return serve_or_prepare(state, self.caller, entry, |_| Err(Bypass::OwnMethod));
         }
         load(state, self.caller, self.file, self.within, entry)

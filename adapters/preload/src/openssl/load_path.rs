@@ -1,4 +1,4 @@
-//! Entry points that register a directory, or a file and a directory, or a URI.
+//! Entry points that register a directory, a file and a directory, or a URI.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -96,7 +96,7 @@ fn locations(
     result
 }
 
-/// The file first, then the directory; a file that fails ends the call before the directory is added.
+/// The file first, then the directory; if the file fails, the call ends without adding the directory.
 fn serve_locations(
     state: Option<&StoreState>,
     caller: Caller,
@@ -114,7 +114,7 @@ fn serve_locations(
     }
     let result = {
         let _inside = inside();
-        // SAFETY: the program's own path; with no file the function only adds the directory, as the whole call would.
+        // SAFETY: the program's own path; without a file the function only adds the directory, as the whole call would.
         unsafe { (state.served().api.X509_STORE_load_locations)(state.store, ptr::null(), path) }
     };
     track(Some(state), path, result);

@@ -1,18 +1,18 @@
-//! The stores that a thread holds locked by its own `X509_STORE_lock`.
+//! The stores that a thread has locked by its own `X509_STORE_lock`.
 
 use std::cell::Cell;
 use std::ptr;
 
 use crate::openssl::api::X509_STORE;
 
-/// How many stores a thread can hold locked at once and still be told apart.
+/// The most stores that a thread can have locked at once and still tell apart.
 pub const LOCKS: usize = 8;
 
 thread_local! {
     static LOCKED: [Cell<*const X509_STORE>; LOCKS] = const { [const { Cell::new(ptr::null()) }; LOCKS] };
 }
 
-/// Whether this thread has locked the store itself: then nothing can be added, and nothing has to be.
+/// Whether this thread itself has locked the store: then nothing can be added, and nothing has to be.
 pub fn holds(store: *const X509_STORE) -> bool {
     LOCKED.with(|locked| locked.iter().any(|slot| ptr::eq(slot.get(), store)))
 }

@@ -22,7 +22,7 @@ use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
 use crate::openssl::{capath, names};
 use crate::process;
 
-/// Makes the method for one libcrypto.
+/// Creates the method for one libcrypto.
 pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
     // SAFETY: the name is a constant that libcrypto copies; the functions have the types that the setters want.
     unsafe {
@@ -34,13 +34,13 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
     }
 }
 
-/// Puts the method into a store that was just made, before any other, and starts to watch the store.
+/// Adds the method to a new store, before any other method, and starts to watch the store.
 pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE) {
     let Some(served) = library.served() else { return };
     let _marked = Marked::new(served);
     // Where libcrypto's own verifications (CMS, OCSP, …) can't be seen, one may begin at any time.
     let phase = if library.shows_verifications { Phase::Lazy } else { Phase::Verifying };
-    // SAFETY: `store` is fresh from X509_STORE_new and not yet known to anybody else.
+    // SAFETY: `store` is fresh from X509_STORE_new, and no one else knows it yet.
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);
         if !lookup.is_null() {
@@ -63,7 +63,7 @@ unsafe extern "C" fn get_by_subject(
     let _uncancelled = hook::uncancelled();
     let found = catch_unwind(AssertUnwindSafe(|| find(state, kind, name)));
     match found {
-        // SAFETY: the store has the certificate.
+        // SAFETY: the store keeps the certificate alive.
         Ok(Some(certificate)) => unsafe { answer(&state.served().api, ret, certificate) },
         _ => 0,
     }
@@ -71,7 +71,7 @@ unsafe extern "C" fn get_by_subject(
 
 unsafe extern "C" fn free(lookup: *mut X509_LOOKUP) {
     let Some(state) = state_of(lookup) else { return };
-    // What is freed needs none; nothing else is done.
+    // Freeing needs no memory, and nothing else happens here.
     let _chunk = reserve::claim();
     let _inside = hook::inside();
     let _uncancelled = hook::uncancelled();
@@ -80,7 +80,7 @@ unsafe extern "C" fn free(lookup: *mut X509_LOOKUP) {
     let _ = catch_unwind(|| unsafe { StoreState::end(state) });
 }
 
-/// The state that `attach` made for the store of this lookup.
+/// The state that `attach` created for the store of this lookup.
 fn state_of<'a>(lookup: *mut X509_LOOKUP) -> Option<&'a StoreState> {
     match tracked_lookup(lookup) {
         Some((state, LookupKind::First)) => Some(state),
@@ -97,9 +97,9 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
     let _marked = Marked::new(served);
     // SAFETY: libcrypto searches for a valid name, and nobody changes it meanwhile.
     let Some(encoded) = (unsafe { names::encoded(&served.api, name) }) else { return odd(state, kind, name) };
-    // The context of this search was not seen to begin.
+    // The beginning of this search's context was not seen.
     model.begin_verification();
-    // Mostly the name was searched for before.
+    // Usually the name was searched for before.
     let canonical = OnceCell::new();
     let canonical = || canonical.get_or_init(|| names::canonical_of(encoded)).as_ref();
     let was_new = Cell::new(false);
@@ -110,7 +110,7 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
             was_new.set(was_new.get() || known.is_none());
             arranged(known.into_iter().flatten().copied().chain(found.into_iter().flatten()))
         },
-        // What is in memory of CRLs libcrypto sees itself.
+        // libcrypto itself sees the CRLs in memory.
         || if kind == X509_LU_X509 { model.foreign.retrieve(name) } else { None },
     );
     if let (Some(_), true, Some(name)) = (found, was_new.get(), canonical()) {
@@ -118,8 +118,8 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
             known.source.searches.remember(encoded, known.source.roots.by_subject(name));
         }
     }
-    // A search for CRLs goes on to the program's directories, and the store lookups of 3.0 add certificates on that
-    // occasion; ours are in memory before that.
+    // A search for CRLs goes on to the program's directories, and the store lookups of 3.0 then add certificates; ours
+    // must be in memory before that.
     if found.is_some() {
         return found.filter(|_| kind == X509_LU_X509);
     }
@@ -133,8 +133,9 @@ fn find(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut 
     None
 }
 
-/// A name that our reader can't canonicalise can still equal one of ours, for libcrypto. Whatever is registered from
-/// now on goes in at once, as after any search that goes on: what came before is added here, under the lock.
+/// Handles a name that our reader can't canonicalise but that libcrypto may find equal to one of ours. As after any
+/// search that goes on, sources registered from now on go into memory at once; earlier ones are added here, under the
+/// lock.
 fn odd(state: &StoreState, kind: c_int, name: *const X509_NAME) -> Option<*mut X509> {
     state.model.search_goes_on();
     (kind == X509_LU_X509).then(|| state.compared(name))?

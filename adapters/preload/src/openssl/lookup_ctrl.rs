@@ -1,4 +1,4 @@
-//! `X509_LOOKUP_ctrl`: what the macros `X509_LOOKUP_load_file`, `X509_LOOKUP_add_dir` and `X509_LOOKUP_add_store` call.
+//! `X509_LOOKUP_ctrl`: called by the macros `X509_LOOKUP_load_file`, `X509_LOOKUP_add_dir` and `X509_LOOKUP_add_store`.
 
 use std::ffi::{CStr, c_char, c_int, c_long};
 use std::ptr;
@@ -51,7 +51,7 @@ pub extern "C-unwind" fn extended(
     )
 }
 
-/// The arguments of both.
+/// The arguments of both functions.
 struct Call {
     lookup: *mut X509_LOOKUP,
     command: c_int,
@@ -64,7 +64,7 @@ struct Call {
 impl Call {
     fn run(&self, original: impl FnOnce() -> c_int, transparent: impl FnOnce() -> c_int) -> c_int {
         let Some((state, kind)) = tracked_lookup(self.lookup) else {
-            // A method of the program's own does as it likes with the store, and is to be seen.
+            // A method of the program's own may do anything with the store, and its calls must be seen.
             return transparent();
         };
         let result = self.serve(state, kind).unwrap_or_else(|| {
@@ -87,7 +87,7 @@ impl Call {
         }
     }
 
-    /// As by_file_ctrl_ex in by_file.c.
+    /// Loads a file, as by_file_ctrl_ex in by_file.c does.
     fn load_file(&self, state: &StoreState) -> Option<c_int> {
         let entry = Entry::LookupCtrl;
         let file = if self.number == X509_FILETYPE_DEFAULT.into() {
@@ -100,7 +100,7 @@ impl Call {
         load(Some(state), self.caller, file, self.within, entry).map(|_| 1)
     }
 
-    /// What goes with the machine's own trust.
+    /// Adds the certificates that accompany the machine's own trust.
     fn add(&self, state: &StoreState, kind: LookupKind, result: c_int) {
         let half = match (kind, self.command) {
             (LookupKind::File, X509_L_FILE_LOAD) => Defaults::File,
@@ -115,7 +115,7 @@ impl Call {
         }
     }
 
-    /// As dir_ctrl in by_dir.c.
+    /// Tracks a directory, as dir_ctrl in by_dir.c adds it.
     fn track(&self, state: &StoreState, kind: LookupKind, result: c_int) {
         if kind != LookupKind::HashedDirectory || self.command != X509_L_ADD_DIR || result != 1 {
             return;

@@ -1,29 +1,30 @@
 //! OpenSSL 1.1.1, 3.x and 4.x, found at run time.
 //!
+//! 
 //! | module | concern |
 //! | --- | --- |
-//! | `hooks` | what is stood in front of: the list of all hooked functions |
-//! | `api` | the functions that are used, as each libcrypto defines them |
+//! | `hooks` | the list of all hooked functions |
+//! | `api` | the functions used, as each libcrypto defines them |
 //! | `libcrypto` | the libcryptos of the process |
 //! | `users` | whether certificates may be shared |
-//! | `snapshot`, `snapshots` | the parsed certificates of one root store; of all |
-//! | `keys` | which keys can be read; `providers`: what changes that |
-//! | `own`, `apart` | which certificates are one store's alone; when they have to be |
-//! | `in_place`, `exchanging` | what a program gets in place of what stores share |
-//! | `chains` | with which store a connection's chain was verified |
-//! | `model` | the life of one `X509_STORE`: lock, phase, registrations, events; `sync` is what threads share it by |
-//! | `objects`, `as_model` | the memory of one `X509_STORE`; as the model sees it |
+//! | `snapshot`, `snapshots` | the parsed certificates of one root store; of all root stores |
+//! | `keys` | which keys can be read; `providers`: changes of this |
+//! | `own`, `apart` | certificates that belong to one store alone; giving up shared ones |
+//! | `in_place`, `exchanging` | certificates that a program gets instead of shared ones |
+//! | `chains` | the store that a connection's chain was verified with |
+//! | `model` | the life of one `X509_STORE`: lock, phase, registrations, events; `sync`: its locks |
+//! | `objects`, `as_model` | the memory of one `X509_STORE`; the model's view of it |
 //! | `contested` | sources that would give a subject certificates of several origins |
 //! | `order`, `held` | the order in which an eager load would have left the objects |
-//! | `store`, `all_stores` | what is known of one `X509_STORE`; what is done to all |
-//! | `serving` | a file that is registered in place of being loaded |
+//! | `store`, `all_stores` | the state of one `X509_STORE`; operations on all stores |
+//! | `serving` | registering a file instead of loading it |
 //! | `locks`, `names`, `errors` | the stores that a thread has locked; names; the error queue |
 //! | `verification` | the beginning of a verification |
-//! | `lookup` | the lookup method that answers when a verification asks |
+//! | `lookup` | the lookup method that answers during a verification |
 //! | `capath`, `directory_file`, `directory_search` | hashed directories, their files, and searches in them |
-//! | `by_dir` | what libcrypto's own lookup of hashed directories holds |
+//! | `by_dir` | the contents of libcrypto's own lookup of hashed directories |
 //! | `default_store`, `opened_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
-//! | `after_load` | the certificates of `windlass run --add-ca`, behind a load of the machine's own |
+//! | `after_load` | the certificates of `windlass run --add-ca`, added after a load of the machine's own trust |
 //! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl` | entry points that load |
 //! | `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | other entry points |
 

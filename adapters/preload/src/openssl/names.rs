@@ -1,4 +1,4 @@
-//! libcrypto's names, as our reader knows them.
+//! Conversion of libcrypto's names to the form of our reader.
 
 use std::ptr;
 use std::slice;
@@ -8,7 +8,7 @@ use windlass::{AnchorIndex, CanonicalName, RawName};
 use crate::openssl::api::{Required, X509_NAME};
 use crate::openssl::snapshot::Snapshot;
 
-/// The canonical form of one of libcrypto's names; `None` when our reader does not know its form.
+/// The canonical form of one of libcrypto's names; `None` if our reader can't canonicalise it.
 pub fn canonical(api: &Required, name: *const X509_NAME) -> Option<CanonicalName> {
     // SAFETY: a valid name of this libcrypto, which nobody changes meanwhile.
     canonical_of(unsafe { encoded(api, name) }?)

@@ -17,43 +17,44 @@ use crate::openssl::model;
 use crate::openssl::names::canonical;
 use crate::openssl::own::Own;
 
-/// A source, registered with a store of libcrypto.
+/// A source registered with a store of libcrypto.
 pub type Registration = model::Registration<Objects>;
-/// What is registered with one.
+/// The sources registered with one store.
 pub type Registrations = AppendList<Arc<Registration>>;
 
-/// What a store of a libcrypto that is served holds. The store lives as long as this.
+/// The contents of a store of a served libcrypto. The store lives as long as this.
 pub struct Objects {
-    /// Whose store it is.
+    /// The libcrypto that the store belongs to.
     pub library: &'static Libcrypto,
     /// Its functions.
     pub served: &'static Served,
-    /// The store.
+    /// The store itself.
     pub store: *mut X509_STORE,
-    /// Whether it shares certificates, and those that it does not.
+    /// Its own certificates, and whether it shares others.
     pub own: Own,
     /// Objects that were taken out of the store's stack; another thread may still look at them.
     pub retired: AppendList<usize>,
-    /// The store is being freed.
+    /// Set when the store is being freed.
     gone: AtomicBool,
 }
 
 impl Objects {
-    /// Of a store that was just made.
+    /// For a store that was just created.
     pub fn new(library: &'static Libcrypto, served: &'static Served, store: *mut X509_STORE) -> Objects {
         let (own, retired, gone) = (Own::new(library, served), AppendList::new(), AtomicBool::new(false));
         Objects { library, served, store, own, retired, gone }
     }
 
-    /// The store is being freed. Who has its model's lock by now is waited for; who comes to it later finds no stack.
+    /// The store is being freed. This waits for a thread that holds the model's lock by now; a later one finds no
+    /// stack.
     pub fn leave(&self) {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// Calls `f` with the live stack of a version that keeps one, under the store's lock.
+    /// Calls `f` with the live stack, under the store's lock. None for versions that keep none.
     pub fn with_stack<R>(&self, f: impl FnOnce(&Required, *mut OPENSSL_STACK) -> R) -> Option<R> {
         let api = &self.served.api;
-        // SAFETY: the store is alive; its stack is only touched under its lock, which nothing that is called in between
+        // SAFETY: the store is alive; its stack is only touched under its lock, which no function called in between
         // takes.
         unsafe {
             if self.gone.load(Ordering::Acquire) || (api.X509_STORE_lock)(self.store) != 1 {
@@ -65,7 +66,7 @@ impl Objects {
         }
     }
 
-    /// Calls `f` with each certificate of a table, which can only be listed as a whole, until it returns something.
+    /// Calls `f` with each certificate of a table until `f` returns something. A table can only be listed as a whole.
     pub fn find_in_table<R>(&self, mut f: impl FnMut(*mut X509) -> Option<R>) -> Option<R> {
         self.with_table(|api, all| {
             // SAFETY: the list is not changed.
@@ -88,11 +89,11 @@ impl Objects {
         }
     }
 
-    /// The first certificate of a name that memory holds at this moment, as a search of stock would take it. Only the
-    /// store keeps it.
+    /// The first certificate of a name that memory holds at this moment, as a stock search would find it. Only the
+    /// store keeps it alive.
     ///
-    /// On a stack this is also what by_dir.c does when it has added something, up to 3.6: it searches the stack, which
-    /// sorts it in some versions, and sorts it then where that did not.
+    /// On a stack, by_dir.c up to 3.6 does the same after it has added something: it searches the stack, which in some
+    /// versions also sorts it, and in the others sorts it afterwards.
     pub fn retrieve(&self, name: *const X509_NAME) -> Option<*mut X509> {
         if !self.served.sorts_objects() {
             let api = &self.served.api;
@@ -116,8 +117,8 @@ impl Objects {
         found.filter(|certificate| !certificate.is_null())
     }
 
-    /// The canonical subjects of what memory holds; of one that our reader does not know, `None`. None as well if there
-    /// is no memory for them, or if the store can't be locked.
+    /// The canonical subjects in memory, with `None` for one that our reader does not know. The whole result is None if
+    /// there is no memory for it, or if the store can't be locked.
     pub fn subjects(&self) -> Option<Vec<Option<CanonicalName>>> {
         let api = &self.served.api;
         // SAFETY: a certificate of this libcrypto, kept alive by the list or by the store's lock.
@@ -132,7 +133,7 @@ impl Objects {
                 }
             })?;
         }
-        // get1_all_certs of 3.5 sorts the stack, so it is read itself.
+        // get1_all_certs of 3.5 sorts the stack, so the stack itself is read.
         self.with_stack(|api, stack| {
             // SAFETY: the stack is locked.
             let objects = unsafe { elements(api, stack) }?;
@@ -145,7 +146,7 @@ impl Objects {
 }
 
 /// Answers a search with a certificate, as the built-in methods do: `ret` gets the object, but no reference to it.
-/// libcrypto adds the reference itself when the lookup is over (X509_STORE_CTX_get_by_subject, x509_lu.c).
+/// libcrypto adds the reference itself after the lookup (X509_STORE_CTX_get_by_subject, x509_lu.c).
 ///
 /// # Safety
 /// `ret` is the object that the lookup was called with; the store holds a reference to `certificate`.

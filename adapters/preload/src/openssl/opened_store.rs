@@ -12,11 +12,11 @@ use crate::openssl::libcrypto::{Libcrypto, Served};
 pub struct DefaultStore {
     directory: AtomicPtr<CString>,
     opened: AtomicPtr<Opened>,
-    /// The program has URIs of its own.
+    /// Set when the program has URIs of its own.
     pub original: AtomicBool,
 }
 
-/// It, opened.
+/// The private store, opened.
 pub struct Opened {
     /// The private store.
     pub store: *mut X509_STORE,
@@ -25,7 +25,7 @@ pub struct Opened {
 }
 
 impl DefaultStore {
-    /// Its directory, once that is known.
+    /// The directory; None if it is not known yet.
     pub fn directory(&self) -> Option<&CString> {
         // SAFETY: set once, freed with the state.
         unsafe { self.directory.load(Ordering::Acquire).as_ref() }
@@ -41,8 +41,7 @@ impl DefaultStore {
         }
     }
 
-    /// The private store, made now if this is the first time. No lock is held: what is opened, is opened by code of
-    /// providers.
+    /// The private store, created at the first call. No lock is held: code of providers opens the directory.
     pub fn open(&self, library: &Libcrypto, served: &Served) -> Option<&Opened> {
         // SAFETY: set once; freed with the state.
         if let Some(opened) = unsafe { self.opened.load(Ordering::Acquire).as_ref() } {
@@ -51,7 +50,7 @@ impl DefaultStore {
         let (method, ctrl) = (library.originals.X509_LOOKUP_store?, library.originals.X509_LOOKUP_ctrl_ex?);
         let directory = self.directory()?;
         let api = &served.api;
-        // SAFETY: a store of our own, not known to anybody else before it is published.
+        // SAFETY: a store of our own; no one else knows it before it is published.
         unsafe {
             let store = (api.X509_STORE_new)();
             if store.is_null() {

@@ -1,10 +1,10 @@
 //! The order in which an eager load would have left a store's objects.
 //!
-//! Programs that enumerate a store see its objects in an order, and with duplicates, that follow from how libcrypto's
-//! stack is searched while it is filled: up to 3.1 or so each addition sorts what is there and appends the new one;
-//! later versions append and sort at a search, and overlook some duplicates of an unsorted stack. Instead of knowing
-//! all that, the calls of the program are repeated on a private store, and its order is taken over. 4.0 keeps its
-//! objects by name, each name's in the order of addition, so nothing has to be done there.
+//! Programs that enumerate a store see an order, and duplicates, that result from how libcrypto searches its stack
+//! while filling it. Up to about 3.1 each addition sorts the stack and appends the new object; later versions append,
+//! sort at a search, and miss some duplicates in an unsorted stack. This module does not model any of this: it repeats
+//! the program's calls on a private store and takes over the resulting order. 4.0 keeps its objects by name, and the
+//! objects of a name in the order of addition, so it needs nothing here.
 
 use windlass_interpose::append_list::Prepared;
 use windlass_interpose::reserve;
@@ -16,12 +16,12 @@ use crate::openssl::model::{Event, Foreign};
 use crate::openssl::objects::Objects;
 use crate::tables::{HashMap, HashSet};
 
-/// Repeats the events on a private store, and gives the objects of the program's store its order. `searched`: a search
-/// has sorted the stack since the last event.
+/// Repeats the events on a private store, and puts the objects of the program's store in the same order. `searched`: a
+/// search has sorted the stack since the last event.
 pub fn arrange<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>>, searched: bool) {
     let api = &objects.served.api;
     // SAFETY: a store of our own, freed at the end; `take_over` may read the live stack of the program's store: before
-    // 4.0 that changes nothing, and in 4.0 the program is about to do the same.
+    // 4.0 this changes nothing, and in 4.0 the program is about to do the same.
     unsafe {
         let shadow = (api.X509_STORE_new)();
         if shadow.is_null() {
@@ -39,11 +39,11 @@ pub fn arrange<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Obj
 fn replay<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>>, shadow: *mut X509_STORE) {
     let api = &objects.served.api;
     for event in events {
-        // SAFETY: `shadow` is ours; the certificates and CRLs are held by the events or by the snapshots.
+        // SAFETY: `shadow` is ours; the events or the snapshots hold the certificates and CRLs.
         unsafe {
             match event {
                 Event::Base(base, sorted) => {
-                    // As they are, duplicates included.
+                    // As they are, including duplicates.
                     let stack = (api.X509_STORE_get0_objects)(shadow);
                     for object in base {
                         let copy = (api.X509_OBJECT_new)();
@@ -81,8 +81,8 @@ fn replay<'e>(objects: &Objects, events: impl Iterator<Item = &'e Event<Objects>
     }
 }
 
-/// Arranges the objects of the program's store as those of `shadow` are. What is taken out of the stack is kept:
-/// another thread may be looking at it.
+/// Arranges the objects of the program's store like those of `shadow`. Objects taken out of the stack are kept: another
+/// thread may be looking at them.
 ///
 /// # Safety
 /// Both are live stores of one libcrypto whose `get0_objects` may be called; nobody else uses `shadow`.
@@ -119,10 +119,10 @@ unsafe fn take_over(program: &Objects, shadow: *mut X509_STORE) {
     }
 }
 
-/// The objects of a stack; the same, as those of a model are arranged; and those of them that go.
+/// The objects of a stack; the same objects in the model's order; and those to be removed.
 type Arrangement = (Vec<*mut X509_OBJECT>, Vec<*mut X509_OBJECT>, Vec<Prepared<usize>>);
 
-/// None if there is no memory for it: then the stack stays as it is.
+/// None if there is no memory for it: the stack then stays as it is.
 ///
 /// # Safety
 /// Both are live stacks of objects that do not change meanwhile.
@@ -151,7 +151,8 @@ unsafe fn arrangement(api: &Required, stack: *mut OPENSSL_STACK, model: *mut OPE
             }
             modelled.insert(content);
         }
-        // What came by ways of its own keeps its order behind the rest; what stock would not hold once more goes.
+        // Objects that came in other ways follow the rest in their own order; an object that stock would not hold a
+        // second time is removed.
         for &object in &objects {
             let content = content(api, object)?;
             if !modelled.contains(&content) {
@@ -164,7 +165,7 @@ unsafe fn arrangement(api: &Required, stack: *mut OPENSSL_STACK, model: *mut OPE
     }
 }
 
-/// What is in an object. Two certificates are the same when their encodings are, as X509_cmp has it.
+/// The contents of an object. Two certificates are the same if their encodings are, as in X509_cmp.
 #[derive(PartialEq, Eq, Hash)]
 enum Content {
     Certificate(Vec<u8>),
@@ -191,7 +192,7 @@ unsafe fn content(api: &Required, object: *mut X509_OBJECT) -> Option<Content> {
 /// # Safety
 /// As for `content`.
 unsafe fn copy_of(api: &Required, object: *mut X509_OBJECT) -> Option<*mut X509_OBJECT> {
-    // SAFETY: as the caller states; the new object takes a reference of its own.
+    // SAFETY: as the caller states; the new object takes its own reference.
     unsafe {
         let (certificate, crl) = ((api.X509_OBJECT_get0_X509)(object), (api.X509_OBJECT_get0_X509_CRL)(object));
         let copy = (api.X509_OBJECT_new)();

@@ -1,12 +1,13 @@
 //! Certificates that belong to one store alone.
 //!
-//! Stores share parsed certificates, and a program may change a certificate that it has from a store: its dates, its
-//! key, its trust settings, or what is inside it, by hundreds of functions, or by writing into an `ASN1_STRING`. In
-//! stock that changes one store. So no shared certificate is ever handed out: before a program gets the first one of a
-//! store, all that the store has of shared certificates are exchanged for copies of its own, made of what was read (and
-//! not of the shared ones), and from then on it gets none. A store whose certificates nobody asks for goes on sharing.
+//! Stores share parsed certificates, but a program may change a certificate that it gets from a store: its dates, its
+//! key, its trust settings or its contents, by hundreds of functions or by writing into an `ASN1_STRING`. In stock
+//! OpenSSL this changes one store. A shared certificate is therefore never handed out. Before a program gets the first
+//! certificate of a store, all shared certificates in the store are exchanged for copies of its own, and the store gets
+//! no shared ones from then on. The copies are made from the bytes that were read, not from the shared certificates. A
+//! store whose certificates the program never asks for goes on sharing.
 //!
-//! 4.0 keeps its objects in a table that only it can reach, so nothing can be exchanged there: no store of it shares.
+//! 4.0 keeps its objects in a table that only it can reach, so nothing can be exchanged there: its stores never share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,22 +21,24 @@ use crate::openssl::libcrypto::{Libcrypto, Served};
 use crate::openssl::snapshot::{self, Snapshot};
 use crate::openssl::users;
 
-/// What a store has of certificates that others have, too, and of its own.
+/// The shared certificates of a store, and its own.
 pub struct Own {
     library: &'static Libcrypto,
     served: &'static Served,
-    /// From now on the store gets no shared certificate.
+    /// Set when the store gets no shared certificate any more.
     apart: AtomicBool,
-    /// Where its shared certificates come from. They are known as shared as long as this is kept.
+    /// The snapshots that its shared certificates come from. Certificates are recognised as shared as long as these are
+    /// kept.
     lent: AppendList<Arc<Snapshot>>,
-    /// Its own.
+    /// The store's own certificates.
     copies: AppendList<Arc<Snapshot>>,
-    /// Certificates are also made while the store's lock is not held: this keeps the copies of a root store one.
+    /// Certificates are also made while the store's lock is not held: this lock ensures one set of copies per root
+    /// store.
     adding_copies: ForkLock,
 }
 
 impl Own {
-    /// Of a store that was just made.
+    /// For a store that was just created.
     pub fn new(library: &'static Libcrypto, served: &'static Served) -> Own {
         Own {
             library,
@@ -47,7 +50,7 @@ impl Own {
         }
     }
 
-    /// A certificate for the store, with a reference that is not the caller's. The model's lock is held.
+    /// A certificate for the store. The caller gets no reference of its own. The model's lock is held.
     pub fn certificate(&self, snapshot: &Arc<Snapshot>, index: AnchorIndex) -> Option<*mut X509> {
         if !self.may_share() {
             return self.copies(&snapshot.roots)?.certificate(self.served, index);
@@ -58,13 +61,13 @@ impl Own {
         snapshot.certificate(self.served, index)
     }
 
-    /// Whether [`Own::certificate`] has it at hand.
+    /// Whether [`Own::certificate`] has the certificate ready.
     pub fn is_made(&self, snapshot: &Arc<Snapshot>, index: AnchorIndex) -> bool {
         let is_made = |copies: Arc<Snapshot>| copies.is_made(index);
         if self.may_share() { snapshot.is_made(index) } else { self.copies(&snapshot.roots).is_some_and(is_made) }
     }
 
-    /// Makes what [`Own::certificate`] gives, as things are now. The model's lock need not be held.
+    /// Makes the certificate that [`Own::certificate`] would return at this point. The model's lock need not be held.
     pub fn make(&self, snapshot: &Arc<Snapshot>, index: AnchorIndex) {
         if self.may_share() {
             snapshot.certificate(self.served, index);
@@ -82,41 +85,41 @@ impl Own {
         self.apart.load(Ordering::Acquire)
     }
 
-    /// It gets none from now on, and has none.
+    /// From now on the store gets no shared certificate. It has none at this point.
     pub fn be_apart(&self) {
         self.apart.store(true, Ordering::Release);
     }
 
-    /// Whether it has, or had, shared ones.
+    /// Whether it has, or had, shared certificates.
     pub fn has_shared(&self) -> bool {
         self.lent.len() > 0
     }
 
-    /// Whether it has, or had, shared ones of a root store.
+    /// Whether it has, or had, shared certificates of a root store.
     pub fn has_shared_of(&self, roots: &Arc<RootStore>) -> bool {
         self.lent.iter().any(|known| Arc::ptr_eq(&known.roots, roots))
     }
 
-    /// Whether the store still has shared certificates although something may change them that no hook hands out.
+    /// Whether the store still has shared certificates although they could be changed without passing a hook.
     pub fn is_to_be_apart(&self) -> bool {
         users::may_change_certificates() && self.has_shared() && !self.is_apart()
     }
 
-    /// The store's own certificate in place of a shared one, which a verification that began earlier has found, or
-    /// remembers. The model's lock is held.
+    /// The store's own certificate in place of a shared one that an earlier verification has found or remembers. The
+    /// model's lock is held.
     pub fn mine(&self, certificate: *mut X509) -> *mut X509 {
         if self.is_apart() { self.in_exchange(certificate) } else { certificate }
     }
 
-    /// The same, as if the store got none any more.
+    /// As [`Own::mine`], as if the store got no shared certificates any more.
     pub fn in_exchange(&self, certificate: *mut X509) -> *mut X509 {
         let Some((roots, index)) = snapshot::shared(certificate) else { return certificate };
         self.copy(&roots, index, certificate).unwrap_or(certificate)
     }
 
-    /// The store's own certificate in place of one that a verification has used: what libcrypto remembers in it of its
-    /// extensions and of its key (1.1.1) is from before the program got it. None if libcrypto reads less by now: with
-    /// other providers, or as memory is short.
+    /// The store's own certificate in place of one that a verification has used. libcrypto remembers its extensions and
+    /// its key (1.1.1) in it, from before the program got it. None if libcrypto can read less by now: because of other
+    /// providers, or because memory is short.
     pub fn copy(&self, roots: &Arc<RootStore>, index: AnchorIndex, shared: *mut X509) -> Option<*mut X509> {
         let own = self.copies(roots)?.certificate(self.served, index)?;
         is_alike(self.served, own, shared).then_some(own)
@@ -139,7 +142,7 @@ impl Own {
 fn is_alike(served: &Served, own: *mut X509, shared: *mut X509) -> bool {
     const UNREAD: u32 = EXFLAG_INVALID | EXFLAG_NO_FINGERPRINT;
     let read = |certificate| {
-        // SAFETY: both are kept, by the shared snapshot and by the store's own, or by the caller.
+        // SAFETY: both are kept alive: by the shared snapshot and by the store's own, or by the caller.
         let (flags, key) =
             unsafe { ((served.api.X509_get_extension_flags)(certificate), (served.api.X509_get0_pubkey)(certificate)) };
         (flags & UNREAD, key.is_null())

@@ -1,10 +1,10 @@
-//! Functions that decide how libcrypto reads keys from now on: providers, engines, default methods.
+//! Functions that change how libcrypto reads keys: providers, engines, default methods.
 //!
-//! libcrypto reads the key of a certificate when it parses it, then or never (x509_pubkey_ex_d2i_ex, x_pubkey.c), and
-//! a key remembers what is to work with it. A certificate that is only registered would be parsed later, with others.
-//! So before anything changes, all stores get what was registered with them, and certificates of their own, and what
-//! stores share is parsed anew afterwards. The list is that of the headers of 1.1.1 to 4.0. What engines do with
-//! random numbers, ciphers and digests is asked for when it is used.
+//! libcrypto reads the key of a certificate when it parses it, then or never (x509_pubkey_ex_d2i_ex, x_pubkey.c), and a
+//! key remembers the code that is to handle it. A certificate that is only registered would be parsed later, with other
+//! code. Before a change, all stores therefore get all registered certificates, and copies of their own, and shared
+//! certificates are parsed anew afterwards. The list follows the headers of 1.1.1 to 4.0. Random numbers, ciphers and
+//! digests of engines are looked up when they are used, and need nothing here.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr;
@@ -84,7 +84,7 @@ changing! {
 }
 
 fn before_change(caller: Caller) {
-    // libcrypto itself calls some of these while it sets itself up, with locks of its own held.
+    // libcrypto itself calls some of these while it initialises, with its own locks held.
     if caller.is_own() {
         return;
     }

@@ -1,5 +1,5 @@
-//! Names that were searched for before. Their canonical form, and finding it, is most of what a search costs, and a
-//! program meets the same few issuers again and again.
+//! Names of earlier searches. Canonicalising a name and finding it is most of the cost of a search, and a program meets
+//! the same few issuers again and again.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -8,11 +8,11 @@ use windlass_interpose::reserve;
 
 use crate::memory;
 
-/// What the searches for some names found in one root store, by the names' own bytes: equal bytes are equal names.
-/// Nothing is ever replaced, so that it can be read without a lock, and what the peers of a program send can't fill
-/// memory.
+/// The results of searches for some names in one root store, by the names' own bytes: equal bytes are equal names.
+/// Nothing is ever replaced, so that it can be read without a lock, and so that names sent by a program's peers can't
+/// fill memory.
 pub struct Remembered<A> {
-    /// Made by the first search.
+    /// Allocated by the first search.
     slots: AtomicPtr<Slots<A>>,
 }
 
@@ -24,7 +24,7 @@ struct Found<A> {
 }
 
 const SLOTS: usize = 64;
-/// Longer names are not kept.
+/// The longest name that is kept, in bytes.
 const LONGEST: usize = 512;
 
 impl<A> Default for Remembered<A> {
@@ -34,7 +34,7 @@ impl<A> Default for Remembered<A> {
 }
 
 impl<A> Remembered<A> {
-    /// The anchors of a name, if a search for it is remembered.
+    /// The anchors of a name; None if no search for it is remembered.
     pub fn recall(&self, name: &[u8]) -> Option<&[A]> {
         // SAFETY: published once, freed with `self`.
         let slots = unsafe { self.slots.load(Ordering::Acquire).as_ref() }?;
@@ -43,7 +43,7 @@ impl<A> Remembered<A> {
         (*found.name == *name).then_some(&found.anchors)
     }
 
-    /// Keeps what a search has found, if there is room.
+    /// Keeps the result of a search, if there is room.
     pub fn remember(&self, name: &[u8], anchors: impl Iterator<Item = A>) {
         if name.len() > LONGEST {
             return;
@@ -65,7 +65,7 @@ impl<A> Remembered<A> {
     }
 }
 
-/// Puts a value where nothing is, if there is memory for it; one that is there stays.
+/// Stores a value in an empty place, if there is memory for it; an existing value stays.
 fn publish<T>(place: &AtomicPtr<T>, value: T) {
     let Some(fresh) = reserve::try_box(value).map(Box::into_raw) else { return };
     if place.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
@@ -74,7 +74,7 @@ fn publish<T>(place: &AtomicPtr<T>, value: T) {
     }
 }
 
-/// Where a name has its slot. All of it counts: many common names end in `Root CA`.
+/// The slot of a name. All its bytes count: many common names end in `Root CA`.
 fn place(name: &[u8]) -> usize {
     let (words, rest) = name.as_chunks();
     let rest = rest.iter().fold(name.len() as u64, |rest, &byte| rest << 8 | u64::from(byte));

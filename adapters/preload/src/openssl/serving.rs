@@ -1,4 +1,4 @@
-//! A file that is registered with a store in place of being loaded.
+//! Registering a file with a store instead of loading it.
 
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -17,13 +17,12 @@ use crate::openssl::store::{StoreState, tracked, tracked_lookup};
 use crate::openssl::{all_stores, keys, snapshots};
 use crate::process;
 
-/// The library context and the property query that a load is made with. A function without them is one with null
-/// pointers.
+/// The library context and property query of a load. Both are null for functions without these arguments.
 #[derive(Clone, Copy)]
 pub struct Within {
-    /// What certificates are to be loaded with.
+    /// The library context for the certificates.
     pub context: *mut OSSL_LIB_CTX,
-    /// The same.
+    /// The property query for the certificates.
     pub properties: *const c_char,
 }
 
@@ -37,7 +36,7 @@ impl Within {
     }
 }
 
-/// Serves a PEM file; `None`: the original is to be called, and the store is ready for it.
+/// Serves a PEM file. `None`: call the original; the store is ready for it.
 pub fn load(
     state: Option<&StoreState>,
     caller: Caller,
@@ -57,10 +56,10 @@ pub fn load(
     })
 }
 
-/// Registers a PEM file with a store. The result is the number of certificates that a load would have reported.
+/// Registers a PEM file with a store. Returns the number of certificates that a load would have reported.
 ///
-/// Success has the side effect on the error queue that it has in stock: 1.1.1's PEM_X509_INFO_read_bio clears the whole
-/// queue at the end of a file, 3.0 and later leave older entries alone.
+/// Success affects the error queue as in stock OpenSSL: 1.1.1's PEM_X509_INFO_read_bio clears the whole queue at the
+/// end of a file, 3.0 and later leave older entries alone.
 pub fn serve_file(state: &StoreState, path: &CStr) -> Result<c_int, Bypass> {
     let served = state.served();
     if !state.library.originals.is_global_context() {
@@ -84,7 +83,8 @@ pub fn read(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
     read_by(state, path, TrustCache::load_cafile)
 }
 
-/// The same of a file that by_dir.c has looked at: it is looked at likewise, and opened only if it has changed.
+/// As [`read`], for a file that by_dir.c has checked: the check is the same, and the file is opened only if it has
+/// changed.
 pub fn read_listed(state: &StoreState, path: &CStr) -> Result<Arc<Snapshot>, Bypass> {
     read_by(state, path, TrustCache::load_listed)
 }
@@ -103,7 +103,8 @@ fn read_by(state: &StoreState, path: &CStr, load: Loading) -> Result<Arc<Snapsho
     snapshots::of(state.library, roots).ok_or(Bypass::NoMemory)
 }
 
-/// Runs `serve` for a watched store; counts the outcome; makes the store ready when the original has to be called.
+/// Runs `serve` for a watched store and counts the outcome. If the original has to be called, makes the store ready for
+/// it.
 pub fn serve_or_prepare<R>(
     state: Option<&StoreState>,
     caller: Caller,
@@ -124,7 +125,7 @@ pub fn serve_or_prepare<R>(
             );
             return None;
         };
-        // The program holds the store's lock: nothing can be added, in stock neither.
+        // The program holds the store's lock: nothing can be added, nor could it be in stock OpenSSL.
         if state.is_locked_here() {
             return None;
         }
@@ -142,7 +143,7 @@ pub fn serve_or_prepare<R>(
     })
 }
 
-/// The store that a lookup belongs to, also where its method is the program's own.
+/// The store that a lookup belongs to, even if its method is the program's own.
 pub fn owner<'a>(lookup: *mut X509_LOOKUP, caller: Caller) -> Option<&'a StoreState> {
     let known = tracked_lookup(lookup).map(|(state, _)| state);
     if known.is_some() || lookup.is_null() || !process::enabled() {

@@ -1,4 +1,4 @@
-//! The parsed certificates of one root store for one libcrypto, made one by one when they are needed.
+//! The parsed certificates of one root store for one libcrypto, parsed one by one when needed.
 
 use std::ptr;
 use std::sync::Arc;
@@ -17,34 +17,34 @@ use crate::openssl::remembered::Remembered;
 use crate::process;
 use crate::ptr_table::PtrTable;
 
-/// A root store together with the `X509` objects that were made of it so far.
+/// A root store, with the `X509` objects parsed from it so far.
 ///
-/// The objects are shared by reference count with every store that needs them, or are those of one store (see `own`).
-/// They are parsed in the global library context, as a load without a context of its own does.
+/// The objects are shared by reference count with every store that needs them, or belong to one store (see `own`). They
+/// are parsed in the global library context, as in a load without a context of its own.
 pub struct Snapshot {
     library: &'static Libcrypto,
     is_shared: bool,
     /// The certificates as they were read.
     pub roots: Arc<RootStore>,
-    /// What searches in it have found.
+    /// Results of searches in it.
     pub searches: Remembered<AnchorIndex>,
     certificates: Box<[AtomicPtr<X509>]>,
-    /// Certificates of which libcrypto could not read all when they were parsed, and looks no more: memory was short,
-    /// or 3.0 and later had no provider that reads the key. They are parsed again until that succeeds.
+    /// Certificates that libcrypto could not read completely when they were parsed, and will not look at again: memory
+    /// was short, or 3.0 and later had no provider for the key. They are parsed again until this succeeds.
     doubtful: AppendList<u32>,
-    /// Objects that were replaced by one that was read. Stores of before still have them.
+    /// Objects that were replaced by a completely read one. Stores filled earlier still have them.
     replaced: AppendList<usize>,
-    /// Those that are never freed.
+    /// Certificates that are never freed.
     kept: AppendList<usize>,
-    /// Whether `has_readable_keys` was found to be so. That it is not is not remembered: memory may have been short.
+    /// Set when `has_readable_keys` was true once. A negative answer is not remembered: memory may have been short.
     readable_keys: AtomicBool,
 }
 
-/// Which of which snapshot a shared certificate is.
+/// The snapshot of a shared certificate, and its place there.
 #[derive(Clone, Copy)]
 struct Origin(*const Snapshot, AnchorIndex);
 
-// SAFETY: the pointer is only used while the table holds it (see `shared`); a snapshot is shared by threads anyway.
+// SAFETY: the pointer is only used while the table holds it (see `shared`); threads share snapshots anyway.
 unsafe impl Send for Origin {}
 
 /// All certificates that several stores may have.
@@ -53,21 +53,22 @@ static SHARED: PtrTable<Origin> = PtrTable::new();
 /// The root store of a certificate that several stores may have, and its place there.
 pub fn shared(certificate: *const X509) -> Option<(Arc<RootStore>, AnchorIndex)> {
     SHARED.with(certificate as usize, |Origin(snapshot, index)| {
-        // SAFETY: a snapshot takes its certificates out of the table before it goes, which waits for this to end.
+        // SAFETY: before a snapshot is dropped, it takes its certificates out of the table, which waits for this to
+        // end.
         (Arc::clone(unsafe { &(*snapshot).roots }), index)
     })
 }
 
-/// As [`shared`], with a reference to the certificate: another thread may give back at this moment the one by which it
-/// was found.
+/// As [`shared`], with a reference to the certificate: another thread may just be releasing the reference that the
+/// caller found it by.
 pub fn hold(served: &Served, certificate: *mut X509) -> Option<(Arc<RootStore>, AnchorIndex, Held)> {
     SHARED.with(certificate as usize, |Origin(snapshot, index)| {
-        // SAFETY: as above; the snapshot has a reference to the certificate.
+        // SAFETY: as above; the snapshot holds a reference to the certificate.
         unsafe { (Arc::clone(&(*snapshot).roots), index, Held::new(&served.api, certificate)) }
     })
 }
 
-/// A shared certificate is never freed from now on: a context may know it that does not own it.
+/// Never free this shared certificate from now on: a context that does not own it may refer to it.
 pub fn keep(certificate: *const X509) {
     SHARED.with(certificate as usize, |Origin(snapshot, _)| {
         // SAFETY: as above.
@@ -78,14 +79,14 @@ pub fn keep(certificate: *const X509) {
     });
 }
 
-/// Those that were kept when their snapshot went.
+/// Certificates that were kept when their snapshot was dropped.
 static KEPT: AppendList<usize> = AppendList::new();
 
 /// 1.2.840.113549.1.1.1 in DER.
 const RSA_ENCRYPTION: &[u8] = &[0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 
 impl Snapshot {
-    /// Certificates for all stores of a process. Nothing is parsed yet.
+    /// Certificates for all stores of a process. None is parsed yet.
     pub fn new(library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Snapshot> {
         Snapshot::of(library, roots, true)
     }
@@ -111,12 +112,12 @@ impl Snapshot {
         })
     }
 
-    /// Whether the certificate was parsed before.
+    /// Whether the certificate is already parsed.
     pub fn is_made(&self, index: AnchorIndex) -> bool {
         self.certificates.get(index.get()).is_some_and(|slot| !slot.load(Ordering::Acquire).is_null())
     }
 
-    /// The certificate, parsed now if nobody needed it before. The reference belongs to the snapshot.
+    /// The certificate, parsed now if this is its first use. The reference belongs to the snapshot.
     pub fn certificate(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let slot = self.certificates.get(index.get())?;
         let known = slot.load(Ordering::Acquire);
@@ -128,7 +129,7 @@ impl Snapshot {
         let fresh = self.parse(served, index)?;
         let is_whole = !self.is_shared || self.is_whole(served, fresh);
         let free = || {
-            // SAFETY: parsed above and not given to anybody.
+            // SAFETY: parsed above and not handed to anyone.
             unsafe { (served.api.X509_free)(fresh) };
         };
         if !known.is_null() && !is_whole {
@@ -136,13 +137,13 @@ impl Snapshot {
             process::count(Event::AnchorsShared, 1);
             return Some(known);
         }
-        // Room for the note before there is something to note.
+        // Allocate the room for the note first.
         let (replaced, doubtful) = (AppendList::prepare(known as usize), AppendList::prepare(index.get() as u32));
         let (Some(replaced), Some(doubtful)) = (replaced, doubtful) else {
             free();
             return None;
         };
-        // Known as shared before anybody can have it. Nothing moves a snapshot: it lies in an Arc.
+        // Known as shared before any store can get it. A snapshot never moves: it lives in an Arc.
         if self.is_shared {
             SHARED.insert(fresh as usize, Origin(self, index));
         }
@@ -163,9 +164,9 @@ impl Snapshot {
         }
     }
 
-    /// Whether libcrypto can read every public key. 1.1.1 leaves errors in the queue each time that it parses a
-    /// certificate whose key it can't read; a point that is not on its curve is not seen by our reader. Such a source
-    /// is not served there. 3.0 and later restore the queue (x509_pubkey_ex_d2i_ex, x_pubkey.c).
+    /// Whether libcrypto can read every public key. 1.1.1 leaves errors in the queue each time it parses a certificate
+    /// whose key it can't read, and our reader does not notice a point that is not on its curve. Such a source is not
+    /// served on 1.1.1. 3.0 and later restore the queue (x509_pubkey_ex_d2i_ex, x_pubkey.c).
     pub fn has_readable_keys(&self, served: &Served) -> bool {
         if !served.is_before_3_0() {
             return true;
@@ -174,7 +175,7 @@ impl Snapshot {
             let is_rsa = |spki: &[u8]| spki.windows(RSA_ENCRYPTION.len()).take(16).any(|part| part == RSA_ENCRYPTION);
             let readable = self.roots.anchors().filter(|anchor| !is_rsa(anchor.spki())).all(|anchor| {
                 let certificate = self.certificate(served, anchor.index());
-                // SAFETY: the snapshot holds the certificate.
+                // SAFETY: the snapshot keeps the certificate alive.
                 certificate.is_some_and(|certificate| unsafe { !(served.api.X509_get0_pubkey)(certificate).is_null() })
             });
             self.readable_keys.store(readable, Ordering::Release);
@@ -182,8 +183,8 @@ impl Snapshot {
         self.readable_keys.load(Ordering::Acquire)
     }
 
-    /// Whether libcrypto has read all that it needs of a certificate. When memory is short it notes in the object
-    /// itself that the extensions, or the key, can't be read, and never looks again.
+    /// Whether libcrypto has read everything it needs of a certificate. When memory is short, libcrypto notes in the
+    /// object itself that the extensions or the key can't be read, and never looks again.
     fn is_whole(&self, served: &Served, certificate: *mut X509) -> bool {
         let _context = self.library.originals.global_context();
         let _marked = Marked::new(served);
@@ -195,26 +196,27 @@ impl Snapshot {
             && !key.is_null()
     }
 
-    /// Whether neither a store nor the cache uses this snapshot or its root store any more.
+    /// Whether no store and no cache uses this snapshot or its root store any more.
     pub fn is_abandoned(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1 && Arc::strong_count(&self.roots) == 1
     }
 
-    /// One failed allocation must not take a root from a store: what is so twice is so. Not for good: it is `doubtful`.
+    /// Parses a certificate, with a second try: one failed allocation must not remove a root from a store. A second
+    /// failure counts, but not for good: the certificate is `doubtful`.
     ///
-    /// The certificates of one store are parsed as in stock: what is found out about their extensions at their first
-    /// use follows what the program has made of them by then.
+    /// The certificates of one store are parsed as in stock OpenSSL: their extensions are read at their first use,
+    /// after any changes that the program has made by then.
     fn parse(&self, served: &Served, index: AnchorIndex) -> Option<*mut X509> {
         let certificate = self.parse_once(served, index)?;
         if !self.is_shared || self.is_whole(served, certificate) {
             return Some(certificate);
         }
-        // SAFETY: parsed above and not given to anybody.
+        // SAFETY: parsed above and not handed to anyone.
         unsafe { (served.api.X509_free)(certificate) };
         self.parse_once(served, index)
     }
 
-    /// Gives back the reference that the snapshot took when it parsed a certificate.
+    /// Releases the reference that the snapshot took when it parsed a certificate.
     fn release(&self, served: &Served, certificate: *mut X509) {
         if self.is_shared {
             SHARED.remove(certificate as usize);

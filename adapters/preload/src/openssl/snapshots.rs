@@ -1,4 +1,4 @@
-//! The parsed certificates of all root stores: the same for all stores of a libcrypto that may share them.
+//! The parsed certificates of all root stores, shared by all stores of a libcrypto that may share them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -12,10 +12,11 @@ use crate::openssl::keys;
 use crate::openssl::libcrypto::Libcrypto;
 use crate::openssl::snapshot::Snapshot;
 
-/// By the addresses of the library and of the root store, and by what keys could be read when they were made.
+/// Keyed by the addresses of the library and of the root store, and by the number of changes to readable keys
+/// (`keys::changes`) at their creation.
 type Snapshots = HashMap<(usize, usize, usize), Arc<Snapshot>, BuildHasherDefault<Addresses>>;
 
-/// The hash of addresses of our own, which nobody else chooses.
+/// A hash for our own addresses, which no one else can choose.
 #[derive(Default)]
 struct Addresses(u64);
 
@@ -41,7 +42,7 @@ fn of_this_process() -> &'static Mutex<Snapshots> {
 fn adopted(parent: &Mutex<Snapshots>) -> Snapshots {
     let mut snapshots = Snapshots::default();
     match parent.try_lock() {
-        // What there is no memory for is made again.
+        // Snapshots without memory for their entry are made again.
         Ok(known) if snapshots.try_reserve(known.len()).is_ok() => {
             snapshots.extend(known.iter().map(|(key, snapshot)| (*key, Arc::clone(snapshot))));
         }
@@ -50,7 +51,7 @@ fn adopted(parent: &Mutex<Snapshots>) -> Snapshots {
     snapshots
 }
 
-/// The parsed certificates of one root store for one libcrypto: the same for all that ask. None if there is no memory
+/// The parsed certificates of one root store for one libcrypto, the same for all callers. None if there is no memory
 /// for them.
 pub fn of(library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Arc<Snapshot>> {
     let changes = keys::changes() as usize;
@@ -71,7 +72,7 @@ pub fn of(library: &'static Libcrypto, roots: Arc<RootStore>) -> Option<Arc<Snap
     let snapshot = Arc::new(Snapshot::new(library, roots)?);
     snapshots.insert(key, Arc::clone(&snapshot));
     drop(snapshots);
-    // Frees certificates: not under the lock.
+    // Frees certificates, so it must not happen under the lock.
     drop(replaced);
     Some(snapshot)
 }

@@ -1,4 +1,4 @@
-//! What is known of one `X509_STORE`.
+//! The state that we keep for one `X509_STORE`.
 
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
@@ -19,38 +19,38 @@ use crate::openssl::{apart, chains, keys, locks};
 use crate::process;
 use crate::ptr_table::PtrTable;
 
-/// The state that goes with a store from its `X509_STORE_new` to its end.
+/// The state of a store, from its `X509_STORE_new` to its end.
 pub struct StoreState {
-    /// Whose store it is.
+    /// The libcrypto that the store belongs to.
     pub library: &'static Libcrypto,
-    /// The store.
+    /// The store itself.
     pub store: *mut X509_STORE,
-    /// Its life.
+    /// The model of the store's life.
     pub model: Model<Objects>,
-    /// Hashed directories, in the order in which libcrypto asks them.
+    /// Hashed directories, in the order in which libcrypto searches them.
     pub directories: AppendList<HashedDirectory>,
-    /// OpenSSL 3.0 to 3.3: the default directory as an OSSL_STORE.
+    /// OpenSSL 3.0 to 3.3: the default directory, opened as an OSSL_STORE.
     pub default_store: DefaultStore,
-    /// Where the chains are that libssl has verified with it.
+    /// The addresses of the chains that libssl has verified with this store.
     pub chains: AppendList<usize>,
-    /// The handle of each kind of lookup. X509_STORE_add_lookup makes one for each method.
+    /// The handle of each kind of lookup. X509_STORE_add_lookup creates one per method.
     lookups: [AtomicUsize; LookupKind::COUNT],
 }
 
-// SAFETY: the raw pointers are only handed to libcrypto's functions, which lock the store themselves.
+// SAFETY: the raw pointers are only passed to libcrypto's functions, which lock the store themselves.
 unsafe impl Send for StoreState {}
 // SAFETY: as above; all other members are atomics, append-only lists, or protected by the model's lock.
 unsafe impl Sync for StoreState {}
 
-/// What by_dir.c keeps of a directory, but for what it knows of CRLs.
+/// A directory as by_dir.c keeps it, without its record of CRLs.
 pub struct HashedDirectory {
-    /// As it was given.
+    /// The path as the program gave it.
     pub path: CString,
-    /// Its files are read as PEM.
+    /// Whether its files are read as PEM.
     pub is_pem: bool,
 }
 
-/// The lookup methods of libcrypto, and ours.
+/// The lookup methods: libcrypto's and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupKind {
     /// `X509_LOOKUP_file`.
@@ -59,9 +59,9 @@ pub enum LookupKind {
     HashedDirectory,
     /// `X509_LOOKUP_store`.
     Store,
-    /// Ours, the first of the store.
+    /// Ours, asked first in each store.
     First,
-    /// Ours, in place of the store lookup of the default paths.
+    /// Ours, replacing the store lookup of the default paths.
     DefaultStore,
 }
 
@@ -69,7 +69,7 @@ impl LookupKind {
     const COUNT: usize = LookupKind::DefaultStore as usize + 1;
 }
 
-/// From `Arc::into_raw`; the table has one of the references.
+/// A pointer from `Arc::into_raw`; the table holds one of the references.
 #[derive(Clone, Copy)]
 struct Tracked(*const StoreState);
 
@@ -84,30 +84,30 @@ unsafe impl Send for TrackedLookup {}
 static STORES: PtrTable<Tracked> = PtrTable::new();
 static LOOKUPS: PtrTable<TrackedLookup> = PtrTable::new();
 
-/// The state of a store that was made while we were watching.
+/// The state of a store that was created while we were watching; None for any other store.
 ///
-/// The caller holds a reference to the store for the length of its call, as the API demands of it, so the state lives.
+/// The API requires the caller to hold a reference to the store for the length of its call, so the state stays alive.
 pub fn tracked<'a>(store: *const X509_STORE) -> Option<&'a StoreState> {
-    // SAFETY: see above; the table's reference is given up by the store's last X509_STORE_free alone.
+    // SAFETY: see above; only the store's last X509_STORE_free releases the table's reference.
     STORES.get(store as usize).map(|Tracked(state)| unsafe { &*state })
 }
 
-/// The state of the store that a lookup handle belongs to, and what the lookup is.
+/// The state of the store that a lookup handle belongs to, and the kind of the lookup.
 pub fn tracked_lookup<'a>(lookup: *const X509_LOOKUP) -> Option<(&'a StoreState, LookupKind)> {
     // SAFETY: as in `tracked`: lookups are freed with their store.
     LOOKUPS.get(lookup as usize).map(|TrackedLookup(state, kind)| (unsafe { &*state }, kind))
 }
 
-/// Calls `f` with the state of each store that is alive, or whose last `X509_STORE_free` has begun at this moment. Such
-/// a store waits for what is done under the model's lock, and what comes to the lock later finds the phase `Ended`: it
-/// must not touch the store then.
+/// Calls `f` with the state of each store that is alive, or whose last `X509_STORE_free` has just begun. The free of a
+/// store waits for work under the model's lock; a caller that gets the lock later finds the phase `Ended`, and must not
+/// touch the store.
 pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
     let mut live = Vec::new();
     STORES.for_each(|Tracked(state)| {
-        // Nothing may be waited for, nor allocated by way of a hook, in here; when memory is short, the rest is left
+        // This closure must not wait, nor allocate through a hook; when memory is short, the remaining stores are left
         // out.
         if live.try_reserve(1).is_ok() {
-            // SAFETY: the table has a reference, and can't give it up meanwhile.
+            // SAFETY: the table holds a reference, and can't release it meanwhile.
             live.push(unsafe {
                 Arc::increment_strong_count(state);
                 Arc::from_raw(state)
@@ -118,7 +118,7 @@ pub fn for_each_live(mut f: impl FnMut(&StoreState)) {
 }
 
 impl StoreState {
-    /// Starts to watch a new store. The result belongs to the store's first lookup, which gives it back to `end`.
+    /// Starts to watch a new store. The result belongs to the store's first lookup, which passes it to `end`.
     pub fn begin(
         library: &'static Libcrypto,
         served: &'static Served,
@@ -152,29 +152,30 @@ impl StoreState {
             LOOKUPS.remove(lookup.load(Ordering::Acquire));
         }
         known.model.foreign.leave();
-        // Whoever found it by `for_each_live` is waited for here.
+        // Waits for any thread that found the store by `for_each_live`.
         known.model.end();
         let served = known.served();
         // SAFETY: as the caller states.
         unsafe { known.default_store.close(served) };
         for &object in known.model.foreign.retired.iter() {
-            // SAFETY: taken out of the stack by `order`, and nobody is inside a call on this store any more.
+            // SAFETY: `order` took the object out of the stack, and nobody is inside a call on this store any more.
             unsafe { (served.api.X509_OBJECT_free)(object as *mut X509_OBJECT) };
         }
-        // SAFETY: the reference that the table had.
+        // SAFETY: the reference that the table held.
         drop(unsafe { Arc::from_raw(state) });
     }
 
-    /// Remembers that a chain was verified with this store. `false`: there are too many.
+    /// Records that a chain was verified with this store. `false`: there are too many chains.
     pub fn remember_chain(&self, chain: *const OPENSSL_STACK) -> bool {
         chains::remember(std::ptr::from_ref(self) as usize, &self.chains, chain)
     }
 
-    /// The store with which a chain was verified.
+    /// The store that a chain was verified with.
     pub fn of_chain(chain: *const OPENSSL_STACK) -> Option<Arc<StoreState>> {
         chains::with_store(chain, |state| {
             let state = state as *const StoreState;
-            // SAFETY: the pointer came from `Arc::into_raw`, and the table's entry goes before that reference does.
+            // SAFETY: the pointer came from `Arc::into_raw`, and the table's entry is removed before that reference is
+            // dropped.
             unsafe {
                 Arc::increment_strong_count(state);
                 Arc::from_raw(state)
@@ -182,16 +183,16 @@ impl StoreState {
         })
     }
 
-    /// Remembers what a lookup handle of this store is.
+    /// Records the kind of a lookup handle of this store.
     pub fn track_lookup(&self, lookup: *mut X509_LOOKUP, kind: LookupKind) {
         let slot = &self.lookups[kind as usize];
         if slot.load(Ordering::Acquire) == lookup as usize {
             return;
         }
-        // Entered first: `end` takes out what the slot says.
+        // The table comes first: `end` removes the handle that the slot names.
         LOOKUPS.insert(lookup as usize, TrackedLookup(self, kind));
         let other = slot.swap(lookup as usize, Ordering::AcqRel);
-        // Another thread may just have entered the same one.
+        // Another thread may just have entered the same handle.
         if other != 0 && other != lookup as usize {
             LOOKUPS.remove(other);
         }
@@ -207,13 +208,13 @@ impl StoreState {
         self.model.foreign.served
     }
 
-    /// Whether this thread has locked the store itself.
+    /// Whether this thread itself has locked the store.
     pub fn is_locked_here(&self) -> bool {
         locks::holds(self.store)
     }
 
-    /// Something is about to look at all that the store holds. Adds what is only registered, and leaves the store
-    /// nothing that others have, unless this thread holds the store locked.
+    /// Call this before something looks at all that the store holds. It adds certificates that are only registered and
+    /// gives up the shared ones, unless this thread has locked the store.
     pub fn complete(&self) {
         if !self.is_locked_here() {
             guarded(|| {
@@ -227,13 +228,13 @@ impl StoreState {
         }
     }
 
-    /// Adds all that is registered. This thread has not locked the store.
+    /// Adds all registered certificates. This thread must not have locked the store.
     pub fn complete_now(&self) {
         let _marked = Marked::new(self.served());
         self.model.complete();
     }
 
-    /// Something may look at the store where no hook sees it, from now on.
+    /// From now on, something may look at the store unseen by any hook.
     pub fn make_eager(&self) {
         if self.is_locked_here() {
             self.model.be_eager();
@@ -252,7 +253,7 @@ impl StoreState {
         self.model.leave_to_original();
     }
 
-    /// Registers what was read of a file.
+    /// Registers the certificates of a file.
     pub fn register(&self, snapshot: Arc<Snapshot>) -> Result<(), Bypass> {
         let _marked = Marked::new(self.served());
         let anchors = snapshot.roots.len() as u64;
@@ -269,7 +270,7 @@ impl StoreState {
         Ok(())
     }
 
-    /// Adds a certificate that does not come from a registered source, and returns what libcrypto says.
+    /// Adds a certificate that does not come from a registered source, and returns libcrypto's result.
     ///
     /// # Safety
     /// `certificate` is a valid certificate of this store's libcrypto, and this thread has not locked the store.
@@ -288,8 +289,8 @@ impl StoreState {
         c_int::from(locked.add(held))
     }
 
-    /// The first certificate of a name that our reader can't canonicalise, as libcrypto compares names. Everything
-    /// registered is in memory, where libcrypto does not look again in this search.
+    /// The first registered certificate with a name that our reader can't canonicalise, compared as libcrypto compares
+    /// names. All registered certificates are in memory by now, and libcrypto does not look there again in this search.
     pub fn compared(&self, name: *const X509_NAME) -> Option<*mut X509> {
         let (served, model) = (self.served(), &self.model);
         let _locked = model.lock();

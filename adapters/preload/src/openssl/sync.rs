@@ -1,4 +1,4 @@
-//! What the model of a store is shared between threads by. Its test (tests/model.rs) has the same names from a checker
+//! The synchronization primitives of the model of a store. Its test (tests/model.rs) has the same names from a checker
 //! that tries every interleaving.
 
 pub use std::sync::Arc;
@@ -13,7 +13,7 @@ thread_local! {
     static HELD: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The lock of a store. It is known which threads have one.
+/// The lock of a store. For each thread it is known whether it holds one.
 pub struct Lock(ForkLock);
 
 /// Releases the lock when dropped.
@@ -39,7 +39,7 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Whether this thread has the lock of a store.
+/// Whether this thread holds the lock of a store.
 pub fn is_locking() -> bool {
     HELD.get() > 0
 }

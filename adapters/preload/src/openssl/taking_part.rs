@@ -1,5 +1,5 @@
-//! Entry points by which a program takes part in the verifications of a store, or has chains built with it: the store's
-//! certificates are its own by then (see `own`).
+//! Entry points by which a program takes part in the verifications of a store, or has chains built with it: the
+//! certificates must be the store's own by then (see `own`).
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -40,9 +40,9 @@ pub extern "C-unwind" fn cmp_build_cert_chain(
     transparent!(caller, OSSL_CMP_CTX_build_cert_chain(context, store, others), or 0)
 }
 
-/// The program takes part in searches and verifications with a store: the functions that it sets are called with its
-/// certificates, or can ask for them, in the middle of a verification that goes on with what they have made of them;
-/// those that it asks for hand them out. libssl sets the program's verify callback.
+/// The program takes part in searches and verifications with a store. Functions that it sets are called with the
+/// store's certificates, or can ask for them, in the middle of a verification that goes on with any changes; functions
+/// that it asks for hand the certificates out. libssl also sets the program's verify callback.
 macro_rules! takes_part {
     ($($handler:ident $name:ident($first:ty $(, $argument:ident)?) by $store:expr;)*) => {
         $(
@@ -81,7 +81,7 @@ takes_part! {
 }
 
 /// `X509_STORE_set_check_issued`: before 3.5 the function is called with the store locked by libcrypto
-/// (X509_STORE_CTX_get1_issuer, x509_lu.c). If it looks at the store, nothing may be left to be done.
+/// (X509_STORE_CTX_get1_issuer, x509_lu.c). If it looks at the store, everything must be in place by then.
 pub extern "C-unwind" fn set_check_issued(
     store: *mut X509_STORE,
     function: *mut c_void,

@@ -9,9 +9,9 @@ use crate::openssl::errors::Marked;
 use crate::openssl::libcrypto::transparent;
 use crate::openssl::store::tracked;
 
-/// `X509_STORE_CTX_init`: nothing can be verified with a store without it. What has to be in memory before that is put
-/// there (see `model`): parsing it sooner would be most of what a first context costs, and many contexts verify
-/// nothing.
+/// `X509_STORE_CTX_init`: nothing can be verified with a store without it. Certificates that have to be in memory
+/// before a verification are added here (see `model`): parsing them earlier would be most of the cost of a first
+/// context, and many contexts verify nothing.
 pub extern "C-unwind" fn begin(
     context: *mut X509_STORE_CTX,
     store: *mut X509_STORE,

@@ -1,8 +1,8 @@
-//! Certificates of one subject, each once.
+//! The certificates of one subject, without duplicates.
 
 use crate::tables::HashSet;
 
-/// There is one nearly always, and hashing it would be a quarter of what a lookup costs.
+/// Nearly always there is only one certificate, and hashing it would be a quarter of the cost of a lookup.
 #[derive(Default)]
 pub struct Distinct<'a> {
     few: Vec<&'a [u8]>,
@@ -10,10 +10,10 @@ pub struct Distinct<'a> {
 }
 
 impl<'a> Distinct<'a> {
-    /// More are not compared one by one.
+    /// The most certificates that are compared one by one.
     const FEW: usize = 16;
 
-    /// Whether it is new. None if there is no memory for it.
+    /// Whether a certificate is new. None if there is no memory for it.
     pub fn insert(&mut self, der: &'a [u8]) -> Option<bool> {
         if !self.many.is_empty() {
             self.many.try_reserve(1).ok()?;

@@ -1,4 +1,4 @@
-//! What is done with the lock of a store held.
+//! Operations with the lock of a store held.
 
 use super::distinct::Distinct;
 use super::sync::{Arc, Ordering};
@@ -11,7 +11,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         self.put_together(|source| foreign.of_subject(source, subject))
     }
 
-    /// As [`Locked::put_subject`], for whoever finds the subject in another way.
+    /// As [`Locked::put_subject`], for a caller that finds the subject's certificates in another way.
     pub fn put_together<I: Iterator<Item = F::Index>>(
         &self,
         of_subject: impl Fn(&'m F::Source) -> I,
@@ -39,7 +39,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         for registration in registrations.iter() {
             for index in of_subject(&registration.source) {
                 let added = registration.has_added(index);
-                // Another thread has just added it; or the program has taken it out of the store again.
+                // Another thread has just added it; or the program has removed it from the store again.
                 if added && is_exposed {
                     found = Found::InMemory;
                     continue;
@@ -47,14 +47,14 @@ impl<'m, F: Foreign> Locked<'m, F> {
                 if !may_be_made(&registration.source, index) {
                     return Found::NotMade;
                 }
-                // One that can't be made (memory is short) keeps all of its subject away: some of them alone would hide
+                // If one can't be made (memory is short), none of its subject goes in: some of them alone would hide
                 // it.
                 let Some(certificate) = foreign.certificate(&registration.source, index) else { return Found::Nothing };
                 if matches!(found, Found::Nothing) {
                     found = Found::First(certificate);
                 }
                 if !added {
-                    // Duplicates collapse in the store.
+                    // The store keeps duplicates once.
                     let (Some(is_new), Some(mark)) =
                         (seen.insert(foreign.encoding(&registration.source, index)), Registration::<F>::prepare(index))
                     else {
@@ -83,20 +83,20 @@ impl<'m, F: Foreign> Locked<'m, F> {
         found
     }
 
-    /// Adds a certificate that does not come from a registered source. One in memory would hide all registered ones of
-    /// its subject, so those go first. What goes wrong with this one is the program's business.
+    /// Adds a certificate that does not come from a registered source. In memory it would hide all registered ones of
+    /// its subject, so those go first. A failure to add this one is the program's business.
     pub fn add(&self, certificate: F::Held) -> bool {
         let Model { foreign, registrations, .. } = self.model;
         let quiet = foreign.quietly();
         if registrations.iter().next().is_some() {
             match foreign.subject(&certificate) {
-                // Among several of one subject some versions do not recognise one that is already there.
+                // With several certificates of one subject, some versions do not recognise one that is already there.
                 Some(subject) if self.is_shared(&subject) => self.settle(),
                 Some(subject) => drop(self.put_subject(&subject)),
                 None => self.settle(),
             }
-            // Memory is short. What is added alone would hide the others of its subject; the original says the same for
-            // want of memory.
+            // Memory is short. The certificate alone would hide the others of its subject; the original also fails when
+            // memory is short.
             if !self.has_all_of(&certificate) {
                 return false;
             }
@@ -105,7 +105,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         self.settle_after_search();
         let given = F::held(&certificate);
         let event = Event::Added(certificate);
-        // While nothing is pending, only a table needs to know: what it holds can't be listed without changing it.
+        // While nothing is pending, only a table needs the event: its contents can't be listed without changing it.
         let kept = if self.model.has_pending() || !self.model.is_stack() { self.note(event) } else { Some(event) };
         drop(quiet);
         let added = foreign.add(given);
@@ -117,7 +117,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
         added
     }
 
-    /// Whether all that is registered of a certificate's subject is in memory: not so if it could not be had.
+    /// Whether all registered certificates of a certificate's subject are in memory: false if one of them could not be
+    /// made.
     pub fn has_all_of(&self, certificate: &F::Held) -> bool {
         let Model { foreign, registrations, .. } = self.model;
         if !self.model.is_missing_some() {
@@ -129,10 +130,10 @@ impl<'m, F: Foreign> Locked<'m, F> {
         })
     }
 
-    /// Registers a source in place of loading it.
+    /// Registers a source instead of loading it.
     pub fn register(&self, source: F::Source) -> Result<(), Contested> {
         let Model { foreign, registrations, .. } = self.model;
-        // The program may have taken something out: only libcrypto knows what a load adds.
+        // The program may have removed something: only libcrypto knows what a load would add.
         if self.model.phase() >= Phase::Exposed {
             return Err(Contested);
         }
@@ -148,14 +149,14 @@ impl<'m, F: Foreign> Locked<'m, F> {
             return Err(Contested);
         }
         if let Some(known) = registrations.iter().find(|known| foreign.is_same(&known.source, &source)) {
-            // The same certificates again: nothing is new, but it shows in the order of an enumeration.
+            // The same certificates again: nothing is new, but the order of an enumeration shows it.
             self.note(Event::Load(Arc::clone(known)));
             self.remember_sortedness();
             self.keep_few_events();
             return Ok(());
         }
         let registration = Arc::new(Registration::new(source));
-        // An empty stack is not looked at again.
+        // An empty stack is not checked again.
         if is_first {
             self.model.log.push(Event::Load(Arc::clone(&registration)));
             self.model.log.sorted_when_noted.store(false, Ordering::Relaxed);
@@ -163,7 +164,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
             self.note(Event::Load(Arc::clone(&registration)));
         }
         registrations.push(Arc::clone(&registration));
-        // A search may be on its way to directories, and what libcrypto adds from there is not seen.
+        // A search may be on its way to directories, and the certificates that libcrypto adds from there are not seen.
         let is_late = !foreign.shows_additions() && self.model.has_trace(WENT_ON);
         let phase = self.model.phase();
         if is_late || phase >= Phase::Eager {
@@ -177,11 +178,11 @@ impl<'m, F: Foreign> Locked<'m, F> {
         Ok(())
     }
 
-    /// Adds all that is only registered and gives the objects the order of an eager load.
+    /// Adds all certificates that are only registered, and gives the objects the order of an eager load.
     pub fn settle(&self) {
         let model = self.model;
         if !model.has_pending() {
-            // Something could not be made before, as memory was short.
+            // Something could not be made earlier, because memory was short.
             if model.is_missing_some() {
                 self.put_all();
             }
@@ -189,7 +190,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         }
         let searched = self.was_searched();
         self.put_all();
-        // Memory is short: the next time again.
+        // Memory is short: the next call tries again.
         if model.is_missing_some() {
             return;
         }
@@ -204,7 +205,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         self.remember_count();
     }
 
-    /// As `settle`, before the program gets the live stack of objects. A table becomes one then, for good.
+    /// As `settle`, before the program gets the live stack of objects. A table then becomes a stack, for good.
     pub fn settle_for_stack(&self) {
         self.settle();
         let model = self.model;
@@ -213,8 +214,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
         if was_stack {
             return;
         }
-        // Without a table, the order of all objects decides what a search finds (get1_certs of 4.0.3 goes on to the end
-        // of the stack).
+        // Without a table, the order of all objects decides the result of a search (get1_certs of 4.0.3 goes on to the
+        // end of the stack).
         let registered = model.registrations.iter().next().is_some();
         if registered && model.has_pending() && !model.has_unseen() {
             model.foreign.arrange(model.log.iter(), false);
@@ -222,7 +223,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         model.log.clear();
     }
 
-    /// What happened to a table since it was made; a stack's events are dealt with when the order is.
+    /// The events of a table since it was created; a stack's events are dropped once its order is settled.
     pub fn events(&self) -> impl Iterator<Item = &'m Event<F>> {
         self.model.log.iter()
     }
@@ -233,11 +234,11 @@ impl<'m, F: Foreign> Locked<'m, F> {
         registrations.iter().map(|known| foreign.of_subject(&known.source, subject).count()).sum::<usize>() > 1
     }
 
-    /// Adds what is not in memory yet.
+    /// Adds the certificates that are not in memory yet.
     fn put_all(&self) {
         let Model { foreign, registrations, .. } = self.model;
         for registration in registrations.iter().filter(|registration| !registration.is_complete()) {
-            // As one each. A table can't do that, and keeps the order of these additions.
+            // In one step each. A table can't do this, and keeps the order of these additions.
             if foreign.keeps_a_stack() {
                 self.add_shared_subjects(registration);
             }
@@ -256,13 +257,13 @@ impl<'m, F: Foreign> Locked<'m, F> {
         self.remember_count();
     }
 
-    /// Adds the certificates of those subjects that several of them share. Whether all could be had.
+    /// Adds the certificates of all subjects that several of them share. Returns whether all could be made.
     pub fn add_shared_subjects(&self, registration: &Registration<F>) -> bool {
         let Some(subjects) = self.model.foreign.shared_subjects(&registration.source) else { return false };
         subjects.fold(true, |whole, subject| whole & !matches!(self.put_subject(&subject), Found::Nothing))
     }
 
-    /// Writes an event down, or gives it back.
+    /// Notes an event, or gives it back.
     pub fn note(&self, event: Event<F>) -> Option<Event<F>> {
         let Model { foreign, log, .. } = self.model;
         let is_find = matches!(event, Event::Find);
@@ -271,7 +272,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         }
         if !foreign.keeps_a_stack() {
             let is_new = match &event {
-                // Replays of a table do not search. What was a table has no order to keep any more.
+                // Replays of a table do not search. A former table has no order to keep any more.
                 _ if self.model.is_stack() => false,
                 Event::Find => false,
                 Event::Load(registration) => log.is_new(&(Arc::as_ptr(registration) as usize).to_ne_bytes()),
@@ -301,7 +302,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
     }
 
     /// A search may have made libcrypto add certificates from a directory, unseen: before anything else is added, the
-    /// store is brought to the order in which it really is by now.
+    /// log is brought to the store's actual order.
     fn settle_after_search(&self) {
         if self.model.foreign.keeps_a_stack() && self.model.log.ends_in_find() {
             self.settle();
@@ -315,7 +316,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         }
     }
 
-    /// To be called when something was loaded or added: a search that happens from now on shows in the stack.
+    /// Call this after something was loaded or added: a search from now on shows in the stack.
     pub fn remember_sortedness(&self) {
         let Model { foreign, log, .. } = self.model;
         if self.model.has_pending() && foreign.keeps_a_stack() {

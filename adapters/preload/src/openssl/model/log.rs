@@ -1,4 +1,4 @@
-//! What has happened to a store since its memory was last what an eager load would have made of it.
+//! The events of a store since its memory last matched an eager load.
 
 use std::hash::BuildHasher;
 use std::ptr;
@@ -10,9 +10,9 @@ use super::foreign::Foreign;
 use super::source::Registration;
 use super::sync::{AppendList, Arc, AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-/// One thing that has happened.
+/// One event.
 pub enum Event<F: Foreign> {
-    /// What was in memory before, and whether it was sorted.
+    /// The earlier contents of memory, and whether they were sorted.
     Base(F::Base, bool),
     /// A source was loaded.
     Load(Arc<Registration<F>>),
@@ -22,20 +22,20 @@ pub enum Event<F: Foreign> {
     Find,
 }
 
-/// The events since the last settling. It is only read and written with the store's lock held, but for its length. A
-/// child that was forked in the middle of a step finds it as before the step, or as after it.
+/// The events since the last settling. Everything but its length is only read and written with the store's lock held. A
+/// child forked in the middle of a step finds the log as before the step, or as after it.
 pub struct Log<F: Foreign> {
     events: AtomicPtr<AppendList<Event<F>>>,
     length: AtomicUsize,
     ends_in_find: AtomicBool,
-    /// The stack was sorted when the last load or addition was noted.
+    /// Whether the stack was sorted when the last load or addition was noted.
     pub sorted_when_noted: AtomicBool,
     keys: (Keyed, Keyed),
     known: Mutex<HashSet<[u64; 2]>>,
 }
 
 impl<F: Foreign> Log<F> {
-    /// Nothing has happened.
+    /// An empty log.
     pub fn new() -> Log<F> {
         Log {
             events: AtomicPtr::new(ptr::null_mut()),
@@ -47,7 +47,7 @@ impl<F: Foreign> Log<F> {
         }
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.length.load(Ordering::Acquire)
     }
@@ -57,7 +57,7 @@ impl<F: Foreign> Log<F> {
         self.ends_in_find.load(Ordering::Relaxed)
     }
 
-    /// Writes one down.
+    /// Appends an event.
     pub fn push(&self, event: Event<F>) {
         self.ends_in_find.store(matches!(event, Event::Find), Ordering::Relaxed);
         let mut events = self.events.load(Ordering::Acquire);
@@ -65,27 +65,27 @@ impl<F: Foreign> Log<F> {
             events = Box::into_raw(Box::new(AppendList::new()));
             self.events.store(events, Ordering::Release);
         }
-        // SAFETY: made above or before, and freed by `clear` alone, with the lock held as here.
+        // SAFETY: made above or before, and freed only by `clear`, with the lock held as here.
         unsafe { (*events).push(event) };
         self.length.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// From first to last.
+    /// The events from first to last.
     pub fn iter(&self) -> impl Iterator<Item = &Event<F>> {
         // SAFETY: as in `push`.
         unsafe { self.events.load(Ordering::Acquire).as_ref() }.into_iter().flat_map(AppendList::iter)
     }
 
-    /// Whether an event of a table was not noted before; it counts as noted from now on. There nothing is settled
-    /// before the table becomes a stack, and what was noted once changes nothing when it comes again.
+    /// Whether a table's event was not noted before; from now on it counts as noted. For a table nothing is settled
+    /// before it becomes a stack, and repeating a noted event changes nothing.
     pub fn is_new(&self, of: &[u8]) -> bool {
         let fingerprint = [self.keys.0.hash_one(of), self.keys.1.hash_one(of)];
-        // Only a child that was forked in the middle finds it locked: the store's lock is held.
-        // For want of memory it is taken for new: it may then be noted twice.
+        // The store's lock is held, so only a child forked in the middle finds this locked. When memory is short, the
+        // event counts as new: it may then be noted twice.
         self.known.try_lock().map_or(true, |mut known| known.try_reserve(1).is_err() || known.insert(fingerprint))
     }
 
-    /// All of it is dealt with.
+    /// Forgets all events, once they are dealt with.
     pub fn clear(&self) {
         self.length.store(0, Ordering::Release);
         self.ends_in_find.store(false, Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl<F: Foreign> Log<F> {
     fn free(&self) {
         let events = self.events.swap(ptr::null_mut(), Ordering::AcqRel);
         if !events.is_null() {
-            // SAFETY: from `push`; nobody else has it, as the lock is held, or as the log goes.
+            // SAFETY: from `push`; nobody else has it, because the lock is held or the log is being dropped.
             drop(unsafe { Box::from_raw(events) });
         }
     }

@@ -1,5 +1,6 @@
-//! The life of one `X509_STORE`: its lock, its phase, what is registered with it, what has happened to it.
+//! The life of one `X509_STORE`: its lock, its phase, its registered sources, its events.
 //!
+//! 
 //! ```text
 //!          a verification begins          something reads, or fills,         the program has the
 //!          (where that matters)           memory where we don't see it       live stack
@@ -13,18 +14,16 @@
 //!
 //! A phase never goes back. In all of them:
 //!
-//! - For each subject of each registered source, either all its certificates are in memory, in the order of an eager
-//!   load, or none of
-//!   them, and no other certificate of that subject is there. From `Verifying` on it is the former for all subjects
-//!   that several certificates of a source share.
-//! - A search that comes after libcrypto has found nothing in memory is answered from what is registered, whoever put
-//!   it into memory
-//!   since then; from `Exposed` on by what memory holds at that moment.
-//! - From `Eager` on what is loaded goes into memory at once.
+//! - For each subject of each registered source, memory holds either all its certificates, in the order of an eager
+//!   load, or none of them and no other certificate of that subject. From `Verifying` on, it holds all certificates of
+//!   each subject that several certificates of a source share.
+//! - A search that follows a miss in memory is answered from the registered sources, whoever has put their certificates
+//!   into memory since; from `Exposed` on, by the contents of memory at that moment.
+//! - From `Eager` on, every load goes into memory at once.
 //! - After `Ended` the store is not touched.
 //!
-//! What libcrypto itself does is behind [`Foreign`], and what threads share behind `sync`: tests/model.rs runs this
-//! code with a stand-in for both, in every order of two and three threads.
+//! libcrypto's own work is behind [`Foreign`], and the state that threads share is behind `sync`: tests/model.rs runs
+//! this code with a stand-in for both, in every order of two and three threads.
 
 mod distinct;
 mod foreign;
@@ -41,17 +40,17 @@ pub use source::Registration;
 
 use log::Log;
 
-/// See the module.
+/// The phases of a store: see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Phase {
-    /// What is loaded is only registered.
+    /// Loads are only registered.
     Lazy,
-    /// A verification has begun, or may begin where no hook sees it.
+    /// A verification has begun, or may begin unseen by any hook.
     Verifying,
-    /// Something may read the store's memory where no hook sees it.
+    /// Something may read the store's memory unseen by any hook.
     Eager,
-    /// The program has had the live stack of objects: it may take some out, and it sees what comes in.
+    /// The program has had the live stack of objects: it may remove some, and it sees additions.
     Exposed,
     /// The store is being freed.
     Ended,
@@ -61,20 +60,20 @@ const PHASES: [Phase; 5] = [Phase::Lazy, Phase::Verifying, Phase::Eager, Phase::
 
 /// Something may be in memory.
 const TOUCHED: u8 = 1;
-/// A search found nothing registered, and went on to other lookups: they may add certificates at any time from now on.
+/// A search found nothing registered and went on to other lookups: these may add certificates at any time from now on.
 const WENT_ON: u8 = 2;
-/// libcrypto has put something into memory that was not seen.
+/// libcrypto has put something into memory unseen.
 const UNSEEN: u8 = 4;
 
-/// More events than this, and than twice as many as there are objects, are not kept: most of them were of objects that
-/// the store had already.
+/// A log with more events than this plus twice the number of objects is settled: most of its events were about objects
+/// that the store had already.
 const EVENTS: usize = 64;
 
 const UNKNOWN: usize = usize::MAX;
 
 /// The life of one store.
 pub struct Model<F: Foreign> {
-    /// Its memory.
+    /// The store's memory.
     pub foreign: F,
     lock: Lock,
     phase: AtomicU8,
@@ -82,7 +81,7 @@ pub struct Model<F: Foreign> {
     /// In the order in which the program loaded them.
     registrations: AppendList<Arc<Registration<F>>>,
     log: Log<F>,
-    /// How many objects there were when we last knew; `UNKNOWN`: nobody has looked yet.
+    /// The last known number of objects; `UNKNOWN`: nobody has looked yet.
     count: AtomicUsize,
 }
 
@@ -92,16 +91,16 @@ pub struct Locked<'m, F: Foreign> {
     _guard: Guard<'m>,
 }
 
-/// What is registered of a subject.
+/// The registered certificates of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<C> {
-    /// Nothing, or nothing that could be made.
+    /// None, or none that could be made.
     Nothing,
-    /// All of it is in the store's memory, and this is the first.
+    /// All are in the store's memory, and this is the first.
     First(C),
-    /// All of it was put into memory, and the program has had the live stack since: it may have taken some out.
+    /// All were put into memory, but the program has had the live stack since, and may have removed some.
     InMemory,
-    /// Some of it has to be made before. Nothing was done.
+    /// Some have to be made first. Nothing was done.
     NotMade,
 }
 
@@ -110,7 +109,7 @@ pub enum Found<C> {
 pub struct Contested;
 
 impl<F: Foreign> Model<F> {
-    /// Of a store that was just made.
+    /// For a store that was just created.
     pub fn new(foreign: F, phase: Phase) -> Model<F> {
         Model {
             foreign,
@@ -123,7 +122,7 @@ impl<F: Foreign> Model<F> {
         }
     }
 
-    /// How far the store's life has gone.
+    /// The current phase of the store.
     pub fn phase(&self) -> Phase {
         PHASES[usize::from(self.phase.load(Ordering::Acquire))]
     }
@@ -133,7 +132,7 @@ impl<F: Foreign> Model<F> {
         Locked { model: self, _guard: self.lock.lock() }
     }
 
-    /// What is registered.
+    /// The registered sources.
     pub fn registrations(&self) -> &AppendList<Arc<Registration<F>>> {
         &self.registrations
     }
@@ -143,38 +142,38 @@ impl<F: Foreign> Model<F> {
         self.foreign.keeps_a_stack() || self.phase() >= Phase::Exposed
     }
 
-    /// Whether an enumeration would miss something, or see it in another order.
+    /// Whether an enumeration would miss something, or see a different order.
     pub fn is_incomplete(&self) -> bool {
         (self.foreign.keeps_a_stack() && self.has_pending()) || self.is_missing_some()
     }
 
-    /// Whether all that is loaded is in memory as an eager load has it, and will be from now on.
+    /// Whether everything loaded is in memory as after an eager load, and will be from now on.
     pub fn is_settled(&self) -> bool {
         self.foreign.keeps_a_stack() && self.phase() >= Phase::Eager && !self.is_incomplete()
     }
 
-    /// Whether something has happened that does not show, or not in its place, in memory.
+    /// Whether there are events that memory does not show, or not in their place.
     pub fn has_pending(&self) -> bool {
         self.log.len() > 0
     }
 
-    /// Whether something in memory was not seen to come in.
+    /// Whether something came into memory unseen.
     pub fn has_unseen(&self) -> bool {
         self.has_trace(UNSEEN)
     }
 
-    /// A lookup found nothing, and libcrypto may now add what is not seen.
+    /// A lookup found nothing, and libcrypto may now add something unseen.
     pub fn mark_unseen(&self) {
         self.leave_trace(UNSEEN);
     }
 
-    /// Adds all that is registered, in the order in which an eager load would have.
+    /// Adds all registered certificates, in the order of an eager load.
     pub fn complete(&self) {
         self.make_all();
         self.lock().settle();
     }
 
-    /// As [`Model::complete`], and whatever is loaded from now on goes in at once. This can be called of any store that
+    /// As [`Model::complete`]; also, from now on, every load goes into memory at once. May be called for any store that
     /// is still known: one that is being freed is left alone.
     pub fn make_eager(&self) {
         self.make_all();
@@ -185,13 +184,14 @@ impl<F: Foreign> Model<F> {
         }
     }
 
-    /// From now on what is loaded goes in at once. The thread has locked the store itself, so nothing can be added now.
+    /// From now on, every load goes into memory at once. The thread itself has locked the store, so nothing can be
+    /// added now.
     pub fn be_eager(&self) {
         self.advance(Phase::Eager);
     }
 
-    /// The program is about to load something that we can't look into: what was only registered so far goes in first,
-    /// so that the order is that of an eager load.
+    /// The program is about to load something that we can't look into: all registered certificates go in first, so that
+    /// the order is that of an eager load.
     pub fn leave_to_original(&self) {
         self.complete();
         self.leave_trace(TOUCHED | UNSEEN);
@@ -200,7 +200,7 @@ impl<F: Foreign> Model<F> {
     /// The program locks the store: it is about to read its objects, and while it holds the lock nothing can be added.
     /// `None`: it could not be locked.
     pub fn lock_complete<L>(&self, complete: impl Fn(), lock: impl Fn() -> Option<L>, unlock: impl Fn(L)) -> Option<L> {
-        /// Another thread may load a file between the two; not for ever.
+        /// Another thread may load a file between the two steps, but not for ever.
         const TRIES: usize = 8;
         for _ in 0..TRIES {
             complete();
@@ -218,7 +218,7 @@ impl<F: Foreign> Model<F> {
         self.advance(Phase::Exposed);
     }
 
-    /// The store is being freed. Whoever still looks at it waits, or finds it ended.
+    /// The store is being freed. A thread that still looks at it waits, or finds it ended.
     pub fn end(&self) {
         let _locked = self.lock();
         self.advance(Phase::Ended);
@@ -229,7 +229,7 @@ impl<F: Foreign> Model<F> {
         !self.foreign.adds_as_one() && self.phase() == Phase::Lazy
     }
 
-    /// Whether [`Model::begin_verification`] or [`Model::check_count`] has something to do, as far as can be said
+    /// Whether [`Model::begin_verification`] or [`Model::check_count`] has something to do, as far as this can be told
     /// without a lock.
     pub fn needs_a_look(&self) -> bool {
         self.expects_verification() || self.is_missing_some()
@@ -237,8 +237,9 @@ impl<F: Foreign> Model<F> {
 
     /// Makes the store ready for verifications, now and from now on.
     ///
-    /// Other threads may verify while a lookup adds one certificate after the other, and libcrypto asks no lookup for a
-    /// subject of which it has one. Where they can't go in as one, those of shared subjects go in before.
+    /// Other threads may verify while a lookup adds one certificate after another, and libcrypto asks no lookup for a
+    /// subject that has a certificate in memory. Where certificates can't be added in one step, those of shared
+    /// subjects go in first.
     pub fn begin_verification(&self) {
         if !self.expects_verification() {
             return;
@@ -250,14 +251,15 @@ impl<F: Foreign> Model<F> {
         let add = |whole, registration: &Arc<Registration<F>>| whole & locked.add_shared_subjects(registration);
         let whole = self.registrations.iter().fold(true, add);
         locked.remember_sortedness();
-        // Only now: a thread that sees this goes on without the lock. When memory is short, the next one tries again.
+        // Only now: a thread that sees this goes on without the lock. When memory is short, the next caller tries
+        // again.
         if whole {
             self.advance(Phase::Verifying);
         }
     }
 
-    /// Looks whether something has come in that no hook saw, and hides what is registered. A table can't be counted,
-    /// and listing it costs as much as all else that is done for a search: there it is looked at once.
+    /// Checks whether something came in unseen that hides a registered certificate. A table can't be counted, and
+    /// listing it costs as much as the rest of a search: it is checked once.
     pub fn check_count(&self) {
         if !self.is_missing_some() || !self.has_changed() {
             return;
@@ -272,8 +274,8 @@ impl<F: Foreign> Model<F> {
         self.count.store(self.foreign.count().unwrap_or(0), Ordering::Release);
     }
 
-    /// libcrypto has found nothing in memory, and asks. `of_subject` gives what a source has of the subject;
-    /// `in_memory` looks at what memory holds now.
+    /// libcrypto has found nothing in memory, and asks. `of_subject` returns a source's certificates of the subject;
+    /// `in_memory` looks at the current contents of memory.
     pub fn search<'m, I: Iterator<Item = F::Index>>(
         &'m self,
         of_subject: impl Fn(&'m F::Source) -> I,
@@ -283,7 +285,7 @@ impl<F: Foreign> Model<F> {
         let mut locked = self.lock();
         let mut found = locked.put_made(&of_subject);
         if matches!(found, Found::NotMade) {
-            // Making them is slow, and can run code of the program: not under the lock.
+            // Making them is slow, and can run the program's code: not under the lock.
             drop(locked);
             self.make(&of_subject);
             locked = self.lock();
@@ -301,7 +303,7 @@ impl<F: Foreign> Model<F> {
         answer
     }
 
-    /// A search goes on, for a name of which we can't say what is registered: all goes in.
+    /// A search goes on for a name whose registered certificates we can't determine: all sources go in.
     pub fn search_goes_on(&self) {
         self.leave_trace(TOUCHED | WENT_ON);
         self.complete();
