@@ -1,10 +1,10 @@
-//! What a build script tells Cargo.
+//! The instructions that a build script gives to Cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The functions in `shim.c`: each reference to one goes there.
+/// The functions in `shim.c`: each reference to one of these names goes there.
 const SHIMMED: &[&str] = &[
     "_dl_find_object",
     "dladdr",
@@ -31,7 +31,7 @@ const SHIMMED: &[&str] = &[
     "stat64",
 ];
 
-/// The same in `resident.c`.
+/// The functions in `resident.c`, in the same way.
 const SHIMMED_RESIDENT: &[&str] = &[
     "__xpg_strerror_r",
     "abort",
@@ -52,13 +52,13 @@ const SHIMMED_RESIDENT: &[&str] = &[
     "write",
 ];
 
-/// To be called by the build script of a package that is a cdylib. Does nothing for targets without glibc, and for
-/// those whose first glibc is newer than 2.17.
+/// Call this in the build script of a package that is a cdylib. Does nothing for targets without glibc, and for those
+/// whose first glibc is newer than 2.17.
 pub fn cdylib() {
     link();
 }
 
-/// The same for a library that every program loads and none unloads, and that prints nothing: it takes less from other
+/// The same for a library that every program loads and none unloads, and that prints nothing: it needs less from other
 /// libraries.
 pub fn resident_cdylib() {
     let Some(cc) = link() else { return };
@@ -67,7 +67,7 @@ pub fn resident_cdylib() {
     shim(&cc, "resident", SHIMMED_RESIDENT);
 }
 
-/// The compiler that was used.
+/// Returns the compiler that was used.
 fn link() -> Option<String> {
     println!("cargo::rerun-if-env-changed=CC");
     let of_target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
@@ -90,7 +90,7 @@ fn link() -> Option<String> {
     fs::write(path("libc.map"), source.versions).expect("OUT_DIR can be written to");
     let versions = format!("-Wl,--version-script={}", path("libc.map"));
     run(&cc, &["-shared", "-nostdlib", "-Wl,-soname,libc.so.6", &versions, "-o", &path("libc.so.6"), &path("libc.s")]);
-    // Found by -lc before the machine's own, which is a script of this kind as well.
+    // -lc finds it before the machine's own, which is also a linker script.
     let script =
         format!("GROUP ( {} {} AS_NEEDED ( {} ) )\n", path("libc.so.6"), real("libc_nonshared.a"), real(loader),);
     fs::write(path("libc.so"), script).expect("OUT_DIR can be written to");
@@ -99,16 +99,16 @@ fn link() -> Option<String> {
     Some(cc)
 }
 
-/// Has one of our C files linked, with what refers to its functions.
+/// Links one of our C files, with all references to its functions.
 fn shim(cc: &str, name: &str, functions: &[&str]) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/{name}.c")).display().to_string();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));
     let object = out.join(format!("{name}.o")).display().to_string();
     println!("cargo::rerun-if-changed={source}");
-    // Functions that nothing refers to are left out, and with them their references. Without -fno-plt each of these
-    // would be looked up twice at every program's start: for its address, and for its call.
+    // Unreferenced functions are left out, together with their own references. Without -fno-plt each of these would be
+    // looked up twice at every program's start: for its address, and for its call.
     let mut arguments = vec!["-c", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-plt", "-Wall"];
-    // Or a function that calls one of the same purpose by another name becomes that, and calls itself.
+    // Otherwise the compiler may turn a function that calls another of the same purpose into a call of itself.
     arguments.extend(["-fno-builtin", "-o", &object, &source]);
     run(cc, &arguments);
     println!("cargo::rustc-cdylib-link-arg={object}");

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use object::read::elf::{FileHeader, Sym as _};
 use object::{Endianness, SymbolIndex, elf};
 
-/// An assembler file, and the version script that goes with it.
+/// An assembler file, and its version script.
 #[derive(Debug, Default)]
 pub struct Source {
     pub assembler: String,
@@ -15,8 +15,8 @@ pub struct Source {
 
 /// Takes the names and versions from the bytes of a real libc.so.6.
 ///
-/// What was in libpthread.so.0 or libdl.so.2 before glibc 2.34 is left out by the same rule: it got a new version when
-/// it moved.
+/// Symbols that were in libpthread.so.0 or libdl.so.2 before glibc 2.34 are left out by the same rule: they got a new
+/// version when they moved.
 pub fn of(libc: &[u8]) -> Result<Source, Box<dyn std::error::Error>> {
     let header = elf::FileHeader64::<Endianness>::parse(libc)?;
     let endian = header.endian()?;
@@ -27,8 +27,8 @@ pub fn of(libc: &[u8]) -> Result<Source, Box<dyn std::error::Error>> {
     let mut source = Source::default();
     for (index, symbol) in symbols.iter().enumerate() {
         let version = versions.version_index(endian, SymbolIndex(index));
-        // One name can have several versions. A new reference gets the one that is not hidden. The versions' own names
-        // are absolute.
+        // One name can have several versions. A new reference gets the one that is not hidden. The names of the
+        // versions themselves are absolute symbols.
         if symbol.is_undefined(endian) || symbol.st_shndx(endian) == elf::SHN_ABS || version.is_hidden() {
             continue;
         }
@@ -61,7 +61,7 @@ pub fn of(libc: &[u8]) -> Result<Source, Box<dyn std::error::Error>> {
     Ok(source)
 }
 
-/// `GLIBC_2.2.5` as a number; GLIBC_PRIVATE and others have none.
+/// `GLIBC_2.2.5` as a number; None for GLIBC_PRIVATE and others.
 fn number(version: &[u8]) -> Option<(u32, u32, u32)> {
     let version = std::str::from_utf8(version).ok()?.strip_prefix("GLIBC_")?;
     let mut numbers = version.split('.').map(|part| part.parse().ok());
@@ -82,7 +82,7 @@ mod tests {
         for name in ["memcpy", "malloc", "secure_getenv", "dl_iterate_phdr", "environ", "__errno_location"] {
             assert!(has(name), "{name}");
         }
-        // From 2.18 to 2.35; before 2.34 in other libraries; what is no function of a program.
+        // From 2.18 to 2.35; in other libraries before 2.34; not functions for programs.
         for name in
             ["gettid", "statx", "_dl_find_object", "stat64", "dlsym", "pthread_key_create", "GLIBC_2.4", "_rtld_global"]
         {

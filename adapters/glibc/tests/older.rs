@@ -1,4 +1,4 @@
-//! What `shim.c` does where libc has none of the functions of today.
+//! The behaviour of `shim.c` on a libc without any of the newer functions.
 
 #![cfg(all(target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
 

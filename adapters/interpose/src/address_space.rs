@@ -1,18 +1,18 @@
-//! Which address space this is, told apart from those that it was copied from, without a system call.
+//! Identifies this address space, as distinct from those it was copied from, without a system call.
 //!
-//! A word in a page that the kernel clears in each copy (`MADV_WIPEONFORK`, Linux 4.14) holds a number; who finds the
-//! word cleared takes the next one. Whatever makes the copy, `fork` or the bare system call, it can't be missed, and
-//! what runs in the same memory (threads, a child of `vfork`) has the same number.
+//! A word in a page that the kernel clears in each copy (`MADV_WIPEONFORK`, Linux 4.14) holds a number; code that finds
+//! the word cleared takes the next number. This catches every copy, whether made by `fork` or by the bare system call.
+//! Code that runs in the same memory (threads, a child of `vfork`) has the same number.
 //!
-//! The page takes system calls that a process behind a filter may not make later, so a library calls [`prepare`] when
-//! it is loaded.
+//! Creating the page takes system calls that a process behind a filter may not make later, so a library calls
+//! [`prepare`] when it is loaded.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// The number of this address space: never 0, none that one of its ancestors had, and below [`LIMIT`].
+/// The number of this address space: never 0, different from those of all its ancestors, and below [`LIMIT`].
 ///
-/// Where the kernel can't clear pages, only copies that `fork` makes are told apart.
+/// Where the kernel can't clear pages, only copies made by `fork` are told apart.
 pub fn id() -> u32 {
     let word = word();
     match word.load(Ordering::Relaxed) {
@@ -21,15 +21,15 @@ pub fn id() -> u32 {
     }
 }
 
-/// No number is as large.
+/// All numbers are below this.
 pub const LIMIT: u32 = 1 << 31;
 
-/// Makes the page, if that was not done before. [`id`] makes no system call afterwards, in no copy of this memory.
+/// Creates the page, if this was not done before. Afterwards [`id`] makes no system call, in any copy of this memory.
 pub fn prepare() {
     word();
 }
 
-/// Stands for a page that can't be had. The handler of `fork` clears it.
+/// Used when the page can't be had. The `fork` handler clears it.
 static NO_PAGE: AtomicU32 = AtomicU32::new(0);
 
 /// The word that a fork clears.
@@ -40,8 +40,8 @@ fn word() -> &'static AtomicU32 {
         let fresh = map().unwrap_or(ptr::from_ref(&NO_PAGE).cast_mut());
         word = match WORD.compare_exchange(ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
-                // For `NO_PAGE`; and a process that was frozen and restored (CRIU) may have lost the kernel's promise.
-                // SAFETY: the function does nothing but store a word.
+                // For `NO_PAGE`; also, a process that was frozen and restored (CRIU) may have lost the kernel's
+                // promise. SAFETY: the function does nothing but store a word.
                 unsafe { libc::pthread_atfork(None, None, Some(forget)) };
                 fresh
             }
@@ -56,8 +56,8 @@ fn word() -> &'static AtomicU32 {
     unsafe { &*word }
 }
 
-/// A number that no ancestor has: the count goes on in each copy, and is never behind a number that is in use. (A copy
-/// may be made while another thread is here.)
+/// A number that no ancestor has: the count continues in each copy, and is never behind a number in use. (A copy may be
+/// made while another thread is here.)
 fn renew(word: &AtomicU32) -> u32 {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let mut next = 0;
@@ -72,14 +72,13 @@ fn renew(word: &AtomicU32) -> u32 {
 
 fn map() -> Option<*mut AtomicU32> {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a new mapping, which the kernel places where nothing is. What is asked of it does not change other
-    // memory.
+    // SAFETY: a new mapping, which the kernel places in unused space. The advice on it does not change other memory.
     unsafe {
         let page = libc::mmap(ptr::null_mut(), LEN, access, kind, -1, 0);
         if page == libc::MAP_FAILED {
             return None;
         }
-        // Some emulators say yes to any advice.
+        // Some emulators accept any advice.
         let is_honest = libc::madvise(page, LEN, NO_ADVICE) != 0;
         if is_honest && libc::madvise(page, LEN, libc::MADV_WIPEONFORK) == 0 {
             return Some(page.cast());
@@ -89,7 +88,7 @@ fn map() -> Option<*mut AtomicU32> {
     }
 }
 
-/// In a child of `fork`.
+/// Runs in a child of `fork`.
 unsafe extern "C" fn forget() {
     word().store(0, Ordering::Relaxed);
 }
@@ -103,14 +102,14 @@ fn unmap(page: *mut AtomicU32) {
 
 const NO_ADVICE: libc::c_int = -1;
 
-/// The kernel makes whole pages of it.
+/// The kernel rounds this up to whole pages.
 const LEN: usize = size_of::<AtomicU32>();
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What `look` tells in a forked child.
+    /// The result of `look` in a forked child.
     fn in_child(look: impl FnOnce() -> bool) -> bool {
         // SAFETY: the child does nothing but look and leave.
         unsafe {

@@ -8,44 +8,48 @@ use crate::reserve;
 
 /// A list that only grows, read without a lock.
 ///
-/// It owns its values, and lends them to all threads that have it. An `AtomicPtr` may go to any thread whatever it
+/// It owns its values, and lends them to all threads that share it. An `AtomicPtr` may go to any thread whatever it
 /// points to, so the bounds are those of the values:
 ///
+/// 
 /// ```
 /// fn is_shared<T: Send + Sync>() {}
 /// is_shared::<windlass_interpose::append_list::AppendList<u32>>();
 /// ```
 ///
-/// What may not be read by two threads can't be in a list that two threads have:
+/// A value that two threads may not read can't be in a list that two threads share:
 ///
+/// 
 /// ```compile_fail,E0277
 /// fn is_shared<T: Sync>() {}
 /// is_shared::<windlass_interpose::append_list::AppendList<std::cell::Cell<u32>>>();
 /// ```
 ///
-/// Nor can another thread push, or drop, what may not leave its own:
+/// Nor can another thread push or drop a value that may not leave its own thread:
 ///
+/// 
 /// ```compile_fail,E0277
 /// fn is_shared<T: Sync>() {}
 /// is_shared::<windlass_interpose::append_list::AppendList<std::sync::MutexGuard<'static, u32>>>();
 /// ```
 ///
+/// 
 /// ```compile_fail,E0277
 /// fn is_sent<T: Send>() {}
 /// is_sent::<windlass_interpose::append_list::AppendList<std::rc::Rc<u32>>>();
 /// ```
 pub struct AppendList<T> {
     head: AtomicPtr<Link<T>>,
-    /// A link near the end, where the next push begins to look for it.
+    /// A link near the end, where the next push starts its search for the end.
     tail: AtomicPtr<Link<T>>,
     length: AtomicUsize,
-    /// The values, as a raw pointer says nothing of them: neither `Send` nor `Sync` by itself.
+    /// Stands for the values: raw pointers alone are neither `Send` nor `Sync`.
     values: PhantomData<*mut T>,
 }
 
-// SAFETY: it owns its values, and the thread that has it may be the one that drops them.
+// SAFETY: the list owns its values, and the thread that has it may be the one that drops them.
 unsafe impl<T: Send> Send for AppendList<T> {}
-// SAFETY: any thread may read the values (Sync), and push some that another will drop (Send).
+// SAFETY: any thread may read the values (Sync), and push values that another will drop (Send).
 unsafe impl<T: Send + Sync> Sync for AppendList<T> {}
 
 /// Room for one more value.
@@ -67,24 +71,24 @@ impl<T> AppendList<T> {
         }
     }
 
-    /// Appends at the end. When memory is short the link comes from the reserve: for a few values, and not as many as
-    /// an input has.
+    /// Appends at the end. When memory is short, the link comes from the reserve: use this for a few values, not for a
+    /// number that depends on an input.
     pub fn push(&self, value: T) {
         self.append(Prepared(Box::new(Link { value, next: AtomicPtr::new(ptr::null_mut()) })));
     }
 
-    /// As [`AppendList::push`], and without the reserve. Whether there was memory.
+    /// As [`AppendList::push`], without the reserve. Returns whether there was memory.
     #[must_use]
     pub fn try_push(&self, value: T) -> bool {
         AppendList::prepare(value).map(|room| self.append(room)).is_some()
     }
 
-    /// Memory for a value that is appended later, when nothing may fail any more.
+    /// Allocates memory for a value that is appended later, when nothing may fail any more.
     pub fn prepare(value: T) -> Option<Prepared<T>> {
         reserve::try_box(Link { value, next: AtomicPtr::new(ptr::null_mut()) }).map(Prepared)
     }
 
-    /// Appends what was prepared.
+    /// Appends a prepared value.
     pub fn append(&self, Prepared(link): Prepared<T>) {
         let fresh = Box::into_raw(link);
         // SAFETY: links live as long as the list.
@@ -100,13 +104,13 @@ impl<T> AppendList<T> {
         self.length.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How many there are.
+    /// The number of values.
     #[allow(clippy::len_without_is_empty)] // the number is what is compared, before and after
     pub fn len(&self) -> usize {
         self.length.load(Ordering::Acquire)
     }
 
-    /// From first to last.
+    /// The values from first to last.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let mut at = self.head.load(Ordering::Acquire);
         std::iter::from_fn(move || {

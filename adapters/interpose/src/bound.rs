@@ -6,19 +6,19 @@ use crate::family::{Copy, Family};
 use crate::linker;
 use crate::scope::{self, Scope};
 
-/// Where a slot leads.
+/// The target of a slot.
 pub enum Bound {
-    /// To a copy: its number, itself, and the very function.
+    /// A copy: its number, the copy itself, and the address of the function.
     To(usize, &'static Copy, usize),
-    /// Nobody defines the function.
+    /// No object defines the function.
     Nowhere,
-    /// The program has written an address of its own over it, and calls what it likes.
+    /// The program has overwritten the slot with an address of its own, and calls whatever it likes.
     Overwritten,
-    /// To something else, or it can't be told.
+    /// Something else, or unknown.
     Elsewhere,
 }
 
-/// Where the slot with this value leads.
+/// The target of a slot with this value.
 pub fn copy_of(
     family: &'static Family,
     hook: usize,
@@ -38,23 +38,23 @@ pub fn copy_of(
         };
     }
     if object.contains(value) {
-        // Its own definition, and it is no copy: an interposer, or a program with a library linked in. Anything else
-        // was put there later, by who patches slots as we do, or into a variable that began as the address of the
-        // function.
+        // The object's own definition, and the object is no copy: an interposer, or a program with a library linked in.
+        // Anything else was put there later: by another patcher of slots, or by the program, into a variable that began
+        // as the address of the function.
         let is_own = object.definitions().and_then(|definitions| definitions.find(name)) == Some(value);
         return if slot.is_variable() && !is_own { Bound::Overwritten } else { Bound::Elsewhere };
     }
     interposed(family, name, object, slot.symbol, Some(value))
 }
 
-/// The copy whose own definition an address is.
+/// The copy that itself defines the function at this address.
 fn definition(family: &'static Family, name: Name, address: usize) -> Option<Bound> {
     let mut copies = family.copies().filter(|(_, copy)| copy.contains(address) && copy.find(name) == Some(address));
     copies.next().map(|(number, copy)| Bound::To(number, copy, address))
 }
 
-/// Another interposer has the function. A library that stands in front of all others passes calls on to that, if it is
-/// clear whose function it is.
+/// Another interposer has the function. A library that stands in front of all others passes calls on to it, if it is
+/// clear which copy's function is meant.
 fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usize, value: Option<usize>) -> Bound {
     if family.onward().is_none() {
         return Bound::Elsewhere;
@@ -77,8 +77,8 @@ fn interposed(family: &'static Family, name: Name, object: &Loaded, symbol: usiz
     }
 }
 
-/// What the linker is going to find for a slot that is not bound yet. Where the global scope and what the object was
-/// linked against have different ones, `RTLD_DEEPBIND` decides: slots that are bound tell which it was.
+/// The definition that the linker is going to find for a slot that is not bound yet. If the global scope and the
+/// object's own dependencies have different ones, `RTLD_DEEPBIND` decides: slots that are already bound tell which.
 fn unbound(family: &'static Family, name: Name, object: &Loaded, slot: &Slot, own: &mut Scope) -> Bound {
     let version = object.version_of(slot.symbol);
     let global = scope::global(family, name, version);
@@ -102,7 +102,7 @@ fn unbound(family: &'static Family, name: Name, object: &Loaded, slot: &Slot, ow
     }
     match (of_address(global), of_object(own)) {
         (Bound::To(one, copy, function), Bound::To(other, ..)) if one == other => Bound::To(one, copy, function),
-        // What the program was started with was not opened with that flag.
+        // An object that the program was started with was not opened with that flag.
         (bound, _) if scope::is_of_program(object) => bound,
         (bound @ Bound::To(one, ..), other_bound @ Bound::To(other, ..)) => {
             let mut known = None;

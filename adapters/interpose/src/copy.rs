@@ -1,4 +1,4 @@
-//! One copy of a foreign library, and that it stays loaded.
+//! One copy of a foreign library, and keeping it loaded.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_char;
@@ -9,13 +9,13 @@ use crate::definitions::Name;
 use crate::dlsym;
 use crate::elf::Loaded;
 
-/// One copy of a foreign library. Its place is never another's.
+/// One copy of a foreign library. Its place is never reused for another.
 pub struct Copy {
     state: AtomicU8,
     object: UnsafeCell<Option<Loaded>>,
     path: AtomicPtr<c_char>,
     pin: AtomicU8,
-    /// Which of the hooks it calls itself through slots that were written.
+    /// The hooks that it calls itself through slots that were written.
     own_calls: [AtomicU64; 2],
 }
 
@@ -28,7 +28,8 @@ const DUE: u8 = 1;
 const PINNED: u8 = 2;
 
 // SAFETY: `object` is written once, by the one thread that holds the linker's lock, before `state` says that it is
-// there, and is only read afterwards. What it points to is the object's own mapping, which is read while it is loaded.
+// there, and is only read afterwards. It points into the object's own mapping, which is read only while the object is
+// loaded.
 unsafe impl Sync for Copy {}
 // SAFETY: as above.
 unsafe impl Send for Copy {}
@@ -46,7 +47,7 @@ impl Copy {
         }
     }
 
-    /// What is loaded, as long as it is.
+    /// The loaded object; None if it is not loaded.
     pub fn object(&self) -> Option<&Loaded> {
         if self.state.load(Ordering::Acquire) != THERE {
             return None;
@@ -55,12 +56,12 @@ impl Copy {
         unsafe { (*self.object.get()).as_ref() }
     }
 
-    /// Its path, which lives as long as it is loaded.
+    /// Its path, valid as long as it is loaded.
     pub fn path(&self) -> *const c_char {
         self.path.load(Ordering::Acquire)
     }
 
-    /// It is to stay loaded: calls of it go on without the linker knowing of them.
+    /// Asks for it to stay loaded: calls of it go on without the linker's knowledge.
     pub(crate) fn want_pinned(&self) {
         let _ = self.pin.compare_exchange(UNPINNED, DUE, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -73,9 +74,9 @@ impl Copy {
         self.pin.load(Ordering::Relaxed) == DUE
     }
 
-    /// Keeps it loaded, without loading anything, as libcrypto pins itself when it is first used. Whether it could. It
-    /// waits for the linker's lock; a copy of a [resident](crate::family::Family::resident) family was pinned before,
-    /// when whoever met it had that.
+    /// Keeps it loaded, without loading anything, as libcrypto pins itself at its first use. Returns whether it could.
+    /// It waits for the linker's lock; a copy of a [resident](crate::family::Family::resident) family was pinned
+    /// earlier, by the thread that met it with that lock held.
     pub fn pin(&self) -> bool {
         let path = self.path();
         if self.pin.load(Ordering::Acquire) != PINNED && !path.is_null() {
@@ -90,27 +91,27 @@ impl Copy {
         self.pin.load(Ordering::Acquire) == PINNED
     }
 
-    /// Where it defines a function.
+    /// The address of a function that it defines.
     pub fn find(&self, name: Name) -> Option<usize> {
         self.object()?.definitions()?.find(name)
     }
 
-    /// Whether an address lies in it.
+    /// Whether it contains an address.
     pub fn contains(&self, address: usize) -> bool {
         self.object().is_some_and(|object| object.contains(address))
     }
 
-    /// Whether there has never been one at this place.
+    /// Whether this place was never used.
     pub(crate) fn is_free(&self) -> bool {
         self.state.load(Ordering::Relaxed) == FREE
     }
 
-    /// Whether there was one, which was unloaded.
+    /// Whether the copy at this place was unloaded.
     pub(crate) fn is_gone(&self) -> bool {
         self.state.load(Ordering::Relaxed) == GONE
     }
 
-    /// It is loaded, for the first time or [again](Copy::was). The linker's lock is held.
+    /// Notes that it is loaded, for the first time or [again](Copy::was). The linker's lock is held.
     pub(crate) fn arrive(&self, object: &Loaded, is_resident: bool) {
         if self.is_free() {
             // SAFETY: nobody reads it before the state is set; only one thread at a time is here.
@@ -121,12 +122,12 @@ impl Copy {
         self.state.store(THERE, Ordering::Release);
     }
 
-    /// It may have been closed and opened again since, and its path is another string then.
+    /// Notes its path: it may have been closed and opened again since, and its path is another string then.
     pub(crate) fn note_path(&self, object: &Loaded) {
         self.path.store(object.path.cast_mut(), Ordering::Release);
     }
 
-    /// It was unloaded.
+    /// Notes that it was unloaded.
     pub(crate) fn leave(&self) {
         self.state.store(GONE, Ordering::Release);
     }
@@ -140,7 +141,7 @@ impl Copy {
         self.own_calls[hook / 64 % 2].fetch_or(1 << (hook % 64), Ordering::Relaxed);
     }
 
-    /// Whether it is the one at the same place, of the same file.
+    /// Whether this is the same file at the same address.
     pub(crate) fn was(&self, object: &Loaded) -> bool {
         // SAFETY: only the thread that holds the linker's lock writes.
         let known = unsafe { &*self.object.get() };

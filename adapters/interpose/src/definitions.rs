@@ -1,11 +1,11 @@
-//! What a loaded object defines, by its own tables (`DT_GNU_HASH`).
+//! The definitions of a loaded object, from its own tables (`DT_GNU_HASH`).
 
 use std::ffi::{CStr, c_char};
 
 use crate::elf::Sym;
 
-/// What an object defines, found without the dynamic linker: that may have to wait for its lock, whose holder may be
-/// waiting for the thread that asks. It must not outlive the object.
+/// The definitions of an object, found without the dynamic linker: that might wait for the linker's lock, whose holder
+/// may be waiting for this thread. They must not outlive the object.
 #[derive(Clone, Copy)]
 pub struct Definitions {
     pub(crate) table: *const u32,
@@ -23,7 +23,7 @@ pub struct Name<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// Hashes a name as `DT_GNU_HASH` has it.
+    /// Hashes a name as in `DT_GNU_HASH`.
     pub const fn new(text: &'a CStr) -> Name<'a> {
         let bytes = text.to_bytes();
         let (mut hash, mut at) = (5381u32, 0);
@@ -46,8 +46,8 @@ impl<'a> Name<'a> {
 }
 
 impl Definitions {
-    /// The first symbol that the hash table lists: those before it are only imported. `None` if it lists none, where
-    /// that is not so.
+    /// The first symbol that the hash table lists: those before it are only imported. `None` if it lists none; this
+    /// boundary is then unknown.
     pub(crate) fn first(&self) -> Option<u32> {
         // SAFETY: as in `find`.
         unsafe {
@@ -57,7 +57,7 @@ impl Definitions {
         }
     }
 
-    /// How many symbols there are. `None` as for `first`.
+    /// The number of symbols. `None` as for `first`.
     pub(crate) fn count(&self) -> Option<u32> {
         // SAFETY: as in `find`. The chain that begins last ends with the last symbol.
         unsafe {
@@ -73,8 +73,8 @@ impl Definitions {
         }
     }
 
-    /// Where a function or variable of this name is. Not what only the linker can tell (`STT_GNU_IFUNC`, thread-local
-    /// storage), nor a version that is kept for old programs.
+    /// The address of a function or variable of this name. Excludes symbols that only the linker can resolve
+    /// (`STT_GNU_IFUNC`, thread-local storage), and versions that are kept for old programs.
     pub fn find(&self, name: Name) -> Option<usize> {
         let at = self.symbol(name)?;
         // SAFETY: the table has this symbol.
@@ -87,20 +87,20 @@ impl Definitions {
         self.symbol_that(name, |at| unsafe { self.is_defined(at) && self.is_plain(at) })
     }
 
-    /// The number of a symbol of this name that it lists although it does not define it: see
+    /// The number of a symbol of this name that is listed but not defined: see
     /// [`Loaded::stand_in`](crate::elf::Loaded::stand_in).
     pub(crate) fn stand_in(&self, name: Name) -> Option<usize> {
         // SAFETY: the table has the symbols that it names.
         self.symbol_that(name, |at| unsafe { (*self.symbols.add(at)).section == UNDEFINED })
     }
 
-    /// The number of any symbol that it defines by this name.
+    /// The number of any symbol that the object defines by this name.
     pub(crate) fn any_symbol(&self, name: Name) -> Option<usize> {
         // SAFETY: as above.
         self.symbol_that(name, |at| unsafe { self.is_defined(at) })
     }
 
-    /// Whether nothing but this symbol is defined by a name.
+    /// Whether this symbol is the only definition of a name.
     pub(crate) fn is_the_only(&self, name: Name, symbol: usize) -> bool {
         // SAFETY: as above.
         self.symbol_that(name, |at| at != symbol && unsafe { self.is_defined(at) }).is_none()
@@ -153,7 +153,7 @@ impl Definitions {
         }
     }
 
-    /// Whether it is defined here.
+    /// Whether a symbol is defined here.
     ///
     /// # Safety
     /// The table has this symbol.
@@ -162,7 +162,7 @@ impl Definitions {
         unsafe { (*self.symbols.add(at)).section != UNDEFINED }
     }
 
-    /// Whether that is a function or variable, and its current version.
+    /// Whether a symbol is a function or variable, in its current version.
     ///
     /// # Safety
     /// The table has this symbol.

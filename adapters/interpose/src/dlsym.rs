@@ -1,5 +1,5 @@
-//! `dlsym` and `dlvsym`, as the objects of a program call them: an answer that is a hooked function of a known copy is
-//! exchanged for its trampoline.
+//! `dlsym` and `dlvsym`, as the objects of a program call them: if the result is a hooked function of a known copy, its
+//! trampoline is returned instead.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,22 +19,22 @@ pub(crate) const DLVSYM: Name = Name::new(c"dlvsym");
 const DLOPEN: Name = Name::new(c"dlopen");
 const DLERROR: Name = Name::new(c"dlerror");
 
-/// The C library's: where it lies, and where the two functions are. Their names can lead elsewhere, also from here: to
-/// an executable's PLT entry, or to a function of our own that stands in for them where there is no libdl.so.2.
+/// The C library: its address, and those of the two functions. Their names can lead elsewhere, even from here: to an
+/// executable's PLT entry, or to a function of our own that replaces them where there is no libdl.so.2.
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 static ORIGINAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
 static ORIGINAL_DLVSYM: AtomicUsize = AtomicUsize::new(0);
-/// Others of the same library, which we use ourselves.
+/// Other functions of the same library that we use ourselves.
 static DLOPEN_FOUND: AtomicUsize = AtomicUsize::new(0);
 static DLERROR_FOUND: AtomicUsize = AtomicUsize::new(0);
-/// What the trampolines go on to: these, or the trampolines of a library behind us.
+/// The functions that the trampolines go on to: these, or the trampolines of a library behind us.
 static NEXT_DLSYM: AtomicUsize = AtomicUsize::new(0);
 static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
-/// Something else defines the function, too, and stands in front of it.
+/// Set when something else also defines the function, in front of the C library.
 static IS_CONTESTED: AtomicBool = AtomicBool::new(false);
 
-/// Notes who defines `dlsym`: libc.so.6, or libdl.so.2 before glibc 2.34.
+/// Notes the object that defines `dlsym`: libc.so.6, or libdl.so.2 before glibc 2.34.
 pub fn meet(object: &Loaded, definitions: &Definitions) {
     let Some(dlsym) = definitions.find(DLSYM) else { return };
     if object.soname().is_some_and(|name| name == c"libc.so.6" || name == c"libdl.so.2") {
@@ -54,7 +54,7 @@ pub fn meet(object: &Loaded, definitions: &Definitions) {
     }
 }
 
-/// The two functions: the trampoline of each, the original, and what the trampoline goes on to.
+/// The two functions: each one's trampoline, its original, and the variable with the target of its trampoline.
 fn both() -> [(usize, &'static AtomicUsize, &'static AtomicUsize); 2] {
     [
         (dlsym_trampoline as *const () as usize, &ORIGINAL_DLSYM, &NEXT_DLSYM),
@@ -62,7 +62,7 @@ fn both() -> [(usize, &'static AtomicUsize, &'static AtomicUsize); 2] {
     ]
 }
 
-/// What goes into a slot of one of the two; `None` if it leads, or may lead, to another's function.
+/// The new value for a slot of one of the two; `None` if it leads, or may lead, to another library's function.
 pub fn trampoline_for(way: &WayIn, object: &Loaded, slot: &Slot, value: usize, wanted: Wanted) -> Option<usize> {
     let (trampoline, original, next) = both()[usize::from(wanted == Wanted::Dlvsym)];
     if way.sibling.definition(value).is_some_and(|definition| definition == original.load(Ordering::Acquire)) {
@@ -83,12 +83,12 @@ pub fn definition_of(address: usize) -> Option<usize> {
         .map(|(_, original, _)| original.load(Ordering::Acquire))
 }
 
-/// The variable by which one of the two trampolines goes on.
+/// The variable through which one of the two trampolines goes on.
 pub fn next_of(address: usize) -> Option<&'static AtomicUsize> {
     both().iter().find(|(trampoline, ..)| *trampoline == address).map(|(.., next)| *next)
 }
 
-/// The C library's `dlsym`, for what we ask by ourselves.
+/// The C library's `dlsym`, for our own searches.
 ///
 /// # Safety
 /// As for `dlsym`.
@@ -106,8 +106,8 @@ pub unsafe fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c
     unsafe { call_dlvsym(&ORIGINAL_DLVSYM, handle, name, version) }
 }
 
-/// The C library's `dlopen`, for libraries that are loaded already. Null if there is none, and so no library that was
-/// opened by it either.
+/// The C library's `dlopen`, for libraries that are already loaded. Null if it does not exist, in which case no library
+/// was opened by it either.
 ///
 /// # Safety
 /// As for `dlopen`.
@@ -120,7 +120,7 @@ pub unsafe fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
     }
 }
 
-/// Has the C library forget the error that a search of ours has left for this thread.
+/// Makes the C library forget the error that a search of ours has left for this thread.
 pub fn forget_error() {
     type Function = unsafe extern "C" fn() -> *mut c_char;
     match DLERROR_FOUND.load(Ordering::Acquire) {
@@ -153,8 +153,9 @@ unsafe fn call_dlvsym(
     }
 }
 
-// RTLD_DEFAULT (0) and RTLD_NEXT (-1) mean the caller's scope, which the original finds by its return address: it is
-// jumped to, with the arguments and that address as they were. For any other handle it does not matter who calls.
+// RTLD_DEFAULT (0) and RTLD_NEXT (-1) mean the caller's scope, which the original finds by its return address: the
+// trampoline jumps to it, with the arguments and that address unchanged. For any other handle the caller does not
+// matter.
 macro_rules! trampoline {
     ($name:ident, $next:path, $by_handle:path, $by_scope:path) => {
         #[unsafe(naked)]
@@ -171,7 +172,7 @@ macro_rules! trampoline {
                 ".cfi_adjust_cfa_offset 8",
                 "push rdx",
                 ".cfi_adjust_cfa_offset 8",
-                // The return address: who calls.
+                // The return address identifies the caller.
                 "mov rcx, [rsp + 24]",
                 "call {by_scope}",
                 "pop rdx",
@@ -244,9 +245,9 @@ unsafe extern "C" fn dlvsym_by_handle(handle: *mut c_void, name: *const c_char, 
     unsafe { after(name, found) }
 }
 
-/// The trampoline for a hooked function in the scope of whoever calls, or null. It is only known where there is just
-/// one function of that name in the process, and the global scope has it: for `RTLD_NEXT` the executable comes first in
-/// that scope, and all else comes after it.
+/// The trampoline for a hooked function in the caller's scope, or null. It is only known if there is just one function
+/// of that name in the process, and the global scope has it: for `RTLD_NEXT` the executable comes first in that scope,
+/// and everything else comes after it.
 unsafe extern "C" fn dlsym_by_scope(
     handle: *mut c_void,
     name: *const c_char,
@@ -257,7 +258,7 @@ unsafe extern "C" fn dlsym_by_scope(
     unsafe { by_scope(handle, name, caller, || call_dlsym(&NEXT_DLSYM, libc::RTLD_DEFAULT, name)) }
 }
 
-/// The same of `dlvsym`.
+/// As `dlsym_by_scope`, for `dlvsym`.
 unsafe extern "C" fn dlvsym_by_scope(
     handle: *mut c_void,
     name: *const c_char,
@@ -286,7 +287,7 @@ unsafe fn by_scope(
     let found = quietly(|| {
         let way = way_in::active()?;
         let exchanged = in_scope(way, handle, name, caller, || global() as usize);
-        // The program is going to have an address that is not seen.
+        // The program is about to get an address whose calls are not seen.
         match way.names.find_text(name) {
             Some(Wanted::Dlsym | Wanted::Dlvsym) if exchanged.is_none() => way.hide(u32::MAX),
             Some(Wanted::Hook(family, _)) if exchanged.is_none() && !way.families[usize::from(family)].is_absent() => {
@@ -300,7 +301,7 @@ unsafe fn by_scope(
 }
 
 fn in_scope(way: &WayIn, handle: *mut c_void, name: &CStr, caller: usize, global: impl Fn() -> usize) -> Option<usize> {
-    // Nobody but the C library defines these two, or it is not told who is meant.
+    // Only the C library defines these two, or the definition that is meant is unknown.
     if !IS_CONTESTED.load(Ordering::Acquire)
         && let Some(trampoline) = own_trampoline(way, name, &global)
     {
@@ -317,7 +318,7 @@ fn in_scope(way: &WayIn, handle: *mut c_void, name: &CStr, caller: usize, global
     exchange(way, family, hook, global())
 }
 
-/// Whether something that is no copy defines a hooked function, too: another interposer.
+/// Whether an object that is no copy, such as another interposer, also defines a hooked function.
 fn is_defined_elsewhere(family: &Family, hook: usize) -> bool {
     let mut found = false;
     linker::each_object(0, |object| {
@@ -328,7 +329,7 @@ fn is_defined_elsewhere(family: &Family, hook: usize) -> bool {
     found
 }
 
-/// What was loaded since is looked through before the original: it, too, forgets an earlier error of `dlerror`.
+/// Looks through newly loaded objects before the original is called: it also clears an earlier error of `dlerror`.
 fn before() {
     if way_in::has_news() {
         quietly(|| {
@@ -338,8 +339,8 @@ fn before() {
     }
 }
 
-/// Whether a name matters. Nothing else is done for others: a sanitizer asks for them before its own functions work,
-/// one of which may stand in front of what we call.
+/// Whether a name matters. Nothing else is done for other names: a sanitizer asks for them before its own functions
+/// work, and one of those may stand in front of a function that we call.
 ///
 /// # Safety
 /// A NUL-terminated name, or null.
@@ -369,7 +370,7 @@ unsafe fn after(name: *const c_char, found: *mut c_void) -> *mut c_void {
     exchanged.map_or(found, |trampoline| trampoline as *mut c_void)
 }
 
-/// The trampoline of `dlsym` and `dlvsym` for who asks for them by themselves (SBCL).
+/// The trampoline of `dlsym` and `dlvsym` for callers that search for these two functions themselves (SBCL).
 fn own_trampoline(way: &WayIn, name: &CStr, found: impl FnOnce() -> usize) -> Option<usize> {
     let at = match way.names.find_text(name)? {
         Wanted::Dlsym => 0,
@@ -380,7 +381,7 @@ fn own_trampoline(way: &WayIn, name: &CStr, found: impl FnOnce() -> usize) -> Op
     (found() == original.load(Ordering::Acquire)).then_some(trampoline)
 }
 
-/// The hook of this name. Names that are only noticed are.
+/// The hook of this name. Names that are only noticed are noted here.
 fn hook_of(way: &WayIn, name: &CStr) -> Option<(&'static Family, usize)> {
     match way.names.find_text(name)? {
         Wanted::Hook(family, hook) => Some((way.families[usize::from(family)], usize::from(hook))),
@@ -393,18 +394,19 @@ fn hook_of(way: &WayIn, name: &CStr) -> Option<(&'static Family, usize)> {
     }
 }
 
-/// The trampoline for what a search has found.
+/// The trampoline for the result of a search.
 fn exchange(way: &WayIn, family: &'static Family, hook: usize, found: usize) -> Option<usize> {
     let hooked = &family.hooks()[hook];
     let definition = way.sibling.definition(found).unwrap_or(found);
-    // Nothing is read of a copy that another thread may be unloading: whoever has an address in one holds it.
+    // Nothing is read of a copy that another thread may be unloading: a thread that has an address in a copy keeps it
+    // loaded.
     let mut copies = family.copies().filter(|(_, copy)| copy.contains(definition));
     let (number, _) = copies.find(|(_, copy)| copy.find(hooked.name) == Some(definition))?;
     let caller = Caller::new(number, Origin::Program);
     family.claim(&way.sibling, caller, hook, found).then(|| (hooked.trampoline)(caller.number()))
 }
 
-/// Runs our own part of a call: no error number, cancellation or panic of it reaches the program.
+/// Runs our own part of a call: none of its errno changes, cancellations or panics reaches the program.
 fn quietly<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     let _errno = KeptErrno::new();
     let _uncancelled = uncancelled();

@@ -9,17 +9,17 @@ use crate::elf::Loaded;
 use crate::fork_lock::ForkLock;
 use crate::sibling::{Onward, Sibling};
 
-/// How many copies of one kind a process can hold and still be served in all of them.
+/// The most copies of one kind that a process can hold with all of them served.
 pub const COPIES: usize = 8;
 
-/// Trampolines for one function: for each copy one for each [`Origin`].
+/// The number of trampolines for one function: for each copy one per [`Origin`].
 pub const TRAMPOLINES: usize = COPIES * Origin::COUNT;
 
-/// A kind of foreign library, as libcrypto is one.
+/// A kind of foreign library, for example libcrypto.
 pub struct Family {
-    /// The functions by which a copy is known: whoever defines all is one. An interposer may define some.
+    /// The functions that identify a copy: an object that defines all of them is one. An interposer may define some.
     anchors: &'static [Name<'static>],
-    /// What is stood in front of, from [`Family::stand_with`] on.
+    /// The hooked functions, set by [`Family::stand_with`].
     hooks: AtomicPtr<&'static [Hook]>,
     copies: [Copy; COPIES],
     hidden: AtomicBool,
@@ -27,7 +27,7 @@ pub struct Family {
     is_resident: bool,
 }
 
-/// A function that is stood in front of.
+/// A hooked function.
 pub struct Hook {
     /// Its name.
     pub name: Name<'static>,
@@ -35,29 +35,29 @@ pub struct Hook {
     pub trampoline: fn(usize) -> usize,
 }
 
-/// Who calls.
+/// The origin of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The program, or any other library.
     Program,
     /// The copy itself.
     Itself,
-    /// A copy of another family, as libssl calls libcrypto.
+    /// A copy of another family, for example libssl calling libcrypto.
     Companion,
 }
 
 impl Origin {
-    /// How many there are.
+    /// The number of origins.
     pub const COUNT: usize = 3;
 }
 
-/// Which copy of its library a hooked call is meant for, and who calls.
+/// The copy that a hooked call is meant for, and the origin of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Caller(u8);
 
 impl Caller {
-    /// From the number of a trampoline, below [`TRAMPOLINES`].
+    /// The caller for the number of a trampoline, below [`TRAMPOLINES`].
     pub const fn of_trampoline(number: usize) -> Caller {
         Caller(number as u8)
     }
@@ -89,7 +89,7 @@ impl Caller {
 }
 
 impl Family {
-    /// No copy was met yet.
+    /// A family without any copy yet.
     pub const fn new(anchors: &'static [Name<'static>]) -> Family {
         Family {
             anchors,
@@ -101,31 +101,31 @@ impl Family {
         }
     }
 
-    /// The same, of copies that are never unloaded once they are met.
+    /// The same, with copies that are never unloaded once they are met.
     pub const fn resident(anchors: &'static [Name<'static>]) -> Family {
         let mut family = Family::new(anchors);
         family.is_resident = true;
         family
     }
 
-    /// What is stood in front of; not told when the family is made, as the handlers of the hooks use the family.
+    /// Sets the hooked functions. This is not done in `new`, because the handlers of the hooks refer to the family.
     pub(crate) fn stand_with(&self, hooks: &'static &'static [Hook]) {
         self.hooks.store(ptr::from_ref(hooks).cast_mut(), Ordering::Release);
     }
 
-    /// What is stood in front of. Nothing, before the library has attached.
+    /// The hooked functions. Empty before the library has attached.
     pub fn hooks(&self) -> &'static [Hook] {
         // SAFETY: only a `&'static &'static [Hook]` is stored.
         unsafe { self.hooks.load(Ordering::Acquire).as_ref() }.map_or(&[], |hooks| hooks)
     }
 
-    /// From now on calls go on to what would have been reached without us, which may be another interposer: by these
-    /// variables.
+    /// From now on calls go on to the function that they would have reached without us, which may be another
+    /// interposer's: through these variables.
     pub fn stand_in_front(&self, onward: &'static Onward) {
         self.onward.store(ptr::from_ref(onward).cast_mut(), Ordering::Release);
     }
 
-    /// The variables by which calls go on, of a library that stands in front of others.
+    /// The variables through which calls go on, for a library that stands in front of others.
     pub fn onward(&self) -> Option<&'static Onward> {
         // SAFETY: only a `&'static Onward` is stored.
         unsafe { self.onward.load(Ordering::Acquire).as_ref() }
@@ -138,8 +138,8 @@ impl Family {
         if known != 0 { Some(known) } else { self.copy(caller.copy()).find(name) }
     }
 
-    /// Whether calls of a trampoline can go on to `target`, which is the copy's own definition or something that stands
-    /// in front of that. Always the former, but for a library that stands in front of others.
+    /// Whether calls of a trampoline can go on to `target`, which is the copy's own definition or something in front of
+    /// it. Always true, except for a library that stands in front of others.
     pub(crate) fn claim(&self, sibling: &Sibling, caller: Caller, hook: usize, target: usize) -> bool {
         match self.onward() {
             Some(onward) => onward.claim(caller, hook, target, |address| sibling.definition(address)),
@@ -152,9 +152,9 @@ impl Family {
         &self.copies[number % COPIES]
     }
 
-    /// All that are loaded, with their numbers.
+    /// All loaded copies, with their numbers.
     pub fn copies(&self) -> impl Iterator<Item = (usize, &Copy)> {
-        // Places are taken from the first on.
+        // Places are used from the first on.
         let taken = self.copies.iter().take_while(|copy| !copy.is_free());
         taken.enumerate().filter(|(_, copy)| copy.object().is_some())
     }
@@ -180,36 +180,35 @@ impl Family {
         self.hook(name).is_some_and(|hook| copy.has_noted_own_call(hook))
     }
 
-    /// Whether somebody may call copies of this family where it is not seen: an object whose slots could not be
-    /// written.
+    /// Whether copies of this family may be called unseen: by an object whose slots could not be written.
     pub fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)
     }
 
-    /// From now on calls may not be seen. Whether that is news.
+    /// Notes that calls may go unseen from now on. Returns whether this is new.
     pub(crate) fn hide(&self) -> bool {
         !self.hidden.swap(true, Ordering::AcqRel)
     }
 
-    /// Notes a copy. Whether it was not known.
+    /// Notes a copy. Returns whether it was not known before.
     pub(crate) fn meet(&self, object: &Loaded) -> bool {
         if let Some((_, copy)) = self.copies().find(|(_, copy)| copy.was(object)) {
             // It may have been closed and opened again since, and its path is another string then.
             copy.note_path(object);
             return false;
         }
-        // The same file that was there before, at the same place, is what its trampolines are for.
+        // A copy's trampolines are kept for the same file at the same address.
         let returned = self.copies.iter().find(|copy| copy.is_gone() && copy.was(object));
         let free = || self.copies.iter().find(|copy| copy.is_free());
         let Some(copy) = returned.or_else(free) else {
-            // One too many: its functions are nobody's, and its callers are left alone.
+            // One too many: its functions belong to no copy, and its callers are left alone.
             return self.hide();
         };
         copy.arrive(object, self.is_resident);
         true
     }
 
-    /// Forgets the copies that `is_there` does not know any more.
+    /// Forgets the copies for which `is_there` is false.
     pub(crate) fn forget(&self, is_there: impl Fn(&Loaded) -> bool) {
         for (_, copy) in self.copies() {
             if !copy.object().is_some_and(&is_there) {
@@ -219,8 +218,8 @@ impl Family {
     }
 }
 
-/// Makes the [`Hook`]s of a [`Family`]: a trampoline for each function *of each copy*, which passes the call on to the
-/// handler, with the copy that it was meant for as one more argument.
+/// Makes the [`Hook`]s of a [`Family`]: a trampoline for each function *of each copy*. A trampoline passes the call on
+/// to the handler, with one more argument: the copy that it was meant for.
 #[macro_export]
 macro_rules! hooks {
     (
@@ -282,7 +281,7 @@ macro_rules! name {
     };
 }
 
-/// What an adapter knows of each copy, made when the first call of it comes.
+/// An adapter's state for each copy, created at the first call of the copy.
 pub struct Libraries<L: 'static> {
     family: &'static Family,
     known: [AtomicPtr<L>; COPIES],
@@ -290,18 +289,18 @@ pub struct Libraries<L: 'static> {
 }
 
 impl<L: Send + Sync> Libraries<L> {
-    /// Nothing is known yet.
+    /// Without any state yet.
     pub const fn new(family: &'static Family) -> Self {
         Libraries { family, known: [const { AtomicPtr::new(ptr::null_mut()) }; COPIES], opening: ForkLock::new() }
     }
 
-    /// What is known of the copy that a call is meant for. `open` finds it out, once; it may call the library and the
-    /// linker.
+    /// The state of the copy that a call is meant for. `open` creates it, once; it may call the library and the linker.
     pub fn of(&self, caller: Caller, open: impl FnOnce(&'static Copy) -> Option<L>) -> Option<&'static L> {
         if let Some(known) = self.known_of(caller) {
             return Some(known);
         }
-        // Made before the lock is taken: it may need the dynamic linker's lock, whose holder may be waiting for ours.
+        // Created before the lock is taken: this may need the dynamic linker's lock, whose holder may be waiting for
+        // ours.
         let fresh = Box::new(open(self.family.copy(caller.copy()))?);
         let _guard = self.opening.lock();
         let place = &self.known[caller.copy() % COPIES];
@@ -311,13 +310,13 @@ impl<L: Send + Sync> Libraries<L> {
         self.known_of(caller)
     }
 
-    /// The same, if it was found out before.
+    /// The same, if it was already created.
     pub fn known_of(&self, caller: Caller) -> Option<&'static L> {
         // SAFETY: only pointers from Box::into_raw are stored, and none is ever freed.
         unsafe { self.known[caller.copy() % COPIES].load(Ordering::Acquire).as_ref() }
     }
 
-    /// All that calls were meant for.
+    /// The state of every copy that calls were meant for so far.
     pub fn known(&self) -> impl Iterator<Item = &'static L> {
         // SAFETY: as in `known_of`.
         self.known.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })

@@ -10,7 +10,7 @@ macro_rules! opaque {
     )* };
 }
 
-/// Declares a table of functions, found by name. `as required`: all of them have to be there; `as optional`: each is an
+/// Declares a table of functions, found by name. `as required`: all of them must exist; `as optional`: each is an
 /// `Option`.
 #[macro_export]
 macro_rules! functions {
@@ -21,10 +21,10 @@ macro_rules! functions {
             pub $name: $crate::functions!(@type $kind fn($($arg),*) $(-> $ret)?),
         )* }
         impl $struct {
-            /// Fills the table; for required functions `None` when one is missing.
+            /// Fills the table. For required functions, `None` if one is missing.
             ///
             /// # Safety
-            /// `find` must give the address of the function of that name as its library declares it, or null.
+            /// `find` must return the address of the function of that name, as its library declares it, or null.
             pub unsafe fn load(find: impl Fn(&core::ffi::CStr) -> *mut core::ffi::c_void) -> Option<Self> {
                 Some($struct { $($name: {
                     let address = find($crate::name!($name));

@@ -9,17 +9,17 @@ use crate::hook::KeptErrno;
 /// A lock whose word holds the number of its holder's address space.
 ///
 /// `fork` copies the word into the child, but not the thread that would release it. The child sees the parent's number
-/// there and takes the lock over. What the lock protects must therefore be consistent at every instruction (a pointer
-/// that is published with one store); nothing may be kept under it that is half-written for a while.
+/// there and takes the lock over. The data under the lock must therefore be consistent at every instruction (a pointer
+/// that is published with one store); nothing under it may be half-written for a while.
 ///
-/// It calls the kernel only when threads meet, and then as a lock of the C library does: `futex`, no `sched_yield` or
+/// It calls the kernel only when threads contend, and then like a lock of the C library: `futex`, no `sched_yield` or
 /// `nanosleep`.
 pub struct ForkLock(AtomicU32);
 
 /// Releases the lock when dropped.
 pub struct ForkGuard<'a>(&'a ForkLock);
 
-/// Beside the holder's number: somebody may be waiting in the kernel.
+/// A bit beside the holder's number: a thread may be waiting in the kernel.
 const AWAITED: u32 = address_space::LIMIT;
 
 impl ForkLock {
@@ -33,7 +33,7 @@ impl ForkLock {
         const SPINS: u32 = 100;
         let me = address_space::id();
         let mut spins = 0;
-        // Who has waited can't know whether others still do.
+        // A thread that has waited can't know whether others still do.
         let mut mine = me;
         let mut seen = 0;
         loop {
@@ -72,7 +72,8 @@ impl Drop for ForkGuard<'_> {
     }
 }
 
-/// Sleeps while the word is `seen`, or not at all. Where the kernel refuses (a filter), the caller goes on looking.
+/// Sleeps while the word is `seen`, or not at all. Where the kernel refuses the call (a filter), the caller keeps
+/// polling.
 fn wait(word: &AtomicU32, seen: u32) {
     let _errno = KeptErrno::new();
     let timeout = ptr::null::<libc::timespec>();
@@ -82,7 +83,7 @@ fn wait(word: &AtomicU32, seen: u32) {
     };
 }
 
-/// Wakes one who waits.
+/// Wakes one waiting thread.
 fn wake(word: &AtomicU32) {
     let _errno = KeptErrno::new();
     // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! How a foreign function is stood in front of: one macro, one guard.
+//! Hooking a foreign function: one macro, one guard.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::reserve;
 
-/// Calls the function that a call would have reached without us. `$forward`, with these arguments before its own, finds
-/// it; the adapters wrap this.
+/// Calls the function that a call would have reached without us. `$forward`, called with these arguments before its
+/// own, finds it; the adapters wrap this.
 #[macro_export]
 macro_rules! call_original {
     ($forward:path, ($($of:expr),*), $name:ident($($arg:expr),* $(,)?), or $failure:expr) => {
@@ -17,9 +17,9 @@ macro_rules! call_original {
             |originals| originals.$name,
         ) {
             Some(function) => {
-                // Whatever it calls may unwind through the hook.
+                // Any function called from there may unwind through the hook.
                 $crate::unwinding::prepare();
-                // SAFETY: the arguments are those that the program passed for this very function.
+                // SAFETY: the arguments that the program passed for this very function.
                 unsafe { function($($arg),*) }
             }
             None => $failure,
@@ -31,9 +31,9 @@ thread_local! {
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs a handler's own part. It does not run, and `None` comes back, when this thread is already inside a hook (then a
-/// foreign library is calling itself through its PLT on our behalf), or when the part panics: the caller then goes on
-/// with the original function.
+/// Runs the body of a handler. Returns `None`, without running it to the end, when this thread is already inside a hook
+/// (a foreign library is then calling itself through its PLT on our behalf), or when the body panics. The caller then
+/// goes on with the original function.
 pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     if INSIDE.get() > 0 {
         return None;
@@ -41,7 +41,7 @@ pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     shielded(part)
 }
 
-/// As [`guarded`], but runs the part in any case: for what has to happen to an object that is known to be ours to
+/// As [`guarded`], but runs the body in any case: for work that must be done on an object that is known to be ours to
 /// serve.
 pub fn shielded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     let _errno = KeptErrno::new();
@@ -51,12 +51,12 @@ pub fn shielded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     catch_unwind(AssertUnwindSafe(part)).unwrap_or(None)
 }
 
-/// Gives `errno` back as it was: CPython clears it, calls a loading function, and takes what it finds there for the
-/// reason of a failure (_ssl.c, load_verify_locations). The original sets it after this, as without us.
+/// Restores `errno`: CPython clears it, calls a loading function, and takes its value as the reason of a failure
+/// (_ssl.c, load_verify_locations). The original sets it after this, as without us.
 pub struct KeptErrno(c_int);
 
 impl KeptErrno {
-    /// Remembers it.
+    /// Saves the current value.
     pub fn new() -> KeptErrno {
         // SAFETY: the location is this thread's own.
         KeptErrno(unsafe { *libc::__errno_location() })
@@ -70,8 +70,8 @@ impl Drop for KeptErrno {
     }
 }
 
-/// Keeps `pthread_cancel` off this thread until the value is dropped: its forced unwinding can't pass what catches
-/// panics. Originals are called outside of this, through functions that may unwind.
+/// Keeps `pthread_cancel` off this thread until the value is dropped: its forced unwinding can't pass a frame that
+/// catches panics. Originals are called outside of this, through functions that may unwind.
 pub fn uncancelled() -> Uncancelled {
     let mut previous = 0;
     // SAFETY: changes this thread's own state, which `drop` restores.
@@ -107,13 +107,12 @@ pub fn inside() -> Inside {
     Inside(INSIDE.replace(INSIDE.get() + 1))
 }
 
-/// Marks this thread as not inside until the value is dropped: code of the program runs, which a foreign library has
-/// called.
+/// Marks this thread as not inside until the value is dropped: a foreign library has called code of the program.
 pub fn outside() -> Inside {
     Inside(INSIDE.replace(0))
 }
 
-/// See [`inside`] and [`outside`]: what was so before. Code of the program may jump (`longjmp`) over what comes in
+/// See [`inside`] and [`outside`]: the previous state. Code of the program may jump (`longjmp`) over the frames in
 /// between.
 pub struct Inside(u32);
 

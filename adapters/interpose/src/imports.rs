@@ -1,4 +1,4 @@
-//! The symbols of one object that matter: what it imports of the hooked functions, and what a copy calls of its own.
+//! The symbols of one object that matter: its imports of hooked functions, and a copy's calls of its own functions.
 
 use std::ops::Range;
 
@@ -9,30 +9,30 @@ use crate::way_in::WayIn;
 
 /// The symbols of an object that matter.
 pub(crate) struct Imports {
-    /// Each with the place of the one before it that has the same lowest bits, counted from 1.
+    /// Each with the place of the previous one that has the same lowest bits, counted from 1.
     found: [(u32, Wanted, u8); MOST],
     count: usize,
-    /// There was room for all of them.
+    /// Whether there was room for all of them.
     pub fits: bool,
-    /// For [`Loaded::slots`]: by the lowest bits of a symbol's number, where among `found` the last one with these is,
-    /// counted from 1.
+    /// For [`Loaded::slots`]: for each value of the lowest bits of a symbol's number, the place of the last such symbol
+    /// in `found`, counted from 1.
     pub filter: [u8; FILTER],
 }
 
-/// More than there are names, and less than a byte can count.
+/// More than there are names, and small enough to be counted by a byte.
 pub(crate) const MOST: usize = 192;
 
 impl Imports {
     pub const NONE: Imports =
         Imports { found: [(0, Wanted::Dlsym, 0); MOST], count: 0, fits: true, filter: [0; FILTER] };
 
-    /// `None` if there are none.
+    /// The symbols that matter; `None` if there are none.
     pub fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
         let mut imports = Imports::NONE;
         imports.fill(way, object).then_some(imports)
     }
 
-    /// Finds those of this object. Whether there are any.
+    /// Finds the symbols of this object that matter. Returns whether there are any.
     pub fn fill(&mut self, way: &WayIn, object: &Loaded) -> bool {
         if self.count > 0 {
             *self = Imports::NONE;
@@ -54,7 +54,7 @@ impl Imports {
         };
         match object.imported_symbols() {
             Some(count) => find(1..count),
-            // Its hash table lists nothing, and so does not tell where the imported symbols end.
+            // Its hash table is empty and does not tell where the imported symbols end.
             None => {
                 let mut last = 0;
                 object.slots(&[1; FILTER], |slot| {
@@ -64,7 +64,7 @@ impl Imports {
                 find(1..last + 1);
             }
         }
-        // What a library of a family defines, it can call through slots of its own.
+        // A library of a family can call its own functions through its own slots.
         for (number, family) in way.families.iter().enumerate() {
             let is_copy = |(_, copy): (usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
             let Some(definitions) = object.definitions().filter(|_| family.copies().any(is_copy)) else { continue };

@@ -1,15 +1,15 @@
-//! System calls that are made before the C library is ready.
+//! System calls made before the C library is ready.
 //!
 //! The constructor of a library that a program starts with may run before the C library's own. Another preloaded
-//! library may stand in front of `stat` or `open` (fakeroot, umockdev, tsocks), and expects the environment there. So
-//! the kernel is asked itself.
+//! library may stand in front of `stat` or `open` (fakeroot, umockdev, tsocks), and expects the environment to be set
+//! by then. These functions therefore call the kernel directly.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::AtomicU64;
 
-/// The state of what a path leads to.
+/// The status of the file that a path leads to.
 pub fn stat(path: &CStr) -> Option<libc::stat64> {
     // SAFETY: a path, and room for the result.
     filled(|room| unsafe {
@@ -23,9 +23,9 @@ pub fn statfs(path: &CStr) -> Option<libc::statfs64> {
     filled(|room| unsafe { call(libc::SYS_statfs, [path.as_ptr() as usize, room, 0, 0, 0, 0]) })
 }
 
-/// The effective user with whom the program was started.
+/// The effective user that the program was started with.
 pub fn effective_user() -> libc::uid_t {
-    // SAFETY: no preconditions; the value lies in the auxiliary vector.
+    // SAFETY: no preconditions; the value is in the auxiliary vector.
     unsafe { libc::getauxval(libc::AT_EUID) as libc::uid_t }
 }
 
@@ -33,7 +33,7 @@ pub fn effective_user() -> libc::uid_t {
 pub struct File(RawFd);
 
 impl File {
-    /// Opens what a path leads to; nothing is made.
+    /// Opens the file that a path leads to; creates none.
     pub fn open(path: &CStr, flags: i32) -> Option<File> {
         let (directory, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
         // SAFETY: a path.
@@ -41,14 +41,14 @@ impl File {
         (opened >= 0).then_some(File(opened as RawFd))
     }
 
-    /// Its state.
+    /// Its status.
     pub fn stat(&self) -> Option<libc::stat64> {
         let (opened, empty) = (self.0 as usize, c"".as_ptr() as usize);
         // SAFETY: room for the result.
         filled(|room| unsafe { call(libc::SYS_newfstatat, [opened, empty, room, libc::AT_EMPTY_PATH as usize, 0, 0]) })
     }
 
-    /// Maps the first `len` counters of a memory file, for the rest of the process; `None` if that can't be done
+    /// Maps the first `len` counters of a memory file, for the rest of the process; `None` if this can't be done
     /// safely.
     pub fn counters(&self, len: usize) -> Option<&'static [AtomicU64]> {
         let (opened, bytes) = (self.0 as usize, len.checked_mul(size_of::<AtomicU64>())?);
@@ -60,13 +60,13 @@ impl File {
             return None;
         }
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-        // SAFETY: the kernel chooses the place of the mapping, where nothing is.
+        // SAFETY: the kernel chooses the place of the mapping, in unused space.
         let start = unsafe { call(libc::SYS_mmap, [0, bytes, access as usize, kind as usize, opened, 0]) };
         if start <= 0 {
             return None;
         }
-        // SAFETY: page aligned, readable and writable, never unmapped. The file can't become shorter: it was sealed
-        // against that before its size was read, and seals stay. Other processes change it, which atomics allow.
+        // SAFETY: page aligned, readable and writable, never unmapped. The file can't shrink: it was sealed against
+        // this before its size was read, and seals stay. Other processes change it, which atomics allow.
         Some(unsafe { std::slice::from_raw_parts(start as *const AtomicU64, len) })
     }
 }
@@ -79,7 +79,7 @@ impl AsRawFd for File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // SAFETY: our own, and nobody uses it any more.
+        // SAFETY: our own file, and nobody uses it any more.
         unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
     }
 }
@@ -91,11 +91,13 @@ fn filled<T>(fill: impl FnOnce(usize) -> isize) -> Option<T> {
     done.then(|| unsafe { room.assume_init() })
 }
 
+/// Makes a system call.
+///
 /// # Safety
 /// As the call demands.
 unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
     let result: isize;
-    // SAFETY: the kernel keeps all registers but these (syscall(2)); what it does to memory is the caller's business.
+    // SAFETY: the kernel keeps all registers but these (syscall(2)); the caller answers for its effect on memory.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!(

@@ -1,34 +1,36 @@
 //! Large blocks of memory without a system call.
 //!
-//! The C library's `malloc` takes what is larger than 128 KiB straight from the kernel (`mmap`, malloc(3),
-//! `M_MMAP_THRESHOLD`), and gives it straight back. OpenSSL loads a bundle in small pieces, which come from the heap
-//! (`brk`). A process whose filter knows `brk` and not `mmap` must not be ended because the bundle is read at once
-//! here. So a few large blocks have their place in this library, in pages that cost nothing before they are touched.
+//! The C library's `malloc` takes blocks larger than 128 KiB straight from the kernel (`mmap`, malloc(3),
+//! `M_MMAP_THRESHOLD`), and returns them straight to it. OpenSSL loads a bundle in small pieces, which come from the
+//! heap (`brk`). A process whose filter allows `brk` but not `mmap` must not be killed because the bundle is read in
+//! one piece here. A few large blocks therefore have room in this library, in pages that cost nothing before they are
+//! touched.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An allocator with room for a few large blocks of its own; all else goes to the one behind it.
+/// An allocator with room for a few large blocks of its own; everything else goes to the allocator behind it.
 pub struct LargeBlocks<A> {
     behind: A,
     room: &'static Room,
 }
 
-/// Less is from the heap. (What `malloc` keeps before each block is counted.)
+/// The smallest block that uses the room. Smaller ones come from the heap. (The header of `malloc` before each block is
+/// counted.)
 const LARGE: usize = (128 << 10) - 64;
 const UNIT: usize = 32 << 10;
 const UNITS: usize = u32::BITS as usize;
 
-/// Memory in units, and a bit for each that is taken.
+/// Memory in units, and a bit for each unit in use.
 #[repr(C, align(4096))]
 pub struct Room {
     memory: UnsafeCell<[u8; UNIT * UNITS]>,
     taken: AtomicU32,
 }
 
-// SAFETY: a unit is only touched by whoever it was given to.
+// SAFETY: a unit is only touched by the owner of its block.
 unsafe impl Sync for Room {}
 
 impl Room {
@@ -41,7 +43,7 @@ impl Room {
         self.memory.get().cast()
     }
 
-    /// Where `units` units are free together; taken now. A thread that a fork has not copied keeps what it had.
+    /// Takes `units` free units in a row. A thread that a fork has not copied keeps the units it had.
     fn take(&self, units: usize) -> Option<*mut u8> {
         let mask = mask(units);
         let mut taken = self.taken.load(Ordering::Relaxed);
@@ -55,7 +57,7 @@ impl Room {
         }
     }
 
-    /// The first unit of a block, if it is one of ours.
+    /// The first unit of a block, if the block is in this room.
     fn unit(&self, block: *mut u8) -> Option<usize> {
         let offset = (block as usize).wrapping_sub(self.start() as usize);
         (offset < UNIT * UNITS).then_some(offset / UNIT)
@@ -83,7 +85,7 @@ impl<A> LargeBlocks<A> {
     }
 }
 
-// SAFETY: blocks of the room are of the size and alignment asked for, and nobody else's until they are given back; the
+// SAFETY: blocks of the room have the requested size and alignment, and belong to nobody else until they are freed; the
 // rest is the inner allocator's.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for LargeBlocks<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -94,7 +96,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for LargeBlocks<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match self.take(layout) {
             Some(block) => {
-                // SAFETY: the block is as large. It may have been used before.
+                // SAFETY: the block is that large. It may have been used before.
                 unsafe { ptr::write_bytes(block, 0, layout.size()) };
                 block
             }
@@ -106,7 +108,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for LargeBlocks<A> {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match self.room.unit(block) {
             Some(at) => self.room.give_back(at, layout.size().div_ceil(UNIT)),
-            // SAFETY: as the caller states; it is none of ours.
+            // SAFETY: as the caller states; the block is not in the room.
             None => unsafe { self.behind.dealloc(block, layout) },
         }
     }
@@ -118,7 +120,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for LargeBlocks<A> {
             return unsafe { self.behind.realloc(block, layout, size) };
         }
         let Ok(fresh) = fresh else { return ptr::null_mut() };
-        // SAFETY: as the caller states; both blocks are large enough for what is copied.
+        // SAFETY: as the caller states; both blocks are large enough for the copied bytes.
         unsafe {
             let moved = self.alloc(fresh);
             if !moved.is_null() {
@@ -140,7 +142,7 @@ mod tests {
         static ROOM: Room = Room::new();
         static BLOCKS: LargeBlocks<System> = LargeBlocks::new(&ROOM, System);
         let layout = |size| Layout::from_size_align(size, 8).unwrap();
-        // SAFETY: each block is given back with its layout.
+        // SAFETY: each block is freed with its layout.
         unsafe {
             let small = BLOCKS.alloc(layout(100 << 10));
             assert!(ROOM.unit(small).is_none());

@@ -1,22 +1,23 @@
-//! What any preloaded library needs to stand in front of functions of a foreign library, of which a process may hold
-//! several copies.
+//! The common part of preloaded libraries that hook functions of a foreign library, of which a process may hold several
+//! copies.
 //!
+//! 
 //! | module | concern |
 //! | --- | --- |
-//! | `way_in`, `imports` | the import slots of all objects: which matter |
-//! | `slots`, `bound`, `scope` | where each leads, writing them |
+//! | `way_in`, `imports` | the import slots of all objects, and those that matter |
+//! | `slots`, `bound`, `scope` | the targets of slots, and writing slots |
 //! | `kernel` | system calls before the C library is ready |
 //! | `wanted`, `elf`, `definitions`, `linker` | names, loaded objects, the dynamic linker and its lock |
 //! | `family`, `copy` | kinds of libraries, their copies, and a trampoline for each function of each copy |
 //! | `dlsym` | functions that a program finds by name |
 //! | `sibling` | another of our libraries in the same process |
-//! | `hook` | one guard for all handlers, and how an original is called |
+//! | `hook` | one guard for all handlers, and calling an original |
 //! | `unwinding` | cancelled threads and exceptions that pass through hooked functions |
 //! | `foreign` | tables of a foreign library's functions |
 //! | `address_space`, `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
-//! | `reserve` | the allocator, and what it has when there is no memory |
+//! | `reserve` | the allocator, and its reserve for when memory is short |
 
-// What is made here lies in statics, where `Default` can't be called.
+// These types are created in statics, where `Default` can't be called.
 #![allow(clippy::new_without_default)]
 
 #[macro_use]

@@ -1,4 +1,4 @@
-//! The dynamic linker: which objects are loaded, and its lock.
+//! The dynamic linker: the loaded objects, and its lock.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -12,11 +12,11 @@ use crate::definitions::{Definitions, Name};
 use crate::dlsym;
 use crate::elf::{Debug, Link, Loaded};
 
-/// Calls `visit` with each loaded object that has a dynamic section, from this number in the order of loading on, but
-/// for this library itself, until it says that it has seen enough. How many there are, if it never does.
+/// Calls `visit` with each loaded object that has a dynamic section, except this library itself, starting at this
+/// number in the order of loading, until `visit` has seen enough. Returns the number of objects if it saw them all.
 ///
-/// The objects can't be unloaded meanwhile: `dl_iterate_phdr` holds `dl_load_write_lock`. Nothing that waits for
-/// another thread may be called in `visit`.
+/// The objects can't be unloaded meanwhile: `dl_iterate_phdr` holds `dl_load_write_lock`. `visit` must call nothing
+/// that waits for another thread.
 pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize {
     struct Visitor<'a> {
         from: usize,
@@ -24,13 +24,13 @@ pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize
         visit: &'a mut dyn FnMut(&Loaded) -> bool,
     }
     unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _size: usize, data: *mut c_void) -> c_int {
-        // SAFETY: dl_iterate_phdr passes a valid record, and the visitor back as it was given.
+        // SAFETY: dl_iterate_phdr passes a valid record, and the visitor unchanged.
         let (info, visitor) = unsafe { (&*info, &mut *data.cast::<Visitor>()) };
         visitor.number += 1;
         if visitor.number <= visitor.from {
             return 0;
         }
-        // SAFETY: as above; the object stays as long as this callback runs.
+        // SAFETY: as above; the object stays loaded as long as this callback runs.
         let Some(object) = (unsafe { Loaded::of(info) }) else { return 0 };
         c_int::from(!object.contains(step as *const () as usize) && !(visitor.visit)(&object))
     }
@@ -42,8 +42,8 @@ pub fn each_object(from: usize, mut visit: impl FnMut(&Loaded) -> bool) -> usize
 
 type Visit = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
-/// The C library's `dl_iterate_phdr`. One that stands in front of it need not stand being called within a callback of
-/// its own (fakechroot).
+/// The C library's `dl_iterate_phdr`. A replacement in front of it may not be callable from within its own callback
+/// (fakechroot).
 static ITERATE: AtomicUsize = AtomicUsize::new(0);
 
 /// # Safety
@@ -58,7 +58,7 @@ unsafe fn iterate(visit: Option<Visit>, data: *mut c_void) -> c_int {
     }
 }
 
-/// Where this library lies.
+/// The address range of this library.
 pub fn own_range() -> Range<usize> {
     static START: AtomicUsize = AtomicUsize::new(0);
     static END: AtomicUsize = AtomicUsize::new(0);
@@ -71,11 +71,11 @@ pub fn own_range() -> Range<usize> {
     START.load(Ordering::Relaxed)..END.load(Ordering::Acquire)
 }
 
-/// The loaded object in which an address lies.
+/// The loaded object that contains an address.
 pub fn object_at(address: usize) -> Option<Loaded> {
     unsafe extern "C" fn find(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-        // SAFETY: dl_iterate_phdr passes a valid record, and the search back as it was given; the object stays as long
-        // as this callback runs.
+        // SAFETY: dl_iterate_phdr passes a valid record, and the search unchanged; the object stays loaded as long as
+        // this callback runs.
         let (object, (address, found)) =
             unsafe { (Loaded::of(&*info), &mut *search.cast::<(usize, Option<Loaded>)>()) };
         *found = object.filter(|object| object.contains(*address));
@@ -87,14 +87,14 @@ pub fn object_at(address: usize) -> Option<Loaded> {
     search.1
 }
 
-/// The executable, which comes first among the objects, and stays.
+/// The executable, which is the first object, and stays loaded.
 pub fn executable() -> Option<&'static Loaded> {
     // SAFETY: written once, before the pointer.
     unsafe { EXECUTABLE.load(Ordering::Acquire).as_ref() }
 }
 
-/// Whether an address is that of the executable's own entry for a function, which stands for it wherever its address is
-/// taken: calls go on through the executable's slot.
+/// Whether an address is the executable's own entry for a function, which stands for it wherever its address is taken:
+/// calls go on through the executable's slot.
 pub fn is_stand_in(name: Name, address: usize) -> bool {
     executable().is_some_and(|executable| {
         let symbol = executable.definitions().and_then(|definitions| definitions.stand_in(name));
@@ -113,17 +113,17 @@ unsafe impl Sync for MetExecutable {}
 pub fn meet_executable(object: &Loaded) {
     static MET: MetExecutable = MetExecutable(UnsafeCell::new(MaybeUninit::uninit()));
     if object.is_executable() && EXECUTABLE.load(Ordering::Relaxed).is_null() {
-        // SAFETY: nobody reads it before the pointer is there.
+        // SAFETY: nobody reads it before the pointer is set.
         let place = unsafe { (*MET.0.get()).write(*object) };
         EXECUTABLE.store(place, Ordering::Release);
     }
 }
 
-/// How often objects were added, and removed.
+/// The numbers of additions and removals of objects so far.
 pub fn counters() -> (u64, u64) {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, size: usize, data: *mut c_void) -> c_int {
         if size >= size_of::<libc::dl_phdr_info>() {
-            // SAFETY: a record of this size, and the pair that was given.
+            // SAFETY: a record of this size, and the pair that was passed.
             unsafe { *data.cast() = ((*info).dlpi_adds, (*info).dlpi_subs) };
         }
         1
@@ -136,23 +136,23 @@ pub fn counters() -> (u64, u64) {
 
 /// The size of a page.
 pub fn page_size() -> usize {
-    // SAFETY: no preconditions; the value lies in the auxiliary vector.
+    // SAFETY: no preconditions; the value is in the auxiliary vector.
     unsafe { libc::getauxval(libc::AT_PAGESZ) as usize }.max(4096)
 }
 
 thread_local! {
-    /// What this thread wants to be done with the linker's lock held.
+    /// The job that this thread wants to run with the linker's lock held.
     static JOB: Cell<Option<*mut Job<'static>>> = const { Cell::new(None) };
 }
 
 type Job<'a> = &'a mut dyn FnMut();
 
-/// Runs `job` while no other thread can be inside of `dlopen` or `dlclose`: no object is half-relocated then, and what
-/// the linker is going to make read-only is so.
+/// Runs `job` while no other thread can be inside `dlopen` or `dlclose`: no object is half-relocated then, and the
+/// linker has made read-only everything that it is going to.
 ///
 /// `dlsym` holds `dl_load_lock` while it asks a function of type `STT_GNU_IFUNC` for its address (elf/dl-sym.c).
-/// `resolver` is the name of such a function of this library, made by [`resolver!`](crate::resolver). False if it could
-/// not be found: then nothing was done.
+/// `resolver` is the name of such a function in this library, made by [`resolver!`](crate::resolver). False if it could
+/// not be found: nothing was done then.
 pub fn locked(resolver: &CStr, mut job: impl FnMut()) -> bool {
     let mut done = false;
     {
@@ -172,11 +172,11 @@ pub fn locked(resolver: &CStr, mut job: impl FnMut()) -> bool {
     done
 }
 
-/// What a resolver runs.
+/// The body of a resolver.
 pub extern "C" fn run_job() -> *const c_void {
     if let Some(job) = JOB.take() {
-        // SAFETY: `locked` of this thread has set it and has not returned. A panic would end at this function, in the
-        // linker.
+        // SAFETY: `locked` on this thread has set it and has not returned. Without this, a panic would end in this
+        // function, inside the linker.
         let _ = catch_unwind(AssertUnwindSafe(|| unsafe { (*job)() }));
     }
     run_job as *const c_void
@@ -186,7 +186,7 @@ pub extern "C" fn run_job() -> *const c_void {
 #[macro_export]
 macro_rules! resolver {
     ($name:ident) => {
-        /// Not to be called: see `windlass_interpose::linker::locked`.
+        /// Do not call this: see `windlass_interpose::linker::locked`.
         ///
         /// # Safety
         /// For the dynamic linker alone.
@@ -210,9 +210,9 @@ macro_rules! resolver {
 }
 
 /// Set in a child that was forked while other threads ran: one of them may hold `dl_load_write_lock`, which glibc's
-/// `fork` gives to nobody (2.36, sysdeps/nptl/fork.c), and `dl_iterate_phdr` would wait for ever.
+/// `fork` passes on to nobody (2.36, sysdeps/nptl/fork.c), and `dl_iterate_phdr` would wait for ever.
 static OUT_OF_REACH: AtomicBool = AtomicBool::new(false);
-/// Whether there was one thread when this process forked.
+/// Whether this process had one thread when it forked.
 static WAS_ALONE: AtomicBool = AtomicBool::new(false);
 /// glibc's `__libc_single_threaded` (2.32).
 static SINGLE_THREADED: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
@@ -222,14 +222,14 @@ pub fn is_out_of_reach() -> bool {
     OUT_OF_REACH.load(Ordering::Relaxed)
 }
 
-/// The last object that was looked through: what was loaded later stands behind it in the linker's own list.
+/// The last object that was looked through: later objects stand behind it in the linker's own list.
 static LAST_SEEN: AtomicPtr<Link> = AtomicPtr::new(ptr::null_mut());
-/// Whether that list was whole when this process was copied.
+/// Whether that list was consistent when this process was copied.
 static WAS_CONSISTENT: AtomicBool = AtomicBool::new(false);
 
 /// Notes that all objects were looked through. The linker's lock is held.
 pub fn note_seen() {
-    // SAFETY: nobody else loads or unloads any.
+    // SAFETY: nobody else loads or unloads any object.
     let last = list().and_then(|list| unsafe { list.entries() }.last());
     LAST_SEEN.store(last.map_or(ptr::null_mut(), |last| ptr::from_ref(last).cast_mut()), Ordering::Relaxed);
 }
@@ -239,17 +239,17 @@ fn list() -> Option<&'static Debug> {
     executable().and_then(|executable| unsafe { executable.list().as_ref() })
 }
 
-/// Calls `visit` with what was loaded since, in a child where the objects can't be asked for; with `None` if that can't
-/// be told.
+/// In a child where the objects can't be asked for, calls `visit` with each object loaded since the last look; with
+/// `None` if they can't be determined.
 pub fn each_unreached(mut visit: impl FnMut(Option<&Loaded>)) {
     let list = list();
     let last = LAST_SEEN.load(Ordering::Relaxed).cast_const();
-    // Else a thread that is not here was in the middle of changing it.
+    // Otherwise a thread that does not exist here was in the middle of changing it.
     let is_whole = !last.is_null() && WAS_CONSISTENT.load(Ordering::Relaxed);
     let Some(list) = list.filter(|_| is_whole) else { return visit(None) };
     let mut is_new = false;
-    // SAFETY: a child of several threads has one, and few begin others before they load something. Whoever does, and
-    // unloads libraries in one thread while another begins with TLS, would be seen here in the middle of it.
+    // SAFETY: a child of several threads has one, and few start others before they load something. A child that does,
+    // and that unloads libraries in one thread while another begins with TLS, could change the list during this walk.
     for link in unsafe { list.entries() } {
         if is_new {
             // SAFETY: as above.
@@ -262,7 +262,7 @@ pub fn each_unreached(mut visit: impl FnMut(Option<&Loaded>)) {
     }
 }
 
-/// Notes what the C library defines.
+/// Notes the C library's definitions.
 pub fn meet_libc(definitions: &Definitions) {
     const VARIABLE: Name = Name::new(c"__libc_single_threaded");
     if let Some(found) = definitions.find(VARIABLE) {
@@ -270,7 +270,7 @@ pub fn meet_libc(definitions: &Definitions) {
     }
     ITERATE.store(definitions.find(Name::new(c"dl_iterate_phdr")).unwrap_or(0), Ordering::Release);
     const ENVIRONMENT: Name = Name::new(c"__environ");
-    // An executable that uses it has it (`R_*_COPY`), and the C library uses that, too.
+    // An executable that uses the variable has it (`R_*_COPY`), and the C library then uses that copy, too.
     let of_executable = executable().and_then(Loaded::definitions).and_then(|of| of.find(ENVIRONMENT));
     if let Some(found) = of_executable.or_else(|| definitions.find(ENVIRONMENT)) {
         ENVIRON.store(found as *mut *const c_void, Ordering::Relaxed);
@@ -280,14 +280,14 @@ pub fn meet_libc(definitions: &Definitions) {
 /// The C library's `environ`.
 static ENVIRON: AtomicPtr<*const c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// In a constructor: whether it is of a library that a program starts with, and the C library has not been initialized
-/// yet. At any other time a program may have cleared its environment.
+/// In a constructor: whether its library is one that the program starts with, before the C library was initialised. At
+/// any other time a program may have cleared its environment.
 pub fn is_program_start() -> bool {
     // SAFETY: null, or a variable of the C library, which stays.
     unsafe { ENVIRON.load(Ordering::Relaxed).as_ref() }.is_some_and(|environ| environ.is_null())
 }
 
-/// To be called once, when the library is loaded.
+/// Call this once, when the library is loaded.
 pub fn watch_forks() {
     unsafe extern "C" fn prepare() {
         let variable = SINGLE_THREADED.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! From the address of a foreign object to what we know about it.
+//! Our state for a foreign object, by the object's address.
 //!
-//! The objects are opaque and belong to any of several libraries, so their own extension data can't be asked before it
-//! is known whose they are. This table answers both questions.
+//! The objects are opaque and belong to any of several libraries, so their own extension data can't be read before
+//! their library is known. This table answers both questions.
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -13,19 +13,22 @@ const BUCKETS: usize = 512;
 
 /// A map from addresses to small values, safe for threads and across `fork`.
 ///
-/// What one thread enters another takes out, so values that may not leave their thread can't be in a table that two
-/// threads have:
+/// One thread removes values that another has inserted, so a value that may not leave its thread can't be in a table
+/// that two threads share:
 ///
+/// 
 /// ```
 /// fn is_shared<T: Send + Sync>() {}
 /// is_shared::<windlass_interpose::ptr_table::PtrTable<usize>>();
 /// ```
 ///
+/// 
 /// ```compile_fail,E0277
 /// fn is_shared<T: Sync>() {}
 /// is_shared::<windlass_interpose::ptr_table::PtrTable<*const u8>>();
 /// ```
 ///
+/// 
 /// ```compile_fail,E0277
 /// fn is_sent<T: Send>() {}
 /// is_sent::<windlass_interpose::ptr_table::PtrTable<*const u8>>();
@@ -37,7 +40,7 @@ pub struct PtrTable<V> {
 struct Bucket<V> {
     lock: ForkLock,
     head: AtomicPtr<Node<V>>,
-    /// The values, as a raw pointer says nothing of them: neither `Send` nor `Sync` by itself.
+    /// Stands for the values: raw pointers alone are neither `Send` nor `Sync`.
     values: PhantomData<*mut V>,
 }
 
@@ -49,7 +52,7 @@ impl<V> Bucket<V> {
 
 // SAFETY: it owns its values.
 unsafe impl<V: Send> Send for Bucket<V> {}
-// SAFETY: values are copied in and out under the lock. No two threads look at one at a time.
+// SAFETY: values are copied in and out under the lock. No two threads look at one at the same time.
 unsafe impl<V: Send> Sync for Bucket<V> {}
 
 struct Node<V> {
@@ -64,19 +67,19 @@ impl<V: Copy> PtrTable<V> {
         PtrTable { buckets: [const { Bucket::new() }; BUCKETS] }
     }
 
-    /// Enters a value; an older one for the same address is replaced. When memory is short the entry comes from the
+    /// Inserts a value, replacing an older one for the same address. When memory is short, the entry comes from the
     /// reserve.
     pub fn insert(&self, key: usize, value: V) {
         let bucket = self.bucket(key);
         let node = Box::new(Node { key, value, next: AtomicPtr::new(ptr::null_mut()) });
         let _guard = bucket.lock.lock();
-        // In one step: of two threads that enter the same address, one replaces what the other has entered.
+        // In one step: if two threads insert the same address, one replaces the other's value.
         bucket.take(key);
         node.next.store(bucket.head.load(Ordering::Relaxed), Ordering::Relaxed);
         bucket.head.store(Box::into_raw(node), Ordering::Release);
     }
 
-    /// The value entered for this address.
+    /// The value for this address.
     pub fn get(&self, key: usize) -> Option<V> {
         self.with(key, |value| value)
     }
@@ -90,7 +93,7 @@ impl<V: Copy> PtrTable<V> {
         let _guard = bucket.lock.lock();
         let mut at = bucket.head.load(Ordering::Acquire);
         while !at.is_null() {
-            // SAFETY: a node is freed by `remove` alone, which holds this bucket's lock, as we do.
+            // SAFETY: only `remove` frees a node, and it holds this bucket's lock, as we do.
             let node = unsafe { &*at };
             if node.key == key {
                 return Some(f(node.value));
@@ -117,7 +120,7 @@ impl<V: Copy> PtrTable<V> {
         }
     }
 
-    /// Takes the value out.
+    /// Removes a value and returns it.
     pub fn remove(&self, key: usize) -> Option<V> {
         let bucket = self.bucket(key);
         if bucket.head.load(Ordering::Acquire).is_null() {
@@ -135,7 +138,7 @@ impl<V: Copy> PtrTable<V> {
 }
 
 impl<V: Copy> Bucket<V> {
-    /// Takes a value out. The bucket's lock is held.
+    /// Removes a value and returns it. The bucket's lock is held.
     fn take(&self, key: usize) -> Option<V> {
         let mut link = &self.head;
         loop {

@@ -1,5 +1,5 @@
-//! Where the linker looks for a function when it binds a slot at the first call: the global scope, then what the object
-//! was linked against (elf/dl-lookup.c). With `RTLD_DEEPBIND` it is the other way round.
+//! The scope in which the linker looks for a function when it binds a slot at the first call: the global scope, then
+//! the object's dependencies (elf/dl-lookup.c). With `RTLD_DEEPBIND` it is the other way round.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
@@ -11,14 +11,14 @@ use crate::elf::{Dyn, Loaded};
 use crate::family::Family;
 use crate::{dlsym, linker};
 
-/// The function that the global scope has; null if it has none.
+/// The function in the global scope; null if it has none.
 pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     let found = search(name.text(), None);
     if linker::is_stand_in(name, found) {
         return behind_executable(name);
     }
-    // `dlsym` answers with the newest version of the first object that has any. `dlvsym` answers with this one, and
-    // passes over objects without versions of their own, which a slot is bound to, too.
+    // `dlsym` returns the newest version of the first object that has any. `dlvsym` returns this version, and skips
+    // objects without versions of their own, although a slot can be bound to these, too.
     let exact = version.map_or(0, |version| search(name.text(), Some(version)));
     if found == exact || found == 0 {
         return exact;
@@ -36,7 +36,7 @@ pub fn global(family: &Family, name: Name, version: Option<&CStr>) -> usize {
     }
 }
 
-/// That of two addresses whose object comes first.
+/// The one of two addresses whose object comes first.
 fn first(one: usize, other: usize) -> usize {
     let mut found = UNKNOWN;
     linker::each_object(0, |object| {
@@ -46,8 +46,9 @@ fn first(one: usize, other: usize) -> usize {
     found
 }
 
-/// What the executable's own entry stands for: what a call is bound to, and an address is not (`ELF_RTYPE_CLASS_PLT`).
-/// It is of the libraries that the program was started with, in the order of their loading.
+/// The function behind the executable's own entry: a call is bound to the function, a taken address to the entry
+/// (`ELF_RTYPE_CLASS_PLT`). It belongs to the libraries that the program was started with, in the order of their
+/// loading.
 fn behind_executable(name: Name) -> usize {
     let mut found = None;
     linker::each_object(0, |object| {
@@ -58,7 +59,7 @@ fn behind_executable(name: Name) -> usize {
     found.and_then(|definitions| definitions.find(name)).unwrap_or(UNKNOWN)
 }
 
-/// No address of a function.
+/// Not the address of any function.
 const UNKNOWN: usize = 1;
 
 fn search(name: &CStr, version: Option<&CStr>) -> usize {
@@ -90,10 +91,10 @@ pub fn is_of_program(object: &Loaded) -> bool {
     found
 }
 
-/// An object and what it was linked against, breadth first.
+/// An object and its dependencies, breadth first.
 pub struct Scope {
     of: *const Dyn,
-    /// The dynamic section of each, and what it defines: nothing is known of an object without a GNU hash table.
+    /// The dynamic section of each, and its definitions: nothing is known of an object without a GNU hash table.
     objects: [MaybeUninit<(*const Dyn, Option<Definitions>)>; MOST],
     count: usize,
 }
@@ -101,12 +102,12 @@ pub struct Scope {
 const MOST: usize = 64;
 
 impl Scope {
-    /// Of no object.
+    /// A scope without an object.
     pub const fn new() -> Scope {
         Scope { of: ptr::null(), objects: [const { MaybeUninit::uninit() }; MOST], count: 0 }
     }
 
-    /// Of no object any more.
+    /// Forgets the object.
     pub fn forget(&mut self) {
         (self.of, self.count) = (ptr::null(), 0);
     }
@@ -121,14 +122,14 @@ impl Scope {
                 self.count < MOST
             });
         }
-        // SAFETY: so many were written, for this object.
+        // SAFETY: `count` entries were written, for this object.
         let mut known = self.objects[..self.count].iter().map(|one| unsafe { one.assume_init_ref() });
         let may_define = |definitions: &Definitions| definitions.any_symbol(name).is_some();
         known.find(|(_, definitions)| definitions.as_ref().is_none_or(may_define)).map(|(dynamic, _)| *dynamic)
     }
 }
 
-/// Calls `visit` with an object and what it was linked against, breadth first, until it says that it has seen enough.
+/// Calls `visit` with an object and its dependencies, breadth first, until `visit` has seen enough.
 fn each_dependency(object: *const Dyn, mut visit: impl FnMut(&Loaded) -> bool) {
     let mut queue = [ptr::null(); MOST];
     let (mut at, mut end) = (0, 1);
@@ -156,7 +157,7 @@ fn each_dependency(object: *const Dyn, mut visit: impl FnMut(&Loaded) -> bool) {
     }
 }
 
-/// Whether an object is what a `DT_NEEDED` names.
+/// Whether a `DT_NEEDED` entry names an object.
 fn is_named(object: &Loaded, needed: &CStr) -> bool {
     if object.soname().is_some_and(|name| name == needed) {
         return true;
@@ -169,18 +170,20 @@ fn is_named(object: &Loaded, needed: &CStr) -> bool {
     path == needed.to_bytes() || path.rsplit(|byte| *byte == b'/').next() == Some(needed.to_bytes())
 }
 
-/// What one look through all objects works with: too much for the stack of a small thread.
+/// Working memory for one look through all objects: too large for the stack of a small thread.
 pub struct Room<T>(UnsafeCell<T>);
 
 // SAFETY: see `Room::lend`.
 unsafe impl<T> Sync for Room<T> {}
 
 impl<T> Room<T> {
-    /// With nothing in it.
+    /// Room with this value.
     pub const fn new(value: T) -> Room<T> {
         Room(UnsafeCell::new(value))
     }
 
+    /// Lends the value.
+    ///
     /// # Safety
     /// The linker's lock is held, and nobody else on this thread has it.
     #[allow(clippy::mut_from_ref)]

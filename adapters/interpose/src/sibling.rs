@@ -1,5 +1,5 @@
-//! Another of our libraries in the same process: the tracing library stands in front of the preload library, in
-//! whatever order they come.
+//! Another of our libraries in the same process: the tracing library stands in front of the preload library, whichever
+//! is loaded first.
 //!
 //! The one in front puts its trampolines into the slots, and calls go on through variables of its own ([`Onward`]). To
 //! the one behind, these variables are slots like any others.
@@ -11,7 +11,7 @@ use crate::definitions::{Definitions, Name};
 use crate::elf::Loaded;
 use crate::family::{COPIES, Caller, Origin};
 
-/// The other library, known by a function that it exports.
+/// The other library, recognised by a function that it exports.
 pub struct Sibling {
     name: Name<'static>,
     is_behind: bool,
@@ -21,12 +21,13 @@ pub struct Sibling {
 }
 
 impl Sibling {
-    /// One that stands behind us. The function tells to which definition one of its trampolines leads.
+    /// A library that stands behind us. The function returns the definition that one of its trampolines leads to.
     pub const fn behind(function: &'static CStr) -> Sibling {
         Sibling::new(function, true)
     }
 
-    /// One that stands in front of us. The function tells by which variable the calls of one of its trampolines go on.
+    /// A library that stands in front of us. The function returns the variable through which the calls of one of its
+    /// trampolines go on.
     pub const fn in_front(function: &'static CStr) -> Sibling {
         Sibling::new(function, false)
     }
@@ -45,18 +46,18 @@ impl Sibling {
         }
     }
 
-    /// Whether an address lies in it.
+    /// Whether that library contains an address.
     pub(crate) fn contains(&self, address: usize) -> bool {
         let is_there = self.function.load(Ordering::Acquire) != 0;
         is_there && (self.start.load(Ordering::Relaxed)..self.end.load(Ordering::Relaxed)).contains(&address)
     }
 
-    /// To which definition an address leads, if that is a trampoline of the library behind us.
+    /// The definition that an address leads to, if it is a trampoline of the library behind us.
     pub(crate) fn definition(&self, address: usize) -> Option<usize> {
         if self.is_behind { self.ask(address) } else { None }
     }
 
-    /// The variable by which calls go on, if an address is that of a trampoline in front of us.
+    /// The variable through which calls go on, if an address is a trampoline in front of us.
     pub(crate) fn variable(&self, address: usize) -> Option<*mut usize> {
         if self.is_behind { None } else { self.ask(address).map(|variable| variable as *mut usize) }
     }
@@ -74,14 +75,15 @@ impl Sibling {
 
 type Ask = extern "C" fn(*const c_void) -> *const c_void;
 
-/// Where the calls of each copy of a family go on to: 0, the copy's own definition, or what stands between us and that.
+/// The targets of the calls of each copy of a family: 0 for the copy's own definition, else the function that stands
+/// between us and it.
 pub struct Onward([[AtomicUsize; Origin::COUNT * HOOKS]; COPIES]);
 
-/// As many as a family can have.
+/// The most hooks that a family can have.
 pub const HOOKS: usize = 128;
 
 impl Onward {
-    /// To the copies' own definitions.
+    /// Calls go on to the copies' own definitions.
     pub const fn new() -> Onward {
         Onward([const { [const { AtomicUsize::new(0) }; Origin::COUNT * HOOKS] }; COPIES])
     }
@@ -91,8 +93,8 @@ impl Onward {
         &self.0[caller.copy() % COPIES][hook % HOOKS * Origin::COUNT + caller.number() % Origin::COUNT]
     }
 
-    /// Whether calls that are to reach `target` can go on by this variable: all that go by it reach the same.
-    /// `leads_to` tells to which definition another address leads.
+    /// Whether calls that are to reach `target` can go on through this variable: all calls through it reach the same
+    /// target. `leads_to` returns the definition that another address leads to.
     pub(crate) fn claim(
         &self,
         caller: Caller,
@@ -122,8 +124,7 @@ mod tests {
 
     #[test]
     fn one_variable_leads_to_one_definition() {
-        // 100 and 200 are definitions, 101 is a trampoline in front of 100, and 900 something of which nothing is
-        // known.
+        // 100 and 200 are definitions, 101 is a trampoline in front of 100, and 900 is unknown.
         let leads_to = |address| (address == 101).then_some(100);
         let caller = Caller::new(3, Origin::Itself);
         for (claims, last) in [

@@ -1,4 +1,4 @@
-//! The import slots of one object: which of them matter, where each leads, and writing them.
+//! The import slots of one object: those that matter, the target of each, and writing them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,23 +10,23 @@ use crate::wanted::Wanted;
 use crate::way_in::WayIn;
 use crate::{bound, dlsym, linker};
 
-/// What became of an object.
+/// The outcome for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All its slots that matter are written, or it has none.
     Done,
-    /// The same, and the linker had not bound some of them yet.
+    /// As `Done`, but the linker had not bound some of them yet.
     DoneEarly,
     /// The linker has not bound all of them yet.
     Unready,
-    /// One of them leads to something that is not known, or can't be written: all were left as they were.
+    /// One of them leads to something unknown, or can't be written: all were left as they were.
     Refused,
 }
 
-/// What is to be done with a slot.
+/// The decision about a slot.
 enum Decision {
     Leave,
-    /// The trampoline, and the variable that it goes to: the slot itself, or that of a library in front of us.
+    /// Write the address of the trampoline into this variable: the slot itself, or one of a library in front of us.
     Write(*mut usize, usize),
     Unready,
     Refuse,
@@ -34,7 +34,7 @@ enum Decision {
 
 /// Writes all slots of an object that matter, or none.
 pub fn write(way: &WayIn, object: &Loaded, page: usize, room: &mut Scratch) -> Outcome {
-    // A table of functions that the executable has copied out of a library before anything could be written there.
+    // A table of functions that the executable has copied from a library before anything could be written there.
     if object.copied().any(|(start, size)| leads_into_copies(way, start, size)) {
         return Outcome::Refused;
     }
@@ -55,7 +55,7 @@ pub fn write(way: &WayIn, object: &Loaded, page: usize, room: &mut Scratch) -> O
         let Some(wanted) = imports.find(slot.symbol) else { return true };
         match decide(way, object, outside, slot, wanted, scope) {
             Decision::Leave => {}
-            // Code that is relocated itself (DT_TEXTREL) can't be written any more.
+            // Code that is itself relocated (DT_TEXTREL) can't be written any more.
             Decision::Write(at, _) if at == slot.at && !object.is_writable(at) => outcome = Outcome::Refused,
             Decision::Write(at, address) => {
                 early |= object.is_unbound(slot, cell(slot.at).load(Ordering::Relaxed));
@@ -99,7 +99,7 @@ fn leads_into_copies(way: &WayIn, start: usize, size: usize) -> bool {
     (0..size / size_of::<usize>()).any(|at| is_hooked(unsafe { (start as *const usize).add(at).read_unaligned() }))
 }
 
-/// What a look through the objects works with.
+/// Working memory for a look through the objects.
 pub struct Scratch {
     imports: Imports,
     writes: Writes,
@@ -107,18 +107,18 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Nothing is in it.
+    /// Empty working memory.
     pub const fn new() -> Scratch {
         Scratch { imports: Imports::NONE, writes: Writes::new(), scope: Scope::new() }
     }
 
-    /// Forgets what the look before was about: another object may lie where one was.
+    /// Forgets the previous look: another object may by now be at the same address.
     pub fn forget(&mut self) {
         self.scope.forget();
     }
 }
 
-/// What is to be written, once it is certain that all can be.
+/// The pending writes, done once it is certain that all are possible.
 struct Writes {
     all: [(*mut usize, usize, Wanted); MOST],
     count: usize,
@@ -129,7 +129,7 @@ impl Writes {
         Writes { all: [(std::ptr::null_mut(), 0, Wanted::Dlsym); MOST], count: 0 }
     }
 
-    /// False if there are too many.
+    /// Adds a write. False if there are too many.
     fn add(&mut self, slot: *mut usize, address: usize, wanted: Wanted) -> bool {
         let Some(place) = self.all.get_mut(self.count) else { return false };
         *place = (slot, address, wanted);
@@ -138,7 +138,7 @@ impl Writes {
     }
 }
 
-/// Gives the slots of an object back to what they were bound to.
+/// Restores the slots of an object to the functions they were bound to.
 pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
     let Some(imports) = Imports::of(way, object) else { return };
     let mut locked = Pages::NONE;
@@ -166,7 +166,7 @@ pub fn restore(way: &WayIn, object: &Loaded, page: usize) {
     }
 }
 
-/// Which families an object that was refused may call, as bits.
+/// The families that a refused object may call, as bits.
 pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
     let has_copies = object.copied().any(|(start, size)| leads_into_copies(way, start, size));
     let imports = Imports::of(way, object);
@@ -188,7 +188,7 @@ pub fn imports_hooks(way: &WayIn, object: &Loaded) -> bool {
     Imports::of(way, object).is_some_and(|imports| !imports.fits || imports.all().any(is_hook))
 }
 
-/// What a trampoline leads to.
+/// The definition that a trampoline leads to.
 pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
     if let Some(original) = dlsym::definition_of(trampoline) {
         return Some(original);
@@ -197,7 +197,7 @@ pub fn definition_of(way: &WayIn, trampoline: usize) -> Option<usize> {
     family.copy(caller.copy()).find(family.hooks()[hook].name)
 }
 
-/// What a trampoline stands in front of.
+/// The hook that a trampoline belongs to.
 pub(crate) fn hook_of(way: &WayIn, trampoline: usize) -> Option<(&'static Family, Caller, usize)> {
     for &family in way.families {
         for (number, _) in family.copies() {
@@ -221,7 +221,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
     if variable.is_some() {
         value = cell(at).load(Ordering::Acquire);
     }
-    // A weak reference to what nobody defines, or a variable that the program has set; any other is written when the
+    // A weak reference that nobody defines, or a variable that the program has set; all others are written when the
     // object is relocated.
     if value == 0 {
         let is_settled = slot.is_variable() || !object.is_required(slot.symbol);
@@ -230,7 +230,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
     if is_ours(value) {
         return Decision::Leave;
     }
-    // As it is in the file: not relocated.
+    // Unchanged from the file: not relocated.
     if object.base != 0 && value < object.end - object.start && !slot.is_variable() {
         return Decision::Unready;
     }
@@ -270,13 +270,13 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
     }
 }
 
-/// Whether an object is a copy of some family: it calls others as their companion.
+/// Whether an object is a copy of some family: its calls to other families are a companion's.
 fn is_copy(way: &WayIn, object: &Loaded) -> bool {
     let mut copies = way.families.iter().flat_map(|family| family.copies());
     copies.any(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == object.dynamic))
 }
 
-/// The number of the copy of a family to which an object's slots lead; `None` if none of them does.
+/// The number of the copy of a family that an object's slots lead to; `None` if none of them does.
 pub fn leads_to(way: &WayIn, object: &Loaded, family: &Family) -> Option<usize> {
     let imports = Imports::of(way, object)?;
     let mut found = None;
@@ -300,17 +300,17 @@ fn note_own_call(way: &WayIn, object: &Loaded, wanted: Wanted) {
     }
 }
 
-/// Whether an address lies in this library.
+/// Whether this library contains an address.
 fn is_ours(address: usize) -> bool {
     linker::own_range().contains(&address)
 }
 
 fn cell(slot: *mut usize) -> &'static AtomicUsize {
-    // SAFETY: an aligned word of a loaded object that its relocations name. The linker, too, writes it with one store.
+    // SAFETY: an aligned word of a loaded object that its relocations name. The linker also writes it with one store.
     unsafe { AtomicUsize::from_ptr(slot) }
 }
 
-/// Pages that are unlocked to be written.
+/// Pages that are made writable.
 struct Pages {
     start: usize,
     end: usize,

@@ -1,13 +1,13 @@
-//! Unwinding through our frames: a cancelled thread, an exception of a program's callback.
+//! Unwinding through our frames: a cancelled thread, or an exception of a program's callback.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Makes our copy of the compiler's unwinder ready. Cancelling a thread unwinds with the copy in libgcc_s.so, which
-/// calls Rust's personality here; that sets registers by a table that our copy fills when it begins to unwind by
-/// itself, and aborts the process if it never has. Costs something once. It is first called with the linker's lock
-/// held: of two threads that fill the table at the same time, one could find it half filled.
+/// Prepares our copy of the compiler's unwinder. Cancelling a thread unwinds with the copy in libgcc_s.so, which calls
+/// Rust's personality here. The personality sets registers by a table that our copy fills when it first unwinds by
+/// itself, and aborts the process if it never has. Only the first call is costly. It is made with the linker's lock
+/// held: if two threads filled the table at the same time, one could find it half filled.
 pub fn prepare() {
     static PREPARED: AtomicBool = AtomicBool::new(false);
     if PREPARED.load(Ordering::Relaxed) {
@@ -23,8 +23,8 @@ pub fn prepare() {
 
 const URC_NORMAL_STOP: c_int = 4;
 
-// The unwinder is linked in: to load libgcc_s.so.1 would cost every process more than all else that a preloaded library
-// does.
+// The unwinder is linked in: loading libgcc_s.so.1 would cost every process more than everything else that a preloaded
+// library does.
 #[cfg_attr(target_env = "gnu", link(name = "gcc_eh", kind = "static", modifiers = "-bundle"))]
 unsafe extern "C" {
     // Itanium C++ ABI, "Exception Handling".

@@ -1,4 +1,4 @@
-//! Which of the names that an object imports matter: found with a few instructions for each that does not.
+//! Which of an object's imported names matter: a name that does not costs only a few instructions.
 
 use std::ffi::{CStr, c_char};
 
@@ -6,7 +6,7 @@ use crate::definitions::Name;
 use crate::family::Hook;
 use crate::sibling::HOOKS;
 
-/// What a name is.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// `dlsym`
@@ -15,7 +15,7 @@ pub enum Wanted {
     Dlvsym,
     /// A hook: the numbers of its family and of itself.
     Hook(u8, u8),
-    /// A function whose users are only to be known of: its number.
+    /// A function whose users only have to be noted: its number.
     Noticed(u8),
 }
 
@@ -24,16 +24,16 @@ pub struct Names {
     /// The hooks of each family.
     pub(crate) hooks: &'static [&'static [Hook]],
     pub(crate) noticed: &'static [Name<'static>],
-    /// The first four bytes of each name, as a set that can say yes too often.
+    /// The first four bytes of each name, as a set with false positives.
     beginnings: [u64; WORDS],
-    /// The first eight bytes.
+    /// The first eight bytes of each name, in the same way.
     longer: [u64; WORDS],
-    /// What each is, at the place that its hash gives, or behind that.
+    /// The kind of each name, at the place given by its hash, or after it.
     wanted: [Option<Wanted>; PLACES],
 }
 
 const WORDS: usize = 64;
-/// Several times as many as there are names.
+/// Several times the number of names.
 const PLACES: usize = 1024;
 const DLSYM: &CStr = c"dlsym";
 const DLVSYM: &CStr = c"dlvsym";
@@ -84,7 +84,7 @@ impl Names {
         self
     }
 
-    /// What a name is, if it matters.
+    /// The kind of a name, if it matters.
     ///
     /// # Safety
     /// `left` bytes can be read from `name` on, and a NUL is among them.
@@ -102,8 +102,8 @@ impl Names {
         unsafe { self.find_longer(name, left) }
     }
 
-    /// The same, where the first bytes could be those of a name that matters. All of these have eight bytes or more,
-    /// but for `dlsym` and `dlvsym`.
+    /// As [`Names::find`], for a name whose first bytes could be those of one that matters. All of these have eight
+    /// bytes or more, except `dlsym` and `dlvsym`.
     #[inline(never)]
     unsafe fn find_longer(&self, name: usize, left: usize) -> Option<Wanted> {
         if left >= 8 {
@@ -152,12 +152,12 @@ impl Names {
 
 const BITS: u32 = (WORDS * 64).trailing_zeros();
 
-/// Where a beginning of four bytes is in its set.
+/// The place of a four-byte beginning in its set.
 const fn place(beginning: u32) -> usize {
     (beginning.wrapping_mul(0x9E37_79B9) >> (32 - BITS)) as usize
 }
 
-/// Where a beginning of eight bytes is in its set.
+/// The place of an eight-byte beginning in its set.
 const fn longer_place(beginning: u64) -> usize {
     (beginning.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }

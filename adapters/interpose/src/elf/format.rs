@@ -1,8 +1,8 @@
-//! What lies in the file (System V gABI), as far as it is read.
+//! The ELF structures in the file (System V gABI), as far as they are read.
 
 pub(super) const HIDDEN: u16 = 0x8000;
 
-/// Tags below this are counted from 0.
+/// Tags below this are stored by their number.
 pub(super) const LOW_TAGS: usize = 38;
 
 pub(super) const DT_NULL: isize = 0;
@@ -47,7 +47,7 @@ pub(crate) struct Sym {
 #[repr(C)]
 pub(super) struct Rela {
     pub(super) offset: u64,
-    // `r_info`: on the little-endian machines that are supported its lower half comes first.
+    // `r_info`: on the supported machines, which are little-endian, its lower half comes first.
     pub(super) kind: u32,
     pub(super) symbol: u32,
     pub(super) addend: i64,

@@ -6,7 +6,7 @@ use crate::elf::Loaded;
 use crate::elf::format::Dyn;
 
 impl Loaded {
-    /// An object of the linker's own list, of which no more is known than where its dynamic section lies.
+    /// An object from the linker's own list, of which only the address of its dynamic section is known.
     ///
     /// # Safety
     /// It stays loaded as long as the result is used.
@@ -36,7 +36,7 @@ pub struct Link {
 }
 
 impl Debug {
-    /// Whether nothing is being added or taken away (`RT_CONSISTENT`).
+    /// Whether the list is not being changed (`RT_CONSISTENT`).
     pub fn is_consistent(&self) -> bool {
         self.state == 0
     }

@@ -1,5 +1,4 @@
-//! A loaded object: what its program headers and its dynamic section say (System V gABI; symbol versions as in the
-//! LSB).
+//! A loaded object: its program headers and its dynamic section (System V gABI; symbol versions as in the LSB).
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -20,22 +19,23 @@ pub use slots::{FILTER, Slot};
 /// One loaded object.
 ///
 /// Everything here points into the object's own mapping. It must not be used longer than the object is known to stay
-/// loaded: for the length of a callback of `dl_iterate_phdr`, or because something holds a handle on it.
+/// loaded: during a callback of `dl_iterate_phdr`, or while something holds a handle on it.
 #[derive(Clone, Copy)]
 pub struct Loaded {
-    /// Difference between the addresses in the file and those in memory.
+    /// The difference between the addresses in memory and those in the file.
     pub base: usize,
-    /// First address of its mapping.
+    /// The first address of its mapping.
     pub start: usize,
-    /// End of its mapping.
+    /// The end of its mapping.
     pub end: usize,
-    /// Path; empty for the executable.
+    /// Its path; empty for the executable.
     pub path: *const c_char,
     /// Its dynamic section.
     pub dynamic: *const Dyn,
-    /// What becomes read-only after relocation: start and end.
+    /// The part that becomes read-only after relocation: start and end.
     relro: (usize, usize),
-    /// What the file says can be written, and what can be run: from the first segment's start to the last one's end.
+    /// The writable and the executable part according to the file: from the first segment's start to the last one's
+    /// end.
     writable: (usize, usize),
     code: (usize, usize),
     strings: usize,
@@ -45,10 +45,10 @@ pub struct Loaded {
     versions: *const u16,
     needs: (*const Verneed, usize),
     defines: (*const Verdef, usize),
-    /// Relocations of the procedure linkage table, and all others.
+    /// The relocations of the procedure linkage table, and all others.
     relocations: [(*const Rela, usize); 2],
     soname: Option<usize>,
-    /// `DT_DEBUG`, which the linker fills in an executable: its list of objects.
+    /// `DT_DEBUG`, which the linker fills in for an executable: its list of objects.
     debug: *const Debug,
 }
 
@@ -74,7 +74,7 @@ impl Loaded {
         debug: ptr::null(),
     };
 
-    /// The object that a callback of `dl_iterate_phdr` is given; `None` if it has no dynamic section.
+    /// The object passed to a callback of `dl_iterate_phdr`; `None` if it has no dynamic section.
     ///
     /// # Safety
     /// `info` comes from `dl_iterate_phdr`, and the object stays loaded as long as the result is used.
@@ -110,7 +110,7 @@ impl Loaded {
     /// # Safety
     /// As for `of`.
     unsafe fn with_tables(mut self) -> Loaded {
-        // The low tags by their numbers: nearly all entries have one.
+        // The low tags by number: nearly all entries have one.
         let (mut low, mut relative, mut at) = ([0_usize; LOW_TAGS], 0, self.dynamic);
         // glibc relocates some of these addresses in place and leaves others as they are in the file.
         let address = |value: usize| match value {
@@ -155,19 +155,19 @@ impl Loaded {
                 table.1 = 0;
             }
         }
-        // The relative ones come first, and name no symbol.
+        // The relative ones come first, and refer to no symbol.
         let (table, count) = self.relocations[1];
         let relative = relative.min(count);
         self.relocations[1] = (table.wrapping_add(relative), count - relative);
         self
     }
 
-    /// Whether an address lies in this object.
+    /// Whether an address is inside this object.
     pub fn contains(&self, address: usize) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    /// The linker's list of objects, of an executable that it has loaded.
+    /// The linker's list of objects, from an executable that it has loaded.
     pub fn list(&self) -> *const Debug {
         self.debug
     }
@@ -178,7 +178,7 @@ impl Loaded {
         self.path.is_null() || unsafe { *self.path } == 0
     }
 
-    /// What it defines, to be asked by name.
+    /// Its definitions, for lookup by name.
     pub fn definitions(&self) -> Option<Definitions> {
         (!self.hash.is_null() && !self.symbols.is_null()).then_some(Definitions {
             table: self.hash,
@@ -189,22 +189,23 @@ impl Loaded {
         })
     }
 
-    /// How many symbols, from the first on, can be imported; `None` if the hash table is empty, where it does not tell.
+    /// The number of symbols, from the first on, that may be imported; `None` if the hash table is empty and can't
+    /// tell.
     pub fn imported_symbols(&self) -> Option<usize> {
         let definitions = self.definitions()?;
-        // An executable also lists functions whose address it takes (elf_x86_64_hash_symbol of ld): without position
+        // An executable also lists functions whose address it takes (elf_x86_64_hash_symbol of ld). Without position
         // independence their PLT entries stand for them; with it, they have none.
         let count = if self.is_executable() { definitions.count() } else { definitions.first() };
         count.map(|count| count as usize)
     }
 
-    /// Calls `visit` with each of these symbols, where its name begins, and how many bytes there are from there to the
-    /// end of the string table.
+    /// Calls `visit` with each of these symbols, the start of its name, and the number of bytes from there to the end
+    /// of the string table.
     #[inline(always)]
     pub fn names(&self, symbols: std::ops::Range<usize>, mut visit: impl FnMut(usize, usize, usize)) {
         let (strings, size, table) = (self.strings, self.strings_size, self.symbols);
         for symbol in symbols {
-            // SAFETY: the caller names symbols that the table has.
+            // SAFETY: the caller passes symbols that the table has.
             let offset = unsafe { (*table.add(symbol)).name as usize };
             if offset < size {
                 visit(symbol, strings.wrapping_add(offset), size - offset);
@@ -212,7 +213,7 @@ impl Loaded {
         }
     }
 
-    /// Whether a symbol has to be there: not so for a weak one.
+    /// Whether a symbol has to be defined somewhere: false for a weak one.
     pub fn is_required(&self, symbol: usize) -> bool {
         const STB_WEAK: u8 = 2;
         // SAFETY: as in `names`.

@@ -1,13 +1,12 @@
-//! The slots of a loaded object: where the linker writes addresses, and whether it has.
+//! The slots of a loaded object: the words in which the linker stores addresses, and whether it has stored them.
 
 use std::ptr;
 
 use crate::elf::Loaded;
 
 impl Loaded {
-    /// Calls `visit` with each slot into which the linker writes the address of a symbol, and the number of that
-    /// symbol, until it says that it has seen enough. Only symbols whose place in `filter`, by the lowest bits of their
-    /// number, is not 0.
+    /// Calls `visit` with each slot in which the linker stores the address of a symbol, until `visit` has seen enough.
+    /// Only for symbols whose entry in `filter`, indexed by the lowest bits of their number, is not 0.
     pub fn slots(&self, filter: &[u8; FILTER], mut visit: impl FnMut(&Slot) -> bool) {
         for (place, (table, count)) in self.relocations.into_iter().enumerate() {
             for at in 0..count {
@@ -32,16 +31,16 @@ impl Loaded {
         }
     }
 
-    /// Whether a slot lies in a page that the linker has made read-only (`_dl_protect_relro`, which rounds both ends
+    /// Whether a slot is in a page that the linker has made read-only (`_dl_protect_relro`, which rounds both ends
     /// down).
     pub fn is_read_only(&self, slot: usize, page: usize) -> bool {
         let (start, end) = (self.relro.0 & !(page - 1), self.relro.1 & !(page - 1));
         (start..end).contains(&slot)
     }
 
-    /// Whether the linker is done with it. It goes through the relocations of the procedure linkage table last, and
-    /// leaves nothing of them as it is in the file; where there are none, through these of functions that choose among
-    /// several (`STT_GNU_IFUNC`).
+    /// Whether the linker has finished relocating it. The linker processes the relocations of the procedure linkage
+    /// table last, and leaves none of their slots as it is in the file. An object without them is checked by the
+    /// relocations of functions that choose among several (`STT_GNU_IFUNC`).
     pub fn is_relocated(&self) -> bool {
         const MARKS: [u32; 2] = [KINDS[0], IRELATIVE];
         let last = self.relocations.iter().find(|(_, count)| *count > 0).map(|(table, count)| {
@@ -54,7 +53,7 @@ impl Loaded {
         unsafe { slot.read_unaligned() >= self.end - self.start }
     }
 
-    /// What an executable has copied from its libraries (`R_X86_64_COPY`): address and size of each variable.
+    /// The variables that an executable has copied from its libraries (`R_X86_64_COPY`): address and size of each.
     pub fn copied(&self) -> impl Iterator<Item = (usize, usize)> {
         let (table, count) = if self.is_executable() { self.relocations[1] } else { (ptr::null(), 0) };
         // SAFETY: the table has this many entries, and its symbols exist.
@@ -65,37 +64,38 @@ impl Loaded {
         })
     }
 
-    /// Where the executable's entry of the procedure linkage table stands for a function, to all who take its address:
-    /// where it is not position-independent.
+    /// The executable's procedure linkage table entry that stands for a function wherever its address is taken. Only an
+    /// executable that is not position-independent has one.
     pub fn stand_in(&self, symbol: usize) -> Option<usize> {
         // SAFETY: the table has this symbol.
         let symbol = unsafe { &*self.symbols.add(symbol) };
         (symbol.section == 0 && symbol.value != 0).then(|| self.base.wrapping_add(symbol.value as usize))
     }
 
-    /// Whether the file says that a slot can be written: not so where code itself is relocated (`DT_TEXTREL`).
+    /// Whether a slot is writable according to the file: false where code itself is relocated (`DT_TEXTREL`).
     pub fn is_writable(&self, slot: *const usize) -> bool {
         (self.writable.0..self.writable.1).contains(&(slot as usize))
     }
 
-    /// Whether a value is what the linker has put into a slot for the time until the first call: an address in the
-    /// object's procedure linkage table.
+    /// Whether a value is the one that the linker stores in a slot until the first call: an address in the object's
+    /// procedure linkage table.
     pub fn is_unbound(&self, slot: &Slot, value: usize) -> bool {
         let Some(number) = slot.number else { return false };
         if value < self.code.0 || value.saturating_add(ENTRY) > self.code.1 {
             return false;
         }
-        // There the number of the relocation is pushed (x86-64 psABI, 5.2), behind an `endbr64` where that is wanted.
+        // On x86-64 this code pushes the number of the relocation (x86-64 psABI, 5.2), after an `endbr64` where
+        // required.
         #[cfg(target_arch = "x86_64")]
         {
             const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
             const PUSH: u8 = 0x68;
-            // SAFETY: so many bytes of the object's code.
+            // SAFETY: `ENTRY` bytes of the object's code.
             let bytes: [u8; ENTRY] = unsafe { (value as *const [u8; ENTRY]).read() };
             let code = bytes.strip_prefix(&ENDBR64).unwrap_or(&bytes);
             code[0] == PUSH && code[1..5] == number.to_le_bytes()
         }
-        // There all slots have the address of the table's first entry.
+        // On AArch64 all slots have the address of the table's first entry.
         #[cfg(not(target_arch = "x86_64"))]
         {
             let _ = number;
@@ -104,26 +104,26 @@ impl Loaded {
     }
 }
 
-/// A word into which the linker writes the address of a symbol.
+/// A word in which the linker stores the address of a symbol.
 pub struct Slot {
-    /// Where it is.
+    /// Its address.
     pub at: *mut usize,
     /// The number of the symbol.
     pub symbol: usize,
     kind: u32,
-    /// Among the relocations of the procedure linkage table.
+    /// Its number among the relocations of the procedure linkage table; None if it is not one of them.
     number: Option<u32>,
 }
 
 impl Slot {
-    /// Whether it is a variable of the program's own that begins as this address, and not one through which only the
-    /// compiler's calls go.
+    /// Whether it is a variable of the program's own, initialised with this address, and not a word that only
+    /// compiler-generated calls use.
     pub fn is_variable(&self) -> bool {
         self.kind == KINDS[2]
     }
 }
 
-/// As many bytes as tell an entry of the procedure linkage table.
+/// The number of bytes that identify an entry of the procedure linkage table.
 const ENTRY: usize = 9;
 
 /// Relocations that make a slot hold the address of a symbol.
@@ -144,5 +144,5 @@ fn is_slot(kind: u32) -> bool {
     KINDS.contains(&kind)
 }
 
-/// How many symbols `Loaded::slots` tells apart before it asks.
+/// The number of classes of symbols that `Loaded::slots` distinguishes before it calls `visit`.
 pub const FILTER: usize = 1024;

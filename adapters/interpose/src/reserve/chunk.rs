@@ -1,4 +1,4 @@
-//! The chunks of the reserve: those that are there from the start, and those that were asked for later.
+//! The chunks of the reserve: those that exist from the start, and those allocated later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 #[cfg(feature = "sabotage")]
 use super::measured;
 
-/// Memory is given out in pieces of this size and alignment.
+/// Memory is handed out in pieces of this size and alignment.
 pub(super) const GRANULE: usize = 64;
 pub(super) const GRANULES: usize = 1024;
 const BITS: usize = u64::BITS as usize;
-/// As many calls at once need no memory but this. (The arena has half a megabyte of address space.)
+/// This many concurrent calls need no other memory. (The arena has half a megabyte of address space.)
 pub(super) const CHUNKS: usize = 8;
-/// More than these are never asked for.
+/// The most chunks that are ever allocated later.
 pub(super) const MOST_EXTRA: usize = 256;
-/// What may fail is asked for in a way that can; of what may not, nothing is larger.
+/// The largest allocation that may not fail. Everything larger is requested in a way that can fail.
 pub(super) const SMALL: usize = 1024;
 /// Larger requests are not met.
 pub(super) const LARGEST: usize = GRANULES * GRANULE / 8;
@@ -24,13 +24,13 @@ pub(super) const LARGEST: usize = GRANULES * GRANULE / 8;
 /// A part of the reserve.
 #[repr(C, align(64))]
 pub(super) struct Chunk {
-    /// The address space whose thread has claimed it; 0: none. That of a parent, whose thread is not here, counts as
-    /// none.
+    /// The address space whose thread has claimed it; 0: none. A parent's number counts as none, because its thread
+    /// does not exist here.
     pub holder: AtomicU32,
-    /// Granules that are taken.
+    /// The number of granules in use.
     pub used: AtomicU32,
     next: AtomicPtr<Chunk>,
-    /// A bit for each granule that is taken. Bits are set by the holder only, and cleared by whoever frees.
+    /// A bit for each granule in use. Only the holder sets bits; any thread that frees memory clears them.
     pub taken: [AtomicU64; GRANULES / BITS],
     memory: UnsafeCell<[Granule; GRANULES]>,
 }
@@ -41,15 +41,15 @@ struct Granule {
     _bytes: [u8; GRANULE],
 }
 
-// SAFETY: a granule of the memory is only touched by whoever it was given to; all else is atomic.
+// SAFETY: a granule of the memory is only touched by the owner of its piece; all else is atomic.
 unsafe impl Sync for Chunk {}
 
 pub(super) static CHUNK: [Chunk; CHUNKS] = [const { Chunk::new() }; CHUNKS];
-/// Chunks that were asked for later, the last first. They are never given back.
+/// Chunks allocated later, the last first. They are never freed.
 pub(super) static EXTRA: AtomicPtr<Chunk> = AtomicPtr::new(ptr::null_mut());
 pub(super) static EXTRAS: AtomicUsize = AtomicUsize::new(0);
 
-/// All chunks that there are.
+/// All existing chunks.
 pub(super) fn known() -> impl Iterator<Item = &'static Chunk> {
     let mut extra = EXTRA.load(Ordering::Acquire);
     let rest = std::iter::from_fn(move || {
@@ -76,14 +76,14 @@ pub(super) fn owner(memory: *mut u8) -> Option<&'static Chunk> {
         .find(|&chunk| (memory as usize).wrapping_sub(ptr::from_ref(chunk) as usize) < size_of::<Chunk>())
 }
 
-/// One more chunk, claimed.
+/// Allocates one more chunk, claimed.
 #[cold]
 pub(super) fn another(me: u32) -> Option<&'static Chunk> {
     if EXTRAS.fetch_add(1, Ordering::Relaxed) >= MOST_EXTRA {
         EXTRAS.fetch_sub(1, Ordering::Relaxed);
         return None;
     }
-    // SAFETY: a layout of its own. The memory of a chunk may hold anything; what comes before it is written here.
+    // SAFETY: a layout of its own. The memory of a chunk may hold anything; the fields before it are written here.
     let fresh = unsafe {
         let fresh: *mut Chunk = System.alloc(Layout::new::<Chunk>()).cast();
         if fresh.is_null() {
@@ -116,7 +116,7 @@ impl Chunk {
         }
     }
 
-    /// Whether it has what a part may need.
+    /// Whether it has as much as a part may need.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.used.load(Ordering::Relaxed) as usize <= GRANULES / 2
@@ -129,7 +129,7 @@ impl Chunk {
         holder != me && self.holder.compare_exchange(holder, me, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes as many granules side by side as it needs. To be called by the holder.
+    /// Takes as many adjacent granules as the size needs. Only the holder may call this.
     pub fn take(&self, size: usize) -> Option<*mut u8> {
         let wanted = size.div_ceil(GRANULE);
         let used = self.used.load(Ordering::Relaxed) as usize;
@@ -138,7 +138,7 @@ impl Chunk {
         }
         let mut free = 0;
         for at in 0..GRANULES {
-            // Acquire: whoever freed it has done with it.
+            // Acquire: the thread that freed it has finished with it.
             let is_taken = self.taken[at / BITS].load(Ordering::Acquire) & (1 << (at % BITS)) != 0;
             free = if is_taken { 0 } else { free + 1 };
             if free == wanted {
@@ -155,7 +155,7 @@ impl Chunk {
         None
     }
 
-    /// Gives back what lies between `kept` bytes and the end of a piece that has `size`.
+    /// Frees the rest of a piece of `size` bytes, after the first `kept`.
     pub fn give_back(&self, memory: *mut u8, kept: usize, size: usize) {
         let start = (memory as usize).wrapping_sub(self.memory.get() as usize) / GRANULE;
         let first = start + kept.div_ceil(GRANULE);

@@ -1,4 +1,4 @@
-//! What a thread has of the reserve, and whether it may have any.
+//! A thread's share of the reserve, and whether it may have any.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,12 +13,12 @@ use crate::address_space;
 thread_local! {
     /// The chunk that this thread has claimed.
     pub(super) static CLAIMED: Cell<*const Chunk> = const { Cell::new(ptr::null()) };
-    /// What this thread asks for may fail.
+    /// Set when this thread's allocations may fail.
     pub(super) static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Until the value is dropped, the reserve has nothing for this thread: for loops in which each allocation may fail,
-/// small as it is, and there are as many as an input has.
+/// Until the value is dropped, the reserve has nothing for this thread: for loops whose allocations are small, may
+/// fail, and are as many as an input has items.
 pub fn unreserved() -> Unreserved {
     Unreserved(MAY_FAIL.replace(true))
 }
@@ -32,10 +32,10 @@ impl Drop for Unreserved {
     }
 }
 
-/// A box, if there is memory for it besides the reserve.
+/// A box, if there is memory for it outside the reserve.
 pub fn try_box<T>(value: T) -> Option<Box<T>> {
     const { assert!(size_of::<T>() > 0) };
-    // SAFETY: the layout is that of a value, and not empty. It is freed by its address, as what `Reserving` gave.
+    // SAFETY: the layout is that of a value, and not empty. It is freed by its address, like memory from `Reserving`.
     unsafe {
         let memory: *mut T = System.alloc(Layout::new::<T>()).cast();
         if memory.is_null() {
@@ -46,9 +46,9 @@ pub fn try_box<T>(value: T) -> Option<Box<T>> {
     }
 }
 
-/// A chunk that this thread has claimed, until the value is dropped.
+/// A chunk claimed by this thread until the value is dropped.
 pub struct Claim {
-    /// Null if an outer claim of this thread holds, or if there was none to be had.
+    /// Null if an outer claim of this thread holds, or if no chunk was available.
     pub(super) chunk: *const Chunk,
 }
 
@@ -59,7 +59,7 @@ pub fn claim() -> Claim {
             return Claim { chunk: ptr::null() };
         }
         let (first, me) = (&CHUNK[0], address_space::id());
-        // Nearly always.
+        // True nearly always.
         let is_first = first.is_whole() && first.hold(me);
         let chunk = if is_first { ptr::from_ref(first) } else { one_more(me).map_or(ptr::null(), ptr::from_ref) };
         claimed.set(chunk);
@@ -67,7 +67,7 @@ pub fn claim() -> Claim {
     })
 }
 
-/// Any chunk.
+/// Claims any other chunk.
 #[cold]
 fn one_more(me: u32) -> Option<&'static Chunk> {
     known().find(|chunk| chunk.is_whole() && chunk.hold(me)).or_else(|| another(me))

@@ -1,4 +1,4 @@
-//! How much of a chunk a part takes: for the tests, in builds that are never released.
+//! The amount of a chunk that a part uses: for the tests, in builds that are never released.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,11 +10,11 @@ static REFUSES: AtomicBool = AtomicBool::new(false);
 static MOST: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Granules that the part of this thread has now, and the most that it has had.
+    /// The number of granules that the part of this thread uses now, and the most that it has used.
     static NOW: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
-/// From now on each allocation within a part is met from its chunk, as if `malloc` had nothing any more.
+/// From now on each allocation within a part comes from its chunk, as if `malloc` had no memory left.
 pub fn refuse() {
     REFUSES.store(true, Ordering::Relaxed);
 }
@@ -37,7 +37,7 @@ pub(super) fn end() {
     MOST.fetch_max(u64::from(NOW.replace((0, 0)).1) * GRANULE as u64, Ordering::Relaxed);
 }
 
-/// The most that a part has had of a chunk, in bytes.
+/// The most that a part has used of a chunk, in bytes.
 pub fn most() -> u64 {
     MOST.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! Thread-local variables that no thread has to ask memory for.
+//! Thread-local variables that need no memory allocation in any thread.
 
 #[cfg(target_os = "linux")]
 core::arch::global_asm!(
@@ -11,15 +11,15 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// A module whose code finds one of its thread-local variables by an offset from the thread pointer (initial-exec) has
-/// all of them in static TLS: the dynamic linker makes room when it loads the module, in the threads that there are as
-/// well, or refuses to load it. Else the first access of a thread to a library that came by `dlopen` asks for memory
-/// (`__tls_get_addr`), and glibc ends the process when there is none. One reference is enough, and it has to be in code
+/// If the code of a module finds one of its thread-local variables by an offset from the thread pointer (initial-exec),
+/// all of them are in static TLS: the dynamic linker makes room when it loads the module, also in existing threads, or
+/// refuses to load it. Otherwise a thread's first access to a library that was loaded by `dlopen` allocates memory
+/// (`__tls_get_addr`), and glibc ends the process when there is none. One reference is enough, but it has to be in code
 /// that is never left out.
 #[inline(always)]
 pub(super) fn stay() {
     let _offset: usize;
-    // SAFETY: reads a constant that the dynamic linker has put into the global offset table.
+    // SAFETY: reads a constant that the dynamic linker has stored in the global offset table.
     unsafe {
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         core::arch::asm!(

@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicUsize;
 use super::chunk::*;
 use super::*;
 
-/// A chunk that is no part of the arena.
+/// A chunk that is not part of the arena.
 fn chunk() -> Box<Chunk> {
     Box::new(Chunk::new())
 }
 
-/// All tests have the same chunks.
+/// All tests share the same chunks, so they run one at a time.
 fn alone() -> impl Drop {
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -38,10 +38,10 @@ fn pieces_do_not_overlap_and_come_back() {
             unsafe { ptr::write_bytes(memory, fill, size) };
         } else if !pieces.is_empty() {
             let (memory, size, fill) = pieces.swap_remove(next(pieces.len()));
-            // SAFETY: taken before, and not given back.
+            // SAFETY: taken before, and not freed yet.
             let bytes = unsafe { std::slice::from_raw_parts(memory, size) };
             assert!(bytes.iter().all(|byte| *byte == fill), "round {round}");
-            // Some shrink first.
+            // Some pieces shrink first.
             let kept = size.div_ceil(2);
             chunk.give_back(memory, kept, size);
             chunk.give_back(memory, 0, kept);
@@ -89,7 +89,7 @@ fn claims_are_one_to_a_thread_and_more_chunks_come() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), all.len());
-    // Memory of one that came later finds its way back.
+    // Memory of a chunk that was allocated later returns to it.
     let extra = known().skip(CHUNKS).find(|chunk| chunk.hold(address_space::id())).expect("more than the first ones");
     let memory = extra.take(100).expect("a whole chunk");
     assert!(ptr::eq(owner(memory).expect("its chunk"), extra));
@@ -123,7 +123,7 @@ fn what_grows_and_shrinks_keeps_its_bytes() {
     let _alone = alone();
     let claim = claim();
     let layout = |size| Layout::from_size_align(size, 8).unwrap();
-    // SAFETY: what `spare` gives is of that size, and is given back as what it is.
+    // SAFETY: memory from `spare` has that size, and is freed with the same layout.
     unsafe {
         let memory = spare(layout(200));
         assert!(owner(memory).is_some());
