@@ -1,5 +1,4 @@
-//! When this library comes between a program and its TLS libraries: as soon as it is loaded, if anything is to be
-//! recorded.
+//! Attaching to the program and its TLS libraries: as soon as this library is loaded, if anything is to be recorded.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -18,7 +17,7 @@ use crate::{clock, find_object, gathered, memory, process, settings, sink};
 
 resolver!(windlass_trace_resolver);
 
-/// What is stood in front of.
+/// The hooks of this library.
 static WAY_IN: WayIn = WayIn::new(
     &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS, &PYTHON, &RUBY],
     &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
@@ -31,9 +30,9 @@ static WAY_IN: WayIn = WayIn::new(
 
 static ONWARD: [Onward; 3] = [const { Onward::new() }; 3];
 
-/// Runs when the library has been loaded: before all other constructors of a program that starts with it (`-z
-/// initfirst`), where the C library has not looked at the environment yet. glibc passes it on (elf/dl-init.c). A
-/// process that loads no trust anchors is to be known of, too.
+/// Runs when the library is loaded: before all other constructors if the program starts with it (`-z initfirst`). The C
+/// library has not read the environment by then; glibc passes it as an argument (elf/dl-init.c). A process that loads
+/// no trust anchors is recorded, too.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin;
@@ -59,7 +58,7 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
 #[unsafe(link_section = ".fini_array")]
 static ENDING: extern "C" fn() = end;
 
-/// Something is to be recorded.
+/// Attaches and begins to record.
 fn record() {
     unwinding::prepare();
     let overhead = Overhead::begin();
@@ -69,9 +68,9 @@ fn record() {
     drop(overhead);
 }
 
-/// The process ends by `exit`.
+/// Records that the process ends by `exit`.
 extern "C" fn end() {
-    // A forked child that did nothing that is recorded says nothing of its end either.
+    // A forked child without recorded events does not record its end either.
     if settings::enabled()
         && let Some(process) = process::begun()
     {
@@ -91,12 +90,12 @@ fn max_rss() -> Option<i64> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: room for the answer.
     let status = unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
-    // Linux gives KiB (getrusage(2)).
+    // Linux returns KiB (getrusage(2)).
     (status == 0).then(|| usage.ru_maxrss.saturating_mul(1024))
 }
 
-/// For the preload library, which stands behind and finds a trampoline in a slot: the variable by which its calls go
-/// on, or null.
+/// For the preload library, which stands behind this one and may find a trampoline in an import slot: the variable
+/// through which the trampoline's calls go on, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_trace_next(trampoline: *const c_void) -> *const c_void {
     way_in::next_of(trampoline)

@@ -1,10 +1,10 @@
-//! Times, without what this library needs for itself.
+//! Times of the program, without this library's own.
 
 use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// ns of a clock; 0 if it can't be read, which no kernel since 2.6.12 does with these clocks.
+/// The time of a clock in ns; 0 if it can't be read, which happens on no kernel since 2.6.12 with these clocks.
 fn read(clock: libc::clockid_t) -> u64 {
     // SAFETY: timespec is plain data that clock_gettime fills.
     let mut now: libc::timespec = unsafe { mem::zeroed() };
@@ -18,10 +18,11 @@ pub fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// What all threads have spent here, those of the ancestors that this process was forked from among them.
+/// The time that all threads have spent in this library, including those of the ancestors that this process was forked
+/// from.
 static SPENT_BY_ALL: AtomicU64 = AtomicU64::new(0);
 
-/// CPU time that this library has used, of this process and its memory's earlier owners.
+/// The CPU time that this library has used, in this process and in the earlier owners of its memory.
 pub fn own_cpu() -> u64 {
     SPENT_BY_ALL.load(Ordering::Relaxed)
 }
@@ -45,14 +46,14 @@ impl Moment {
 }
 
 thread_local! {
-    /// What this thread has spent here since it began.
+    /// The time that this thread has spent in this library since it began.
     static SPENT: Cell<Moment> = const { Cell::new(Moment { wall: 0, cpu: 0 }) };
 }
 
-/// How long a call of the program took.
+/// The time that a call of the program took.
 #[derive(Clone, Copy)]
 pub struct Took {
-    /// When it began.
+    /// Its beginning.
     pub t: u64,
     /// Wall time.
     pub wall: u64,
@@ -60,11 +61,11 @@ pub struct Took {
     pub cpu: u64,
 }
 
-/// Time that is this library's own, from `begin` until `Stopwatch::start` or the end of the value's life.
+/// Time that counts as this library's own, from `begin` until `Stopwatch::start` or until the value is dropped.
 pub struct Overhead(Moment);
 
 impl Overhead {
-    /// From now on.
+    /// Starts now.
     pub fn begin() -> Overhead {
         Overhead(Moment::now())
     }
@@ -99,7 +100,7 @@ impl Stopwatch {
         Stopwatch { began, spent: SPENT.get() }
     }
 
-    /// Ends the measurement; what follows is ours again.
+    /// Ends the measurement; the time after it is ours again.
     pub fn stop(&self) -> (Took, Overhead) {
         let ended = Moment::now();
         let spent = SPENT.get();

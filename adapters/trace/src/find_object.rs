@@ -1,4 +1,4 @@
-//! Which loaded object (executable or shared library) an address lies in.
+//! The loaded object (executable or shared library) that contains an address.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -10,20 +10,20 @@ use windlass_interpose::linker;
 /// A loaded object.
 #[derive(Clone, Copy)]
 pub struct Object {
-    /// Difference between the addresses in the file and those in memory.
+    /// The difference between the addresses in memory and those in the file.
     pub base: usize,
-    /// Path; empty for the executable.
+    /// Its path; empty for the executable.
     pub path: *const c_char,
-    /// Where its dynamic section is.
+    /// The address of its dynamic section.
     pub dynamic: usize,
-    /// First address of its mapping.
+    /// The first address of its mapping.
     pub start: usize,
-    /// End of its mapping.
+    /// The end of its mapping.
     pub end: usize,
 }
 
 impl Object {
-    /// Whether the address belongs to this object.
+    /// Whether this object contains an address.
     pub fn contains(&self, address: usize) -> bool {
         (self.start..self.end).contains(&address)
     }
@@ -33,8 +33,8 @@ impl Object {
         (self.dynamic, self.start) == (other.dynamic, other.start)
     }
 
-    /// The object that holds this address: by glibc 2.35's `_dl_find_object`, which takes no lock, else by the list of
-    /// objects.
+    /// The object that contains this address: found by `_dl_find_object` of glibc 2.35, which takes no lock, else by
+    /// the list of objects.
     pub fn of(address: usize) -> Option<Object> {
         let function = FUNCTION.load(Ordering::Relaxed);
         if function != 0 {
@@ -46,7 +46,7 @@ impl Object {
             if status != 0 {
                 return None;
             }
-            // SAFETY: the linker's record of an object that is loaded.
+            // SAFETY: the linker's record of a loaded object.
             let LinkMap { base, path, dynamic } = unsafe { &*found.link_map };
             let (start, end) = (found.map_start as usize, found.map_end as usize);
             return Some(Object { base: *base, path: *path, dynamic: *dynamic, start, end });
@@ -65,7 +65,7 @@ type FindObject = unsafe extern "C" fn(*mut c_void, *mut DlFindObject) -> c_int;
 /// `_dl_find_object`, or 0.
 static FUNCTION: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks for the function. Once, at the start.
+/// Looks for the function, once, at the start.
 pub fn prepare() {
     const NAME: Name = Name::new(c"_dl_find_object");
     linker::each_object(0, |object| {
@@ -75,7 +75,7 @@ pub fn prepare() {
     });
 }
 
-/// `struct link_map` of <link.h>: the part that is public.
+/// `struct link_map` of <link.h>: its public part.
 #[repr(C)]
 struct LinkMap {
     base: usize,

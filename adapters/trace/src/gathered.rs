@@ -1,4 +1,4 @@
-//! Certificates that a program adds to a store one by one: few events for all of them.
+//! Certificates that a program adds to a store one by one, recorded in few events.
 
 use std::mem;
 use std::ptr;
@@ -18,13 +18,13 @@ static GATHERED: PtrTable<Pending> = PtrTable::new();
 #[derive(Clone, Copy)]
 struct Pending(*mut Additions);
 
-// SAFETY: only what `with` and `remove` of the table give to one thread at a time is changed, and it may be freed by
-// any.
+// SAFETY: only a value that `with` or `remove` of the table gives to one thread at a time is changed, and any thread
+// may free it.
 unsafe impl Send for Pending {}
 
 struct Additions {
     head: Arc<Head>,
-    /// All calls, and those that no event has told of yet.
+    /// The number of all calls, and of those that no event has reported yet.
     all: i64,
     calls: i64,
     wall: u64,
@@ -33,10 +33,10 @@ struct Additions {
     held: Option<i64>,
 }
 
-/// What all events of one store's additions have in common.
+/// The members that all events of one store's additions share.
 struct Head {
     store: usize,
-    /// A forked child leaves to its parent what the parent has gathered.
+    /// The process that gathers: a forked child leaves its parent's additions to the parent.
     process: &'static Process,
     kind: &'static str,
     thread: i64,
@@ -53,12 +53,12 @@ pub struct Addition {
 }
 
 impl Addition {
-    /// Before the original. `kind`: where the certificate comes from.
+    /// Call this before the original. `kind`: the origin of the certificate.
     pub fn begin<S: Subject>(store: usize, kind: &'static str, subject: impl FnOnce() -> Option<S>) -> Addition {
         let overhead = Overhead::begin();
         let known = hook::shielded(|| {
             let process = process::current();
-            // SAFETY: entries are freed after they were removed, which waits for the end of `with`.
+            // SAFETY: entries are freed after their removal, which waits for the end of `with`.
             let of = GATHERED.with(store, |Pending(additions)| unsafe {
                 let Additions { head, .. } = &*additions;
                 (ptr::eq(head.process, process), head.kind)
@@ -87,7 +87,7 @@ impl Addition {
         Addition { watch: known.map(|()| Stopwatch::start(overhead)), store }
     }
 
-    /// After it. `held`: what the store holds now.
+    /// Call this after the original. `held`: the number of certificates in the store now.
     pub fn end(self, result: i64, held: impl FnOnce() -> Option<i64>) {
         let Some(watch) = self.watch else { return };
         let (Took { wall, cpu, .. }, overhead) = watch.stop();
@@ -116,11 +116,10 @@ impl Addition {
     }
 }
 
-/// The process may end without a word: what was added until then is told of at the first addition, and again after so
-/// many.
+/// Additions are reported when their number reaches one of these: the process may end without another event.
 const TOLD_AT: [i64; 5] = [1, 16, 256, 4096, 65536];
 
-/// What one event tells of.
+/// The contents of one event.
 struct Due {
     is_first: bool,
     calls: i64,
@@ -131,7 +130,8 @@ struct Due {
 }
 
 impl Additions {
-    /// What is to be told of now. `held`: what the store holds now, if it may be asked.
+    /// The contents of the event that is due now. `held`: the number of certificates in the store now, if it may be
+    /// asked.
     fn take(&mut self, held: Option<i64>) -> (Due, Arc<Head>) {
         let due = Due {
             is_first: self.calls == self.all,
@@ -169,7 +169,7 @@ impl Due {
     }
 }
 
-/// Writes what was gathered for a store. `held`: what it holds now, if it may be asked.
+/// Writes the gathered additions of a store. `held`: the number of certificates in it now, if it may be asked.
 pub fn flush(store: usize, held: impl FnOnce() -> Option<i64>) {
     let Some(Pending(additions)) = GATHERED.remove(store) else { return };
     // SAFETY: made by Box::into_raw in `begin`, and no longer in the table.
@@ -180,7 +180,7 @@ pub fn flush(store: usize, held: impl FnOnce() -> Option<i64>) {
     }
 }
 
-/// Writes all that was gathered. The stores may be gone, so they are not asked.
+/// Writes all gathered additions. The stores may be gone, so they are not asked.
 pub fn flush_all() {
     let mut stores = Vec::new();
     // SAFETY: as in `Addition::begin`.

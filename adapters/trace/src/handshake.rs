@@ -1,4 +1,4 @@
-//! Connections: the first success of one session's handshake, which may take several calls.
+//! Connections: the first successful handshake of a session, which may take several calls.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::{process, settings, sink};
 
 static SESSIONS: PtrTable<Progress> = PtrTable::new();
 
-/// What a session has needed so far.
+/// The resources that a session's handshake has used so far.
 #[derive(Clone, Copy, Default)]
 struct Progress {
     t: u64,
@@ -21,21 +21,22 @@ struct Progress {
 }
 
 thread_local! {
-    /// The session whose handshake this thread is in (`SSL_connect` calls `SSL_do_handshake`). Not just whether it is
-    /// in one: Crystal changes to another fiber of the same thread while OpenSSL waits for data.
+    /// The session whose handshake this thread is in (`SSL_connect` calls `SSL_do_handshake`). A flag is not enough:
+    /// Crystal switches to another fiber of the same thread while OpenSSL waits for data.
     static SHAKING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A call that goes on with a handshake.
+/// A call that continues a handshake.
 pub struct Step {
     watch: Option<Stopwatch>,
     session: usize,
-    /// The library itself says when a handshake is over, so that need not be remembered here.
+    /// Set if the library itself reports the end of a handshake, so that it need not be remembered here.
     is_told: bool,
 }
 
 impl Step {
-    /// Before the original. `is_over`: whether the session has no handshake to do, where the library can be asked that.
+    /// Call this before the original. `is_over`: whether the session has no handshake to do, if the library can be
+    /// asked.
     pub fn begin(session: usize, is_over: impl FnOnce() -> Option<bool>) -> Step {
         let mut step = Step { watch: None, session, is_told: false };
         if session == 0 || !settings::enabled() || hook::is_inside() || SHAKING.get() == session {
@@ -54,7 +55,7 @@ impl Step {
         step
     }
 
-    /// After it.
+    /// Call this after the original.
     pub fn end(self, succeeded: bool) {
         let Some(watch) = self.watch else { return };
         let (took, overhead) = watch.stop();
@@ -88,7 +89,7 @@ impl Drop for Step {
     }
 }
 
-/// The session ends, or begins anew.
+/// Call this when the session ends, or starts anew.
 pub fn forget(session: usize) {
     if session != 0 && settings::enabled() && !hook::is_inside() {
         hook::shielded(|| SESSIONS.remove(session));

@@ -3,16 +3,16 @@
 use std::ffi::{CStr, c_char};
 use std::fmt::Write;
 
-/// Longest path that is written, in bytes.
+/// The longest path that is written, in bytes.
 pub const LONGEST_PATH: usize = 4096;
-/// Longest other string.
+/// The longest other string, in bytes.
 pub const LONGEST_TEXT: usize = 1024;
 
-/// Which process an event is of.
+/// The process that an event belongs to.
 pub struct Id {
-    /// Process id.
+    /// Its process id.
     pub number: u32,
-    /// Inode of its namespace of process ids, in which alone the number is unique.
+    /// The inode of its PID namespace, in which alone the number is unique.
     pub namespace: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Line {
         line
     }
 
-    /// A number.
+    /// Adds a number.
     pub fn number(&mut self, key: &str, value: impl Into<i128>) -> &mut Line {
         self.key(key);
         // Writing into a String can't fail.
@@ -47,7 +47,7 @@ impl Line {
         self
     }
 
-    /// A number, or `null`.
+    /// Adds a number, or `null`.
     pub fn known(&mut self, key: &str, value: Option<i64>) -> &mut Line {
         match value {
             Some(value) => self.number(key, value),
@@ -55,7 +55,7 @@ impl Line {
         }
     }
 
-    /// An address as a string, or `null`.
+    /// Adds an address as a string, or `null`.
     pub fn address(&mut self, key: &str, value: Option<usize>) -> &mut Line {
         self.key(key);
         let _ = match value {
@@ -65,21 +65,21 @@ impl Line {
         self
     }
 
-    /// A string.
+    /// Adds a string.
     pub fn text(&mut self, key: &str, value: &[u8]) -> &mut Line {
         self.key(key);
         string(&mut self.0, value, LONGEST_TEXT);
         self
     }
 
-    /// A path.
+    /// Adds a path.
     pub fn path(&mut self, key: &str, value: &[u8]) -> &mut Line {
         self.key(key);
         string(&mut self.0, value, LONGEST_PATH);
         self
     }
 
-    /// What is JSON already.
+    /// Adds a value that is already JSON.
     pub fn raw(&mut self, key: &str, value: &str) -> &mut Line {
         self.key(key);
         self.0.push_str(value);
@@ -99,13 +99,13 @@ impl Line {
     }
 }
 
-/// Appends a string literal: at most `longest` bytes, U+FFFD for what is not UTF-8.
+/// Appends a string literal: at most `longest` bytes, U+FFFD for bytes that are not UTF-8.
 pub fn string(out: &mut String, value: &[u8], longest: usize) {
     out.push('"');
     let value = &value[..value.len().min(longest)];
     let is_plain = value.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
     if let (true, Ok(plain)) = (is_plain, std::str::from_utf8(value)) {
-        // Most paths and names.
+        // True for most paths and names.
         out.push_str(plain);
         out.push('"');
         return;
@@ -114,7 +114,7 @@ pub fn string(out: &mut String, value: &[u8], longest: usize) {
         match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            // Also those that a terminal might take for a command: DEL and C1.
+            // Including those that a terminal might take for a command: DEL and C1.
             control if control.is_control() => {
                 let _ = write!(out, "\\u{:04x}", control as u32);
             }
@@ -124,7 +124,7 @@ pub fn string(out: &mut String, value: &[u8], longest: usize) {
     out.push('"');
 }
 
-/// The bytes of a foreign string, which is copied because the program may change it; `None` for null.
+/// The bytes of a foreign string, copied because the program may change it; `None` for null.
 ///
 /// # Safety
 /// Null, or a NUL-terminated string.

@@ -1,4 +1,4 @@
-//! How much memory the C library's allocator has given out.
+//! The amount of memory that the C library's allocator has handed out.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,14 +30,14 @@ type Mallinfo2 = unsafe extern "C" fn() -> Info;
 /// `mallinfo2`, or 0.
 static FUNCTION: AtomicUsize = AtomicUsize::new(0);
 
-/// The function visits each free block, and all who allocate wait meanwhile: it is not called again after it took this
-/// long (ns).
+/// The function visits each free block, and all threads that allocate wait meanwhile: it is not called again once it
+/// has taken this long (ns).
 const LONGEST: u64 = 500_000;
-/// With fewer, it was the scheduler that took the time.
+/// With fewer free blocks, the scheduler took the time, not the function.
 const FEW_BLOCKS: usize = 10_000;
 
-/// Bytes in use, by `mallinfo2`; `None` with another allocator, which that function knows nothing of, before glibc
-/// 2.33, and in a heap of so many free blocks that asking takes too long.
+/// Bytes in use, by `mallinfo2`. `None` with another allocator, which this function does not cover, before glibc 2.33,
+/// and if the heap has so many free blocks that the call takes too long.
 pub fn in_use() -> Option<i64> {
     let address = FUNCTION.load(Ordering::Relaxed);
     if address == 0 {
@@ -52,7 +52,7 @@ pub fn in_use() -> Option<i64> {
     i64::try_from(info.used.checked_add(info.mapped)?).ok()
 }
 
-/// Looks for the function, once, at the start. It is that of whoever defines `malloc` first.
+/// Looks for the function, once, at the start. It belongs to the first object that defines `malloc`.
 pub fn find() {
     const MALLOC: Name = Name::new(c"malloc");
     const INFO: Name = Name::new(c"mallinfo2");

@@ -18,25 +18,25 @@ pub struct Modules {
     meeting: ForkLock,
 }
 
-/// Also by which file it is: one that was loaded when another had been unloaded can have all its addresses.
+/// Identified by its file, too: an object loaded after another was unloaded can have all its addresses.
 #[derive(PartialEq)]
 struct Module {
     dynamic: usize,
     base: usize,
-    /// Path; empty for the executable.
+    /// Its path; empty for the executable.
     name: Vec<u8>,
-    /// The GNU build id.
+    /// Its GNU build id.
     build_id: Option<Vec<u8>>,
 }
 
 impl Modules {
-    /// None is known.
+    /// Without any module yet.
     pub const fn new() -> Modules {
         Modules { known: AppendList::new(), meeting: ForkLock::new() }
     }
 
-    /// The number of the module that a loaded object is, and the difference between the addresses in its file and those
-    /// in memory. A module that is new is described in an event of its own before this returns.
+    /// The module number of a loaded object, and the difference between the addresses in memory and those in its file.
+    /// A new module is described in an event of its own before this returns.
     pub fn locate(&self, process: &Id, object: &Object) -> Option<(usize, usize)> {
         let module = Module::of(object);
         let base = module.base;
@@ -51,7 +51,7 @@ impl Modules {
                     Some(id) => line.text("build_id", hexadecimal(id).as_bytes()),
                     None => line.raw("build_id", "null"),
                 };
-                // A module that nobody was told of can't be referred to.
+                // A module whose event was not written can't be referred to.
                 if !sink::put(&line.finish()) {
                     return None;
                 }
@@ -98,8 +98,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// From the content of a note segment (System V gABI, "Note Section"): words of 4 bytes, name and descriptor padded to
-/// 4.
+/// Reads the build id from the content of a note segment (System V gABI, "Note Section"): words of 4 bytes, name and
+/// descriptor padded to 4.
 fn gnu_build_id(mut notes: &[u8]) -> Option<&[u8]> {
     const NT_GNU_BUILD_ID: usize = 3;
     loop {

@@ -1,4 +1,4 @@
-//! What is said once of each process: who it is, which objects its stacks go through, how it ended.
+//! Events written once for each process: its identity, the objects that its stacks go through, its end.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,24 +16,24 @@ use crate::{clock, sink};
 const MOST_ARGUMENTS: usize = 64;
 const LONGEST_COMMAND: u64 = 64 * 1024;
 
-/// What is known of this process. A forked child begins anew: its stacks name modules of its own.
+/// The state of this process. A forked child starts anew: its stacks refer to modules of its own.
 pub struct Process {
-    /// What its events say of it.
+    /// The identity in its events.
     pub id: Id,
     /// The objects that stacks have referred to.
     pub modules: Modules,
-    /// Its number, which no ancestor has; not so with ids, in a namespace of their own.
+    /// The number of its address space, which no ancestor has; ids may repeat in a namespace of their own.
     space: u32,
-    /// CPU time that this library had used before.
+    /// The CPU time that this library had used before this process.
     own_cpu: u64,
-    /// Its event has been written.
+    /// Set once its event has been written.
     introduced: AtomicBool,
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 
 impl Process {
-    /// CPU time of the program's own.
+    /// The program's own CPU time.
     pub fn cpu(&self) -> u64 {
         clock::process_cpu(self.own_cpu)
     }
@@ -65,7 +65,7 @@ pub fn current() -> &'static Process {
     process
 }
 
-/// This process, if something was recorded of it.
+/// This process; None if nothing was recorded for it.
 pub fn begun() -> Option<&'static Process> {
     known(address_space::id())
 }
@@ -75,7 +75,7 @@ fn known(space: u32) -> Option<&'static Process> {
     unsafe { CURRENT.load(Ordering::Acquire).as_ref() }.filter(|process| process.space == space)
 }
 
-/// Id of this thread.
+/// The id of this thread.
 pub fn thread() -> i64 {
     // SAFETY: no preconditions.
     unsafe { libc::syscall(libc::SYS_gettid) }

@@ -8,12 +8,12 @@ use crate::stack::{Memory, Reader};
 /// The program headers of a loaded object.
 pub struct Segments<'a> {
     headers: Reader<'a>,
-    /// The object.
+    /// The whole object.
     pub whole: Reader<'a>,
     base: usize,
 }
 
-/// `Elf64_Phdr`, as far as it is needed.
+/// The part of `Elf64_Phdr` that is needed.
 struct Header {
     kind: u32,
     address: usize,
@@ -21,7 +21,8 @@ struct Header {
 }
 
 impl<'a> Segments<'a> {
-    /// Those of an object; `None` if its first segment does not begin with the headers, or they can't be read.
+    /// The program headers of an object; `None` if its first segment does not begin with the ELF headers, or they can't
+    /// be read.
     ///
     /// # Safety
     /// The object is loaded.
@@ -50,7 +51,7 @@ impl<'a> Segments<'a> {
 impl Header {
     fn read(mut from: Reader) -> gimli::Result<Header> {
         let kind = from.read_u32()?;
-        // Flags and place in the file.
+        // Skips the flags and the file offset.
         from.skip(12)?;
         let address = from.read_u64()? as usize;
         from.skip(8)?;

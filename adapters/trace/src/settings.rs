@@ -1,4 +1,4 @@
-//! Whether anything is recorded in this process, and where.
+//! Whether anything is recorded in this process, and in which file.
 
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 static FILE: AtomicPtr<File> = AtomicPtr::new(ptr::null_mut());
 
-/// Where to write.
+/// The file to write to.
 pub struct File {
     /// Its path.
     pub path: CString,
-    /// Device and inode, if those were told: a file of the same name that somebody made when the first was gone is not
-    /// the one.
+    /// Its device and inode, if given: after the file is gone, another file created under its name is not the same.
     pub identity: Option<(u64, u64)>,
 }
 
-/// The file to write to, if there is anything to write.
+/// The file to write to; None if nothing is recorded.
 pub fn file() -> Option<&'static File> {
     // SAFETY: only a pointer from Box::into_raw is stored, and never freed.
     unsafe { FILE.load(Ordering::Acquire).as_ref() }
@@ -26,11 +25,11 @@ pub fn enabled() -> bool {
     file().is_some()
 }
 
-/// Decides, when the library is loaded, whether anything is recorded. `environment` is what the constructor was given,
-/// or null: a program may change it later.
+/// Decides, when the library is loaded, whether anything is recorded. `environment` is the argument of the constructor,
+/// or null: a program may change its environment later.
 pub fn decide(environment: *const *const c_char) -> bool {
-    // Not under secure execution: the variable may be that of a less privileged user.
-    // SAFETY: getauxval has no preconditions.
+    // Not under secure execution: the variable may come from a less privileged user. SAFETY: getauxval has no
+    // preconditions.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     let Some(file) = (!secure).then(|| from_environment(environment)).flatten() else { return false };
     // A panic message would go to the program's standard error. This hook belongs to our own copy of std.
@@ -54,7 +53,7 @@ fn from_environment(environment: *const *const c_char) -> Option<File> {
     Some(File { path: CString::new(path).ok()?, identity })
 }
 
-/// The first variable that begins so.
+/// The rest of the first variable that begins with `name`.
 ///
 /// # Safety
 /// Null, or pointers to strings, ended by a null pointer.
@@ -66,28 +65,27 @@ unsafe fn variable(environment: *const *const c_char, name: &[u8]) -> Option<&'s
         if let Some(value) = unsafe { CStr::from_ptr(*entry) }.to_bytes().strip_prefix(name) {
             return Some(value);
         }
-        // SAFETY: this was not the null pointer at the end.
+        // SAFETY: this entry was not the null pointer at the end.
         at = unsafe { at.add(1) };
     }
     None
 }
 
-/// "DEVICE:INODE".
+/// Parses "DEVICE:INODE".
 fn identity(text: &str) -> Option<(u64, u64)> {
     let (device, inode) = text.split_once(':')?;
     Some((device.parse().ok()?, inode.parse().ok()?))
 }
 
 unsafe extern "C" {
-    /// glibc 2.17, musl 1.1.24.
+    /// Present in glibc 2.17 and musl 1.1.24.
     fn secure_getenv(name: *const c_char) -> *mut c_char;
 }
 
-/// A variable of the environment as OpenSSL reads it (`ossl_safe_getenv`): at each call, nothing under secure
-/// execution.
+/// An environment variable, as OpenSSL reads it (`ossl_safe_getenv`): at each call, and None under secure execution.
 pub fn environment(name: &CStr) -> Option<Vec<u8>> {
     // SAFETY: NUL-terminated name.
     let value = unsafe { secure_getenv(name.as_ptr()) };
-    // SAFETY: a value of the environment is NUL-terminated; it is copied at once.
+    // SAFETY: values in the environment are NUL-terminated; this one is copied at once.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_bytes().to_vec())
 }

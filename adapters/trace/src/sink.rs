@@ -1,4 +1,4 @@
-//! How lines get into the file: one `open`, one `write`, one `close`, and no descriptor that stays.
+//! Writing lines to the file: one `open`, one `write`, one `close`, and no descriptor that stays open.
 
 use std::ffi::{CStr, c_int};
 use std::mem;
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::json::{Id, Line};
 use crate::settings::{self, File};
 
-/// Lines that could not be written, and that nobody was told of yet.
+/// The number of lines that could not be written and were not reported yet.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-/// Appends whole lines. Those that can't be written are counted, and the number goes before the next ones.
+/// Appends whole lines. Lines that can't be written are counted, and their number is written before the next ones.
 pub fn append(process: &Id, lines: &str) -> bool {
     let lost = LOST.swap(0, Ordering::Relaxed);
     let written = if lost == 0 {
@@ -27,12 +27,12 @@ pub fn append(process: &Id, lines: &str) -> bool {
     written
 }
 
-/// The number is that of another process: a forked child begins anew.
+/// Resets the number, which belongs to another process: a forked child starts anew.
 pub fn forget_lost() {
     LOST.store(0, Ordering::Relaxed);
 }
 
-/// Appends whole lines, which the reader can do without.
+/// Appends whole lines that the reader can do without.
 pub fn put(lines: &str) -> bool {
     let Some(file) = settings::file() else { return false };
     let Some(descriptor) = open(&file.path).and_then(above_streams) else { return false };
@@ -50,8 +50,8 @@ fn open(path: &CStr) -> Option<c_int> {
     (descriptor >= 0).then_some(descriptor)
 }
 
-/// A descriptor of ours under a number that is no standard stream's: the program may have closed those, and another
-/// thread of it may be writing to them.
+/// Moves a descriptor of ours above the standard streams: the program may have closed those, and another thread of it
+/// may be writing to them.
 pub fn above_streams(descriptor: c_int) -> Option<c_int> {
     if descriptor >= 3 {
         return Some(descriptor);
@@ -73,12 +73,12 @@ fn write(file: &File, descriptor: c_int, lines: &str) -> bool {
         return false;
     }
     let _held = Held::if_limited();
-    // SAFETY: the bytes of a string. A part that was written, or none, is all that can be had.
+    // SAFETY: the bytes of a string. Whether all, some or none of them were written, nothing more can be done.
     let written = unsafe { libc::write(descriptor, lines.as_ptr().cast(), lines.len()) };
     usize::try_from(written) == Ok(lines.len())
 }
 
-/// Keeps SIGXFSZ from this thread, and takes back one that a write of ours has caused.
+/// Blocks SIGXFSZ for this thread, and consumes one that our own write has caused.
 pub struct Held {
     previous: libc::sigset_t,
     ours: libc::sigset_t,
@@ -95,8 +95,8 @@ impl Held {
     }
 
     fn new() -> Held {
-        // SAFETY: signal sets are plain data; all calls fill or read sets of this frame, and change this thread's mask
-        // only.
+        // SAFETY: signal sets are plain data; all calls fill or read sets of this frame, and change only this thread's
+        // mask.
         unsafe {
             let (mut previous, mut ours, mut pending) = (mem::zeroed(), mem::zeroed(), mem::zeroed());
             libc::sigemptyset(&mut ours);
@@ -111,7 +111,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: as above; a zero time only looks whether the signal is pending.
+        // SAFETY: as above; with a zero timeout the call only checks whether the signal is pending.
         unsafe {
             if !self.was_pending {
                 let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,38 +1,38 @@
-//! What a load was told to read, and what it loads into.
+//! The sources of a load, and the interface of its target.
 
 use crate::json;
 
-/// What a load was told to read.
+/// A source that a load was told to read.
 pub struct Source {
-    /// The kind, as in docs/trace-events.md.
+    /// Its kind, as in docs/trace-events.md.
     pub kind: &'static str,
-    /// Path or URI.
+    /// Its path or URI.
     pub path: Option<Vec<u8>>,
 }
 
 impl Source {
-    /// It is a file that is named from the working directory.
+    /// Whether it is a file named relative to the working directory.
     pub fn is_relative(&self) -> bool {
         let is_file = !matches!(self.kind, "uri" | "memory" | "system" | "default-store");
         is_file && self.path.as_ref().is_some_and(|path| path.first() != Some(&b'/'))
     }
 }
 
-/// What is loaded into.
+/// The target of a load.
 pub trait Subject {
     /// The library: name, version and path.
     fn library(&self) -> &str;
     /// Its address, if it is a store.
     fn store(&self) -> Option<usize>;
-    /// How many certificates it holds now, if that can be asked.
+    /// The number of certificates in it now, if it can be asked.
     fn held(&self) -> Option<i64>;
-    /// How many certificates came in: from what was held before and now, or from the result.
+    /// The number of certificates that came in: from the numbers before and now, or from the result.
     fn certificates(&self, before: Option<i64>, result: i64) -> Option<i64>;
-    /// Whether it stands for a token from now on, for all that is known of these sources.
+    /// Whether it stands for a token from now on, as far as these sources tell.
     fn may_be_on_token(&self, _sources: &[Source]) -> bool {
         false
     }
-    /// How many were parsed, given the number of additions seen.
+    /// The number of certificates that were parsed, given the number of additions seen.
     fn parsed(&self, seen: i64, result: i64) -> Option<i64>;
 }
 

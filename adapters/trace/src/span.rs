@@ -10,12 +10,12 @@ use crate::json::Line;
 use crate::source::{Source, Subject, listed};
 use crate::{gathered, memory, process, script, settings, sink, stack, stores};
 
-/// Room for the lines of nested loads, taken before the memory in use is looked at.
+/// Room for the lines of nested loads, allocated before the memory in use is measured.
 const ROOM: usize = 4096;
-/// Lines that are kept back at most: a directory of thousands of files is loaded by one call.
+/// The most bytes of lines that are kept back: one call may load a directory of thousands of files.
 const MOST_KEPT: usize = 256 * 1024;
 
-/// A load that is going on. Dropped without `end` (the thread was cancelled, or an exception passed), it leaves no
+/// A load in progress. If it is dropped without `end` (the thread was cancelled, or an exception passed), it leaves no
 /// event.
 pub struct Span<S> {
     subject: Option<S>,
@@ -24,7 +24,7 @@ pub struct Span<S> {
 
 struct Open {
     outer: *mut Open,
-    /// An address on the stack when it began.
+    /// A stack address from its beginning.
     at: usize,
     depth: i64,
     watch: Option<Stopwatch>,
@@ -33,16 +33,16 @@ struct Open {
     additions: i64,
     /// The last file that a load inside this one has read.
     file: Option<Vec<u8>>,
-    /// Lines of the loads inside, at the outermost one.
+    /// The lines of the loads inside it; on the outermost load only.
     nested: String,
-    /// The working directory, at the outermost one, once it was asked for.
+    /// The working directory, once it was asked for; on the outermost load only.
     directory: Option<Option<Vec<u8>>>,
 }
 
 impl Open {
     fn outermost(&mut self) -> &mut Open {
         let mut outermost = self;
-        // SAFETY: the loads around this one, all going on, none of them borrowed otherwise.
+        // SAFETY: the loads around this one, all in progress, none of them borrowed otherwise.
         while let Some(outer) = unsafe { outermost.outer.as_mut() } {
             outermost = outer;
         }
@@ -60,10 +60,10 @@ pub fn is_loading() -> bool {
     !INNERMOST.get().is_null()
 }
 
-/// Notes that a certificate is added to a store. Whether that happens inside a load, which counts it.
+/// Notes that a certificate is added to a store. Returns whether this is inside a load, which then counts it.
 pub fn note_addition() -> bool {
     let open = INNERMOST.get();
-    // SAFETY: a load of this thread that is going on.
+    // SAFETY: a load in progress on this thread.
     if let Some(open) = unsafe { open.as_mut() } {
         open.additions += 1;
     }
@@ -71,7 +71,8 @@ pub fn note_addition() -> bool {
 }
 
 impl<S: Subject> Span<S> {
-    /// Before the original. Nothing is measured where nothing is recorded, or when this library itself is at work.
+    /// Call this before the original. Nothing is measured if nothing is recorded, or if this library itself makes the
+    /// call.
     pub fn begin(subject: impl FnOnce() -> Option<S>) -> Span<S> {
         let mut span = Span { subject: None, open: ptr::null_mut() };
         if !settings::enabled() || hook::is_inside() {
@@ -94,12 +95,12 @@ impl<S: Subject> Span<S> {
         let marker = 0u8;
         let at = &raw const marker as usize;
         let mut outer = INNERMOST.get();
-        // A load that began at this depth of the stack or below it was left by `longjmp`, which drops nothing.
-        // SAFETY: allocated as long as it was not dropped.
+        // A load that began at this depth of the stack or deeper was left by `longjmp`, which drops nothing. SAFETY:
+        // allocated as long as it was not dropped.
         while let Some(left) = unsafe { outer.as_ref() }.filter(|open| open.at <= at) {
             outer = left.outer;
         }
-        // SAFETY: a load of this thread that is going on.
+        // SAFETY: a load in progress on this thread.
         let depth = unsafe { outer.as_ref() }.map_or(0, |outer| outer.depth + 1);
         let store = self.subject.as_ref().and_then(S::store);
         if let (0, Some(store), Some(subject)) = (depth, store, &self.subject) {
@@ -127,15 +128,15 @@ impl<S: Subject> Span<S> {
         }
     }
 
-    /// What is loaded into, where only the original makes it.
+    /// The target, for loads whose target only the original creates.
     pub fn subject_mut(&mut self) -> Option<&mut S> {
         self.subject.as_mut()
     }
 
-    /// After the original.
+    /// Call this after the original.
     pub fn end(self, entry: &str, result: i64, sources: impl FnOnce(Option<&S>) -> Vec<Source>) {
         let _errno = hook::KeptErrno::new();
-        // Dropped before `errno` is given back: before glibc 2.33 `free` could change it.
+        // Dropped before `errno` is restored: before glibc 2.33 `free` could change it.
         let span = self;
         // SAFETY: made by `open`, freed by `drop`; nobody else has a reference meanwhile.
         let Some(open) = (unsafe { span.open.as_mut() }) else { return };
@@ -181,7 +182,7 @@ impl<S: Subject> Span<S> {
         };
         line.raw("sources", &listed(&sources)).number("result", result);
         if sources.iter().any(Source::is_relative) {
-            // Asked once for a load and those inside it.
+            // Asked for once per load, including the loads inside it.
             let directory = &mut open.outermost().directory;
             if let Some(directory) = directory.get_or_insert_with(process::directory) {
                 line.path("cwd", directory);
@@ -210,7 +211,7 @@ impl<S: Subject> Span<S> {
             open.nested.clear();
         } else {
             keep(open, &line);
-            // SAFETY: the load around this one, still going on.
+            // SAFETY: the load around this one, still in progress.
             let outer = unsafe { &mut *open.outer };
             outer.additions += open.additions;
             let file = sources.into_iter().rev().find(|source| matches!(source.kind, "file" | "system"));
@@ -232,7 +233,8 @@ fn keep(open: &mut Open, line: &str) {
 impl<S> Drop for Span<S> {
     fn drop(&mut self) {
         if !self.open.is_null() {
-            // SAFETY: made by Box::into_raw in `open`; loads inside have ended, so nobody else has a pointer to it.
+            // SAFETY: made by Box::into_raw in `open`; the loads inside it have ended, so nobody else has a pointer to
+            // it.
             let open = unsafe { Box::from_raw(self.open) };
             INNERMOST.set(open.outer);
         }

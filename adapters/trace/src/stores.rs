@@ -1,4 +1,4 @@
-//! When a store ends: `X509_STORE_free` gives back one reference of several.
+//! The end of a store: `X509_STORE_free` releases one reference of several.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -13,22 +13,22 @@ static STORES: PtrTable<Known> = PtrTable::new();
 #[derive(Clone, Copy)]
 struct Known(*mut State);
 
-// SAFETY: it holds atomics only, and may be freed by any thread.
+// SAFETY: it holds atomics only, and any thread may free it.
 unsafe impl Send for Known {}
 
 struct State {
-    /// References beyond the first that were taken before our eyes.
+    /// The references beyond the first that we saw being taken.
     extra: AtomicU32,
     loaded: AtomicBool,
     on_token: AtomicBool,
 }
 
-/// Trust anchors were loaded into it.
+/// Notes that trust anchors were loaded into a store.
 pub fn loaded(store: usize) {
     with(store, |state| state.loaded.store(true, Ordering::Relaxed));
 }
 
-/// It stands, or may stand, for what is on a PKCS#11 token.
+/// Whether it stands, or may stand, for the contents of a PKCS#11 token.
 pub fn is_on_token(store: usize) -> bool {
     // SAFETY: as in `is_last`.
     STORES.with(store, |Known(state)| unsafe { (*state).on_token.load(Ordering::Relaxed) }).unwrap_or(false)
@@ -39,7 +39,7 @@ pub fn put_on_token(store: usize) {
     with(store, |state| state.on_token.store(true, Ordering::Relaxed));
 }
 
-/// Another reference was taken.
+/// Notes that another reference was taken.
 pub fn referenced(store: usize) {
     if settings::enabled() && !hook::is_inside() {
         hook::shielded(|| {
@@ -49,14 +49,14 @@ pub fn referenced(store: usize) {
     }
 }
 
-/// A reference is about to be given back. Whether it is the last one.
+/// A reference is about to be released. Returns whether it is the last one.
 pub fn is_last(store: usize) -> bool {
-    // SAFETY: entries are freed after they were removed, which waits for the end of `with`.
+    // SAFETY: entries are freed after their removal, which waits for the end of `with`.
     let extra = STORES.with(store, |Known(state)| unsafe { (*state).extra.load(Ordering::Relaxed) });
     extra.is_none_or(|extra| extra == 0)
 }
 
-/// A reference is given back; the last one ends what is known of the store.
+/// Notes that a reference is released; the last one ends our state of the store.
 pub fn released(store: usize) {
     let give_back = |Known(state): Known| {
         // SAFETY: as in `is_last`.
@@ -83,7 +83,7 @@ fn with<R>(store: usize, change: impl Fn(&State) -> R) {
         let state =
             State { extra: AtomicU32::new(0), loaded: AtomicBool::new(false), on_token: AtomicBool::new(false) };
         change(&state);
-        // Two threads that meet a store at the same moment: one entry is lost, and with it at most a `release`.
+        // If two threads meet a store at the same moment, one entry is lost, and with it at most a `release`.
         STORES.insert(store, Known(Box::into_raw(Box::new(state))));
     }
 }

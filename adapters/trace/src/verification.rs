@@ -1,4 +1,4 @@
-//! Verifications, and the trust anchors in which they end.
+//! Verifications, and the trust anchors at the end of their chains.
 
 use std::cell::Cell;
 
@@ -10,8 +10,9 @@ use crate::json::Line;
 use crate::{process, settings, sink};
 
 thread_local! {
-    /// Where on the stack this thread's verification began (one of `X509_verify_cert`'s checks is another one, of a
-    /// CRL's issuer). One that began deeper than we are was left by `longjmp`.
+    /// The stack address at which this thread's verification began (one of `X509_verify_cert`'s checks is a
+    /// verification itself, of a CRL's issuer). A verification that began deeper than the current call was left by
+    /// `longjmp`.
     static VERIFYING: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -21,21 +22,21 @@ pub fn is_verifying() -> bool {
     VERIFYING.get() > &raw const marker as usize
 }
 
-/// A verification that is going on.
+/// A verification in progress.
 pub struct Verification(Option<Stopwatch>);
 
-/// What is known of one that has ended.
+/// The result of a verification.
 pub struct Outcome {
-    /// It succeeded.
+    /// Whether it succeeded.
     pub ok: bool,
-    /// What it was verified with.
+    /// The store that it used.
     pub store: Option<usize>,
     /// DER of the trust anchor.
     pub anchor: Option<Vec<u8>>,
 }
 
 impl Verification {
-    /// Before the original. `prepare` runs if this is recorded.
+    /// Call this before the original. `prepare` runs if this verification is recorded.
     pub fn begin(prepare: impl FnOnce()) -> Verification {
         let marker = 0u8;
         let at = &raw const marker as usize;
@@ -51,7 +52,7 @@ impl Verification {
         Verification(Some(Stopwatch::start(overhead)))
     }
 
-    /// After it.
+    /// Call this after the original.
     pub fn end(self, outcome: impl FnOnce() -> Outcome) {
         let Some(watch) = self.0 else { return };
         let (took, overhead) = watch.stop();

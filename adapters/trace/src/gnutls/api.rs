@@ -9,9 +9,9 @@ opaque! { List Certificate Credentials Session }
 /// `gnutls_datum_t` of <gnutls/gnutls.h>.
 #[repr(C)]
 pub struct Datum {
-    /// First byte.
+    /// The first byte.
     pub data: *mut u8,
-    /// Number of bytes.
+    /// The number of bytes.
     pub size: c_uint,
 }
 
@@ -26,7 +26,7 @@ pub const FORMAT_DER: c_uint = 0;
 pub type Callback = Option<unsafe extern "C-unwind" fn()>;
 
 functions! {
-    /// What libgnutls is asked.
+    /// The functions of libgnutls that we call.
     Api {
         gnutls_check_version: fn(*const c_char) -> *const c_char;
         gnutls_certificate_get_trust_list: fn(*mut Credentials, *mut *mut List);

@@ -1,4 +1,4 @@
-//! The copies of libgnutls in this process, kept apart.
+//! The copies of libgnutls in this process, each with its own state.
 
 use std::ptr;
 
@@ -8,16 +8,16 @@ use windlass_interpose::family::{Caller, Family, Libraries};
 use crate::gnutls::api::Api;
 use crate::openssl::copies::{definitions, described};
 
-/// The libgnutlses.
+/// The copies of libgnutls.
 pub static LIBGNUTLS: Family = Family::new(&[Name::new(c"gnutls_check_version")]);
 
 static GNUTLS: Libraries<Libgnutls> = Libraries::new(&LIBGNUTLS);
 
 /// One loaded libgnutls.
 pub struct Libgnutls {
-    /// What it can be asked.
+    /// Its functions that we call.
     pub api: Api,
-    /// Name, version and path.
+    /// Its name, version and path.
     pub description: String,
 }
 
@@ -28,7 +28,7 @@ impl Libgnutls {
             // SAFETY: the names are GnuTLS', and the declarations in `api` are those of its headers.
             let api = unsafe { Api::load(definitions(copy)) }?;
             let version = api.gnutls_check_version.map_or(ptr::null(), |function| {
-                // SAFETY: with no version asked for, the function returns its own, a constant string.
+                // SAFETY: when no version is requested, the function returns its own, a constant string.
                 unsafe { function(ptr::null()) }
             });
             Some(Libgnutls { api, description: described("GnuTLS", version, copy) })

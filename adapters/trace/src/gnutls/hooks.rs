@@ -1,4 +1,4 @@
-//! What is stood in front of in GnuTLS: each function with its handler.
+//! The hooked functions of GnuTLS, each with its handler.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -6,7 +6,7 @@ use crate::gnutls::api::{Callback, Certificate, Credentials, Datum, List, Sessio
 use crate::gnutls::{load, session};
 
 hooks! {
-    /// Of libgnutls.
+    /// The hooks in libgnutls.
     LIBGNUTLS_HOOKS;
     fn gnutls_certificate_set_x509_system_trust(on: *mut Credentials) -> c_int => load::set_system_trust;
     fn gnutls_certificate_set_x509_trust_file(

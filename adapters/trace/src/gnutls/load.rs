@@ -11,7 +11,7 @@ use crate::json::copied;
 use crate::source::{Source, Subject};
 use crate::span::{self, Span};
 
-/// A trust list, perhaps that of credentials.
+/// A trust list, possibly one that belongs to credentials.
 struct Target {
     library: &'static Libgnutls,
     list: *mut List,
@@ -55,8 +55,7 @@ impl Subject for Target {
     }
 
     fn may_be_on_token(&self, sources: &[Source]) -> bool {
-        // The system's trust without a file: that of a build that asks p11-kit, or one that does not show what it
-        // reads.
+        // The system's trust without a file: in a build that asks p11-kit, or one that does not show its reads.
         sources.iter().any(|source| source.kind == "uri" || (source.kind == "system" && source.path.is_none()))
     }
 
@@ -75,8 +74,8 @@ macro_rules! loaders {
             result
         }
     )* };
-    // Inside another load these take what that has read: nobody is told more by them, and a directory of files makes
-    // two for each.
+    // Inside another load, these functions take data that the outer load has read: their events would say nothing more,
+    // and a directory makes two of them for each file.
     (from memory: $($handler:ident = $name:ident($object:ident: $kind:ident $(, $arg:ident: $type:ty)*);)*) => { $(
         #[doc = concat!("`", stringify!($name), "`")]
         pub fn $handler($object: loaders!(@type $kind), $($arg: $type,)* caller: Caller) -> c_int {
@@ -128,7 +127,7 @@ fn memory() -> Vec<Source> {
     vec![Source { kind: "memory", path: None }]
 }
 
-/// A path; GnuTLS takes URLs of PKCS#11 for files as well (verify-high2.c).
+/// A path; GnuTLS also accepts PKCS#11 URLs as files (verify-high2.c).
 fn named(kind: &'static str, path: *const c_char) -> Vec<Source> {
     // SAFETY: the program passes a NUL-terminated string or null.
     let path = unsafe { copied(path) };

@@ -1,12 +1,13 @@
 //! GnuTLS 3, found at run time.
 //!
+//! 
 //! | module | concern |
 //! | --- | --- |
-//! | `api` | the functions that are asked |
-//! | `hooks` | what is stood in front of |
+//! | `api` | the functions that are called |
+//! | `hooks` | the hooked functions |
 //! | `copies` | the copies of libgnutls |
-//! | `load` | functions that load, and what they load into |
-//! | `session` | verifications, handshakes, and what ends |
+//! | `load` | functions that load, and their targets |
+//! | `session` | verifications, handshakes, and the ends of objects |
 
 pub mod api;
 pub mod copies;

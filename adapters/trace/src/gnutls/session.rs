@@ -1,4 +1,4 @@
-//! Verifications, handshakes, and what ends.
+//! Verifications, handshakes, and the ends of objects.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
@@ -15,10 +15,10 @@ use crate::handshake::{self, Step};
 use crate::verification::{Outcome, Verification};
 use crate::{settings, stores};
 
-/// The level from which GnuTLS tells its log function of each error inside it.
+/// The log level from which GnuTLS reports each of its internal errors to the log function.
 const LOGS_ERRORS: c_int = 3;
 
-/// The program may be told of errors inside GnuTLS: then nothing is called that may fail.
+/// Set if the program may be told of errors inside GnuTLS: then we call nothing that may fail.
 static LOGS: AtomicBool = AtomicBool::new(false);
 
 /// `gnutls_x509_trust_list_verify_crt`
@@ -85,7 +85,7 @@ pub fn verify_named_crt(
         gnutls_x509_trust_list_verify_named_crt(list, certificate, name, size, flags, status, callback),
         or INTERNAL_ERROR
     );
-    // The certificate itself is what is trusted there.
+    // Here the certificate itself is the trusted one.
     verification.end(|| outcome(list, ptr::null_mut(), 0, status, result, caller));
     result
 }
@@ -98,9 +98,9 @@ fn outcome(
     result: c_int,
     caller: Caller,
 ) -> Outcome {
-    // SAFETY: room for the answer, which the original has filled.
+    // SAFETY: room for the result, which the original has filled.
     let ok = result >= 0 && unsafe { status.as_ref() }.is_some_and(|status| *status == 0);
-    // A list on a token would ask that again; and without GNUTLS_TL_GET_COPY it keeps what it was asked for, unlocked
+    // A list on a token would ask the token again; and without GNUTLS_TL_GET_COPY it keeps the result, without a lock
     // and for good.
     let is_safe = !logs() && !stores::is_on_token(list as usize);
     let anchor = if ok && !chain.is_null() && is_safe {
@@ -112,12 +112,12 @@ fn outcome(
 }
 
 fn logs() -> bool {
-    // Read by GnuTLS when it is initialised (global.c).
+    // GnuTLS reads it during initialisation (global.c).
     LOGS.load(Ordering::Relaxed) || settings::environment(c"GNUTLS_DEBUG_LEVEL").is_some()
 }
 
-/// DER of the trusted certificate that the list names as issuer of one of the chain, which was found valid. The last
-/// one is asked first: in most chains it is the one below the trust anchor.
+/// DER of the trusted certificate that the list returns as the issuer of a certificate of a valid chain. The last
+/// certificate is asked for first: in most chains it is the one below the trust anchor.
 fn anchor(library: &Libgnutls, list: *mut List, chain: *mut *mut Certificate, size: c_uint) -> Option<Vec<u8>> {
     let api = &library.api;
     let (issuer_of, export) = (api.gnutls_x509_trust_list_get_issuer?, api.gnutls_x509_crt_export?);
@@ -128,7 +128,7 @@ fn anchor(library: &Libgnutls, list: *mut List, chain: *mut *mut Certificate, si
         if unsafe { issuer_of(list, *chain.add(at), &mut issuer, GET_COPY) } < 0 || issuer.is_null() {
             return None;
         }
-        // A certificate in DER has at most 64 KiB here; larger ones are not named.
+        // Room for a certificate of at most 64 KiB in DER; larger ones are not recorded.
         let mut der = vec![0u8; 65536];
         let mut length = der.len();
         // SAFETY: room for `length` bytes; the copy is not used again.

@@ -25,7 +25,7 @@ pub const X509_V_OK: c_int = 0;
 pub type FreeElement = unsafe extern "C" fn(*mut c_void);
 
 functions! {
-    /// What libcrypto is asked. Not every version, and not every fork, has all of it.
+    /// The functions of libcrypto that we call. Not every version, and not every fork, has all of them.
     CryptoApi {
         OpenSSL_version_num: fn() -> c_ulong;
         OpenSSL_version: fn(c_int) -> *const c_char;
@@ -52,7 +52,7 @@ functions! {
 }
 
 functions! {
-    /// What libssl is asked.
+    /// The functions of libssl that we call.
     SslApi {
         SSL_CTX_get_cert_store: fn(*const SSL_CTX) -> *mut X509_STORE;
         SSL_is_init_finished: fn(*const SSL) -> c_int;

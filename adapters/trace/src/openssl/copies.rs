@@ -1,4 +1,4 @@
-//! The copies of libcrypto and libssl in this process, kept apart.
+//! The copies of libcrypto and libssl in this process, each with its own state.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -10,30 +10,30 @@ use windlass_interpose::{linker, way_in};
 
 use crate::openssl::api::{CryptoApi, SslApi};
 
-/// The libcryptos.
+/// The copies of libcrypto.
 pub static LIBCRYPTO: Family = Family::resident(&[Name::new(c"X509_STORE_CTX_new"), Name::new(c"ERR_clear_error")]);
-/// The libssls.
+/// The copies of libssl.
 pub static LIBSSL: Family = Family::resident(&[Name::new(c"SSL_CTX_new"), Name::new(c"SSL_get_error")]);
 
 static CRYPTO: Libraries<Libcrypto> = Libraries::new(&LIBCRYPTO);
 static SSL: Libraries<Libssl> = Libraries::new(&LIBSSL);
 
-/// One loaded libcrypto. No reference is held: what a program unloads is unloaded, as without us.
+/// One loaded libcrypto. We hold no reference to it: a library that the program unloads is unloaded, as without us.
 pub struct Libcrypto {
     copy: &'static Copy,
-    /// As which it calls itself.
+    /// The caller in its calls of itself.
     itself: Caller,
-    /// What it can be asked.
+    /// Its functions that we call.
     pub api: CryptoApi,
-    /// Name, version and path.
+    /// Its name, version and path.
     pub description: String,
-    /// From 4.0 on the stack of objects is made when it is asked for.
+    /// Its version number: from 4.0 on the stack of objects is created when it is asked for.
     pub version: u64,
 }
 
 /// One loaded libssl.
 pub struct Libssl {
-    /// What it can be asked.
+    /// Its functions that we call.
     pub api: SslApi,
     crypto: Option<Caller>,
 }
@@ -44,8 +44,8 @@ impl Libcrypto {
         CRYPTO.of(caller, |copy| Libcrypto::open(copy, Caller::new(caller.copy(), Origin::Itself)))
     }
 
-    /// Its own additions to stores can be counted: they pass our hook (Debian; not with `-Bsymbolic`), and nothing
-    /// behind that (the preload library) has others to make.
+    /// Whether its own additions to stores can be counted: they pass our hook (Debian; not with `-Bsymbolic`), and
+    /// nothing behind it (the preload library) makes others.
     pub fn shows_additions(&self) -> bool {
         const ADD_CERT: Name = Name::new(c"X509_STORE_add_cert");
         LIBCRYPTO.sees_own_call(self.copy, ADD_CERT)
@@ -77,21 +77,21 @@ impl Libssl {
         })
     }
 
-    /// The libcrypto that it works with.
+    /// The libcrypto that it uses.
     pub fn crypto(&self) -> Option<&'static Libcrypto> {
         let is_there = |caller: &Caller| LIBCRYPTO.copy(caller.copy()).object().is_some();
         self.crypto.filter(is_there).and_then(Libcrypto::of_caller)
     }
 }
 
-/// The libcrypto to which the slots of a libssl lead.
+/// The libcrypto that the slots of a libssl lead to.
 fn used_by(libssl: &Copy) -> Option<Caller> {
     let object = libssl.object()?;
     let outside = |(number, _): (usize, &Copy)| Caller::new(number, Origin::Companion);
     let is_same = |(_, copy): &(usize, &Copy)| copy.object().is_some_and(|own| own.dynamic == object.dynamic);
     let mut found = LIBCRYPTO.copies().find(is_same).map(outside);
     object.slots(&[1; FILTER], |slot| {
-        // SAFETY: a slot of an object that somebody is calling.
+        // SAFETY: a slot of an object that is in use by a caller.
         let value = unsafe { *slot.at };
         found = found.or_else(|| {
             if !linker::own_range().contains(&value) {
@@ -105,12 +105,12 @@ fn used_by(libssl: &Copy) -> Option<Caller> {
     found
 }
 
-/// Looks names up in what a copy itself defines.
+/// Returns a function that finds the copy's own definition of a name.
 pub fn definitions(copy: &Copy) -> impl Fn(&CStr) -> *mut c_void {
     |name: &CStr| copy.find(Name::new(name)).map_or(ptr::null_mut(), |address| address as *mut c_void)
 }
 
-/// "OpenSSL 3.0.17 (/lib/libcrypto.so.3)", from a text as "OpenSSL 3.0.17 1 Jul 2025" or "3.7.9".
+/// "OpenSSL 3.0.17 (/lib/libcrypto.so.3)", from a text such as "OpenSSL 3.0.17 1 Jul 2025" or "3.7.9".
 pub fn described(name: &str, version: *const c_char, copy: &Copy) -> String {
     let text = |from: *const c_char| {
         // SAFETY: a constant string of the library, or its path, which lives as long as it is loaded.

@@ -1,4 +1,4 @@
-//! What is stood in front of in OpenSSL: each function with its handler.
+//! The hooked functions of OpenSSL, each with its handler.
 
 use std::ffi::{c_char, c_int, c_long};
 
@@ -8,7 +8,7 @@ use crate::openssl::api::{
 use crate::openssl::{context, lifetime, lookup, methods, names, session, store};
 
 hooks! {
-    /// Of libcrypto.
+    /// The hooks in libcrypto.
     LIBCRYPTO_HOOKS;
     fn X509_STORE_set_default_paths(store: *mut X509_STORE) -> c_int => store::set_default_paths;
     fn X509_STORE_set_default_paths_ex(
@@ -64,7 +64,7 @@ hooks! {
 }
 
 hooks! {
-    /// Of libssl.
+    /// The hooks in libssl.
     LIBSSL_HOOKS;
     fn SSL_CTX_set_default_verify_paths(context: *mut SSL_CTX) -> c_int => context::set_default_verify_paths;
     fn SSL_CTX_set_default_verify_file(context: *mut SSL_CTX) -> c_int => context::set_default_verify_file;

@@ -1,4 +1,4 @@
-//! What a program adds to a store by itself, and when the store ends.
+//! Certificates that a program adds to a store itself, and the end of the store.
 
 use std::ffi::c_int;
 
@@ -19,7 +19,7 @@ pub fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) 
         return original!(LIBCRYPTO, caller, X509_STORE_add_cert(store, certificate), or 0);
     }
     let library = Libcrypto::of_caller(caller);
-    // OpenSSL itself adds what it finds in an OSSL_STORE, when a verification asks for it.
+    // During a verification, OpenSSL itself adds the certificates that it finds in an OSSL_STORE.
     let by_library = verification::is_verifying() && caller.is_own();
     let kind = if by_library { "uri" } else { "memory" };
     let addition = Addition::begin(store as usize, kind, || Target::store(store, caller));

@@ -88,13 +88,14 @@ loaders! {
     load_cert_crl_file_ex = X509_load_cert_crl_file_ex(context: *mut OSSL_LIB_CTX, properties: *const c_char);
 }
 
-/// Other commands are a program's own, and so are all that it gives to a method of its own.
+/// Whether a command loads. Other commands are a program's own, and so are all commands that it gives to its own
+/// method.
 fn is_load(command: c_int, lookup: *mut X509_LOOKUP, caller: Caller) -> bool {
     matches!(command, X509_L_FILE_LOAD | X509_L_ADD_DIR | X509_L_ADD_STORE | X509_L_LOAD_STORE)
         && methods::is_own(lookup, caller)
 }
 
-/// As by_file.c, by_dir.c and by_store.c understand the arguments.
+/// The sources that the arguments name, as by_file.c, by_dir.c and by_store.c read them.
 fn sources(target: Option<&Target>, command: c_int, argument: *const c_char, number: c_long) -> Vec<Source> {
     let default = number == X509_FILETYPE_DEFAULT;
     match command {

@@ -1,5 +1,5 @@
-//! Whether a lookup is one of OpenSSL's own. The commands of a program's methods may have the same numbers, and
-//! arguments of any kind.
+//! Whether a lookup is one of OpenSSL's own. The commands of a program's methods may have the same numbers, and any
+//! kind of arguments.
 
 use std::ptr;
 
@@ -11,8 +11,8 @@ use crate::openssl::api::{X509_LOOKUP, X509_LOOKUP_METHOD, X509_STORE};
 use crate::openssl::copies::{LIBCRYPTO, Libcrypto};
 use crate::settings;
 
-/// Lookups that a program was given, and whether their method is OpenSSL's. One that ends stays here; whatever comes to
-/// its address later is given to the program by the same functions.
+/// Lookups that were given to a program, and whether their method is OpenSSL's. A freed one stays here; a later one at
+/// its address is given to the program by the same functions.
 static LOOKUPS: PtrTable<bool> = PtrTable::new();
 
 /// `X509_STORE_add_lookup`
@@ -29,9 +29,9 @@ pub fn new_lookup(method: *mut X509_LOOKUP_METHOD, caller: Caller) -> *mut X509_
     lookup
 }
 
-/// Whether the caller passes a lookup of OpenSSL's own methods, for all that is known.
+/// Whether the caller passes a lookup of OpenSSL's own methods, as far as is known.
 pub fn is_own(lookup: *mut X509_LOOKUP, caller: Caller) -> bool {
-    // Others than OpenSSL's are never made but by the functions above.
+    // Only the functions above create lookups of other methods.
     settings::enabled() && LOOKUPS.get(lookup as usize).unwrap_or_else(|| caller.is_own())
 }
 
@@ -41,7 +41,7 @@ fn note(lookup: *mut X509_LOOKUP, method: *mut X509_LOOKUP_METHOD, caller: Calle
     }
     hook::shielded(|| {
         let known = LOOKUPS.get(lookup as usize);
-        // Those that OpenSSL makes for itself need not be known.
+        // Lookups that OpenSSL creates for itself need not be known.
         if known.is_none() && caller.is_own() {
             return None;
         }

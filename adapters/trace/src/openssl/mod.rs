@@ -1,14 +1,15 @@
 //! OpenSSL 1.1.1, 3.x and 4.x, found at run time.
 //!
+//! 
 //! | module | concern |
 //! | --- | --- |
-//! | `api` | the functions that are asked |
-//! | `hooks` | what is stood in front of |
+//! | `api` | the functions that are called |
+//! | `hooks` | the hooked functions |
 //! | `copies` | the copies of libcrypto and libssl |
-//! | `subject` | what is loaded into, and what it holds |
+//! | `subject` | the target of a load, and its contents |
 //! | `context`, `store`, `lookup`, `names` | functions that load |
 //! | `methods` | whether a lookup is one of OpenSSL's own |
-//! | `lifetime`, `session` | what is added to a store, its end; verifications and handshakes |
+//! | `lifetime`, `session` | additions to a store, its end; verifications and handshakes |
 
 pub mod api;
 pub mod context;

@@ -1,4 +1,4 @@
-//! Functions that read the CA names which a server sends to its clients. They parse whole certificates for that.
+//! Functions that read the CA names which a server sends to its clients. They parse whole certificates for this.
 
 use std::ffi::{c_char, c_int};
 use std::ptr;

@@ -36,7 +36,7 @@ fn store_of(library: &Libcrypto, context: *mut X509_STORE_CTX) -> Option<*mut X5
     (!store.is_null()).then_some(store)
 }
 
-/// DER of the last certificate of the chain, if it came from what is trusted.
+/// DER of the last certificate of the chain, if it came from the trusted ones.
 fn anchor(library: &Libcrypto, context: *mut X509_STORE_CTX) -> Option<Vec<u8>> {
     let api = &library.api;
     // SAFETY: a context that was just verified; the chain belongs to it.

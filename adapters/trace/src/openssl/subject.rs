@@ -1,4 +1,4 @@
-//! What is loaded into, and what it holds.
+//! The target of a load, and its contents.
 
 use std::ffi::{c_char, c_void};
 
@@ -20,14 +20,14 @@ pub struct Target {
 
 enum What {
     Store(*mut X509_STORE),
-    /// A list that is added to.
+    /// A list that the call adds to.
     Names(*const OPENSSL_STACK),
-    /// A list that the call makes, counted when it has.
+    /// A list that the call creates; counted afterwards.
     NewNames,
 }
 
 impl Target {
-    /// A store that a function of libcrypto is given.
+    /// The store passed to a function of libcrypto.
     pub fn store(store: *mut X509_STORE, caller: Caller) -> Option<Target> {
         (!store.is_null()).then_some(())?;
         Some(Target { library: Libcrypto::of_caller(caller)?, what: What::Store(store) })
@@ -51,22 +51,22 @@ impl Target {
         (!store.is_null()).then_some(Target { library: libssl.crypto()?, what: What::Store(store) })
     }
 
-    /// A list of names that is added to.
+    /// A list of names that the call adds to.
     pub fn names(stack: *mut OPENSSL_STACK, caller: Caller) -> Option<Target> {
         Some(Target { library: Libssl::of_caller(caller)?.crypto()?, what: What::Names(stack) })
     }
 
-    /// A list of names that is going to be made.
+    /// A list of names that the call is going to create.
     pub fn new_names(caller: Caller) -> Option<Target> {
         Some(Target { library: Libssl::of_caller(caller)?.crypto()?, what: What::NewNames })
     }
 
-    /// The list has been made.
+    /// Notes the list that was created.
     pub fn made(&mut self, stack: *const OPENSSL_STACK) {
         self.what = What::Names(stack);
     }
 
-    /// How many objects a store holds.
+    /// The number of objects in a store.
     pub fn objects(library: &Libcrypto, store: *mut X509_STORE) -> Option<i64> {
         let (number, api) = (library.api.OPENSSL_sk_num?, &library.api);
         if library.version < VERSION_4_0 {
@@ -74,8 +74,8 @@ impl Target {
             let number = unsafe { number(api.X509_STORE_get0_objects?(store)) };
             return (number >= 0).then_some(number.into());
         }
-        // 4.0's get0_objects makes the stack anew without a lock; this one gives a copy.
-        // SAFETY: a valid store; the copy is ours.
+        // 4.0's get0_objects rebuilds the stack without a lock; this function returns a copy. SAFETY: a valid store;
+        // the copy is ours.
         let copy = unsafe { api.X509_STORE_get1_objects?(store) };
         (!copy.is_null()).then_some(())?;
         // SAFETY: as above; the elements are objects.
@@ -145,8 +145,8 @@ fn named(kind: &'static str, path: *const c_char) -> Option<Source> {
     unsafe { copied(path) }.map(|path| Source { kind, path: Some(path) })
 }
 
-/// What is read if the program names nothing (x509_d2.c, by_file.c, by_dir.c: the variable, else the path of the
-/// build).
+/// The sources that are read if the program names none (x509_d2.c, by_file.c, by_dir.c: the variable, else the path of
+/// the build).
 pub fn defaults(library: Option<&Target>, file: bool, directory: bool) -> Vec<Source> {
     let api = library.map(|target| &target.library.api);
     type Name = unsafe extern "C-unwind" fn() -> *const c_char;

@@ -1,14 +1,14 @@
-//! What is said of one frame of interpreted code.
+//! One frame of interpreted code.
 
-/// More frames are not asked for.
+/// The most frames that are requested.
 pub const MOST: usize = 64;
 
 /// One frame.
 pub struct Frame {
     /// The source file, as the interpreter names it.
     pub file: Vec<u8>,
-    /// Line in it.
+    /// The line in it.
     pub line: i64,
-    /// What runs.
+    /// The name of the running function.
     pub function: Vec<u8>,
 }

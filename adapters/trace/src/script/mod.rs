@@ -14,7 +14,7 @@ use frame::Frame;
 pub struct Script {
     /// As JSON, innermost first; `null` where there are none.
     pub list: String,
-    /// The object that runs them.
+    /// The object that contains the interpreter.
     pub interpreter: Option<Object>,
 }
 
@@ -44,7 +44,7 @@ pub fn frames() -> Script {
     Script { list, interpreter: Some(interpreter) }
 }
 
-/// Interpreters of Python. Nothing of theirs is stood in front of, but they are known as soon as they are loaded.
+/// Interpreters of Python. None of their functions is hooked, but they are known as soon as they are loaded.
 pub static PYTHON: Family = Family::new(&[python::FUNCTIONS[0]]);
 /// Interpreters of Ruby.
 pub static RUBY: Family = Family::new(&[ruby::FUNCTIONS[1]]);

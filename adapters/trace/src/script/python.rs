@@ -1,7 +1,6 @@
 //! CPython's frames, by the function that its `faulthandler` uses: it needs no lock, allocates nothing, and looks only
-//! at frames of the thread that it is given, which is this one. (traceback.c; 3.11 exports it, 3.13 no longer does. The
-//! functions that are left need the interpreter's lock, which `_ssl` has given away.) What it writes goes into a file
-//! in memory.
+//! at frames of the given thread, which is this one. (traceback.c; 3.11 exports it, 3.13 no longer does. The remaining
+//! functions need the interpreter's lock, which `_ssl` has released.) It writes its output to a file in memory.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
@@ -18,7 +17,7 @@ type Dump = unsafe extern "C" fn(c_int, *mut c_void);
 
 const LONGEST: u64 = 256 * 1024;
 
-/// What an interpreter has to have.
+/// The functions that identify an interpreter.
 pub const FUNCTIONS: [Name<'static>; 2] =
     [Name::new(c"_Py_DumpTraceback"), Name::new(c"PyGILState_GetThisThreadState")];
 
@@ -39,9 +38,9 @@ pub fn frames(functions: &[usize]) -> Option<Vec<Frame>> {
         return None;
     }
     let descriptor = sink::above_streams(descriptor)?;
-    // The limit on the size of files holds for this one, too.
+    // The file size limit applies to this file, too.
     let _held = sink::Held::if_limited();
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened, and owned by no one else.
     let mut file = unsafe { File::from_raw_fd(descriptor) };
     // SAFETY: the state of this very thread: nobody else changes its frames.
     unsafe { dump(file.as_raw_fd(), thread) };
@@ -51,7 +50,7 @@ pub fn frames(functions: &[usize]) -> Option<Vec<Frame>> {
     Some(parse(&text))
 }
 
-/// Lines as `  File "/x.py", line 3 in f`.
+/// Parses lines like `  File "/x.py", line 3 in f`.
 fn parse(text: &[u8]) -> Vec<Frame> {
     let frame = |line: &[u8]| {
         let line = std::str::from_utf8(line).ok()?.strip_prefix("  File ")?;

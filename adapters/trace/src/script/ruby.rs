@@ -14,7 +14,7 @@ type ProfileFrames = unsafe extern "C" fn(c_int, c_int, *mut Value, *mut c_int) 
 type OfFrame = unsafe extern "C" fn(Value) -> Value;
 type StringPointer = unsafe extern "C" fn(*mut Value) -> *const c_void;
 
-/// What an interpreter has to have.
+/// The functions that identify an interpreter.
 pub const FUNCTIONS: [Name<'static>; 5] = [
     Name::new(c"ruby_thread_has_gvl_p"),
     Name::new(c"rb_profile_frames"),
@@ -36,7 +36,7 @@ pub fn frames(functions: &[usize]) -> Option<Vec<Frame>> {
             std::mem::transmute::<usize, StringPointer>(pointer),
         )
     };
-    // SAFETY: 0 on threads that Ruby does not know and on those that have given the lock away.
+    // SAFETY: returns 0 on threads that Ruby does not know and on those that have released the lock.
     if unsafe { has_lock() } == 0 {
         return None;
     }
@@ -46,9 +46,9 @@ pub fn frames(functions: &[usize]) -> Option<Vec<Frame>> {
     let count = unsafe { frames(0, MOST as c_int, values.as_mut_ptr(), lines.as_mut_ptr()) };
     let count = usize::try_from(count).ok()?.min(MOST);
     let found = (0..count).filter_map(|at| {
-        // The frame below all others stands for no line.
+        // The frame below all others has no line.
         (lines[at] > 0).then_some(())?;
-        // SAFETY: a frame that was just given; both return strings that its code owns, or nil.
+        // SAFETY: a frame that was just returned; both functions return strings that its code owns, or nil.
         let (file, function) = unsafe { (path(values[at]), label(values[at])) };
         // SAFETY: results of the functions above.
         let (file, function) = unsafe { (text(file, pointer)?, text(function, pointer).unwrap_or_default()) };
@@ -65,7 +65,7 @@ unsafe fn text(mut value: Value, pointer: StringPointer) -> Option<Vec<u8>> {
     const T_MASK: usize = 0x1f;
     const T_STRING: usize = 0x05;
     const LONGEST: usize = 4096;
-    // Numbers, symbols, nil, true, false are not pointers: those are multiples of 8 beyond `Qnil`, `Qtrue` and
+    // Numbers, symbols, nil, true and false are not pointers: pointers are multiples of 8 beyond `Qnil`, `Qtrue` and
     // `Qundef`.
     if value & 7 != 0 || value < 4096 {
         return None;
@@ -74,7 +74,8 @@ unsafe fn text(mut value: Value, pointer: StringPointer) -> Option<Vec<u8>> {
     if unsafe { *(value as *const usize) } & T_MASK != T_STRING {
         return None;
     }
-    // SAFETY: for a string, the function only returns where its bytes are. Names of files and methods end with NUL.
+    // SAFETY: for a string, the function only returns the address of its bytes. Names of files and methods end with
+    // NUL.
     unsafe {
         let start = pointer(&mut value).cast::<u8>();
         let length = libc::strnlen(start.cast(), LONGEST);

@@ -1,5 +1,5 @@
-//! DWARF expressions, as far as they need nothing but registers and memory (realigned stacks, procedure linkage tables,
-//! frames of signals).
+//! DWARF expressions that need nothing but registers and memory (realigned stacks, procedure linkage tables, frames of
+//! signals).
 
 use gimli::{Encoding, Evaluation, EvaluationResult, EvaluationStorage, Format, Location, Piece, Value};
 
@@ -18,7 +18,7 @@ impl<'a> EvaluationStorage<Reader<'a>> for Bounded {
     type Result = [Piece<Reader<'a>>; 1];
 }
 
-/// The value of an expression that begins with `first` on its stack; `None` if it needs what is not known.
+/// The value of an expression that begins with `first` on its stack; `None` if it needs something unknown.
 #[inline(never)]
 pub fn value(code: Reader, first: Option<usize>, registers: &Registers, memory: &Memory) -> Option<usize> {
     let mut evaluation = Evaluation::<_, Bounded>::new_in(code, ENCODING);

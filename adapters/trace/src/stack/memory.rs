@@ -1,14 +1,14 @@
-//! Reading memory that may not be there.
+//! Reading memory that may not be mapped.
 
 use std::cell::Cell;
 
 const PAGE: usize = 4096;
 const KNOWN: usize = 32;
-/// Bytes of tables that are read at most: far more than describe any stack.
+/// The most bytes of tables that are read: far more than any stack needs.
 const MOST: usize = 1 << 20;
 
-/// Memory of this process. Of each page the kernel is asked once whether it can be read: a program may have unmapped it
-/// or protected it, and the end of a mapped file is gone when somebody has made that shorter.
+/// Memory of this process. The kernel is asked once for each page whether it can be read: a program may have unmapped
+/// or protected it, and a mapped file loses its end when somebody truncates it.
 #[derive(Debug)]
 pub struct Memory {
     pages: [Cell<usize>; KNOWN],
@@ -16,22 +16,22 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// No page is known.
+    /// Without any known page.
     pub const fn new() -> Memory {
         Memory { pages: [const { Cell::new(0) }; KNOWN], left: Cell::new(MOST) }
     }
 
-    /// The word at an address; `None` if it can't be read, or if that is no address of a word.
+    /// The word at an address; `None` if it can't be read, or if the address is not aligned.
     pub fn word(&self, address: usize) -> Option<usize> {
         if !address.is_multiple_of(size_of::<usize>()) || !self.is_readable(address & !(PAGE - 1)) {
             return None;
         }
-        // SAFETY: an aligned word in a page that can be read. (Another thread might unmap it just now. On this thread's
-        // own stack none does; a frame that lies elsewhere is one of a stack that was left.)
+        // SAFETY: an aligned word in a page that can be read. (Another thread might unmap it just now. No thread does
+        // so on this thread's own stack; a frame elsewhere belongs to a stack that was left.)
         Some(unsafe { std::ptr::read_volatile(address as *const usize) })
     }
 
-    /// The bytes at an address, a few of a table; `None` if they can't be read, or if too many were.
+    /// Reads a few bytes of a table at an address; `None` if they can't be read, or if too many were.
     pub fn fill(&self, address: usize, bytes: &mut [u8]) -> Option<()> {
         let Some(further) = bytes.len().checked_sub(1) else { return Some(()) };
         self.left.set(self.left.get().checked_sub(bytes.len())?);
@@ -39,8 +39,8 @@ impl Memory {
         if !(first..=last).step_by(PAGE).all(|page| self.is_readable(page)) {
             return None;
         }
-        // SAFETY: in pages that can be read. Whoever reads tables has them of an object whose code is on the stack (see
-        // `walk`).
+        // SAFETY: in pages that can be read. A caller that reads tables takes them from an object whose code is on the
+        // stack (see `walk`).
         unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Some(())
     }
@@ -53,10 +53,10 @@ impl Memory {
         if known.get() == page {
             return true;
         }
-        // The kernel reads the set before it finds that there is no such operation: EFAULT or EINVAL.
-        // SAFETY: nothing is changed by this; an address that can't be read is an error.
+        // The kernel reads the set before it finds that the operation does not exist: EFAULT or EINVAL. SAFETY: this
+        // changes nothing; an unreadable address is an error.
         let status = unsafe { libc::syscall(libc::SYS_rt_sigprocmask, -1, page, 0, 8) };
-        // SAFETY: the location is this thread's own. Whoever walks gives `errno` back.
+        // SAFETY: the location is this thread's own. The caller of the walk restores `errno`.
         let readable = status == -1 && unsafe { *libc::__errno_location() } == libc::EINVAL;
         if readable {
             known.set(page);

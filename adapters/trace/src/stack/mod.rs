@@ -1,13 +1,13 @@
 //! The native frames of this thread.
 //!
-//! They are found without the compiler's unwinder: that reads what it finds on the stack as addresses, unasked. A
-//! program that changes from one C stack to another (coroutines, greenlets) can have anything beyond the frames of its
-//! own.
+//! They are found without the compiler's unwinder, which uses anything on the stack as an address, unchecked. A program
+//! that switches between C stacks (coroutines, greenlets) can have anything beyond the frames of its current one.
 //!
+//! 
 //! | module | concern |
 //! | --- | --- |
-//! | `registers`, `memory` | where the walk begins, and what it may read |
-//! | `reader`, `tables`, `expression` | gimli's input; what `.eh_frame` says of an address; what it computes |
+//! | `registers`, `memory` | the start of the walk, and the memory that it may read |
+//! | `reader`, `tables`, `expression` | gimli's input; the `.eh_frame` entry of an address; its expressions |
 //! | `walk` | from frame to frame |
 
 mod expression;
@@ -31,11 +31,11 @@ use crate::process;
 
 const MOST: usize = 128;
 
-/// Number of a module, and the difference between the addresses in its file and those in memory.
+/// The number of a module, and the difference between the addresses in memory and those in its file.
 type Located = Option<(usize, usize)>;
 
 /// The callers of a hooked function, innermost first, as JSON. They end with the first one in `last`, an interpreter:
-/// what is beyond is its own, or not even of this stack.
+/// the frames beyond it are its own, or not even on this stack.
 #[inline(never)]
 pub fn native(last: Option<Object>) -> String {
     let process = process::current();

@@ -6,22 +6,22 @@ use gimli::{Error, LittleEndian, ReaderOffsetId, Result};
 
 use super::memory::Memory;
 
-/// Bytes that are read one after the other. Each read fails at the end, and where nothing can be read.
+/// Bytes that are read one after the other. A read fails at the end, and where memory can't be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     memory: &'a Memory,
-    /// Address of the next byte.
+    /// The address of the next byte.
     pub address: usize,
     end: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Of the bytes from `address` to `end`.
+    /// The bytes from `address` to `end`.
     pub fn new(memory: &'a Memory, address: usize, end: usize) -> Reader<'a> {
         Reader { memory, address, end: end.max(address) }
     }
 
-    /// The bytes from another address on, which is one of these.
+    /// The bytes from another address on, which must be one of these.
     pub fn from(&self, address: usize) -> Option<Reader<'a>> {
         (self.address..self.end).contains(&address).then_some(Reader { address, ..*self })
     }
@@ -89,7 +89,7 @@ impl gimli::Reader for Reader<'_> {
         self.memory.fill(part.address, bytes).ok_or_else(|| part.at_end())
     }
 
-    // What unwinds a stack asks for none of these.
+    // Unwinding a stack uses none of these.
 
     fn to_slice(&self) -> Result<Cow<'_, [u8]>> {
         Err(self.at_end())

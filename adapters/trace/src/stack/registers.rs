@@ -1,23 +1,23 @@
-//! The registers of this thread, by their numbers in DWARF (System V AMD64 ABI, figure 3.36; DWARF for the Arm 64-bit
+//! The registers of this thread, by their DWARF numbers (System V AMD64 ABI, figure 3.36; DWARF for the Arm 64-bit
 //! architecture).
 
 use core::arch::asm;
 
-/// How many there are, the return address among them.
+/// The number of registers, including the return address.
 pub const COUNT: usize = if cfg!(target_arch = "aarch64") { 32 } else { 17 };
-/// The stack pointer.
+/// The number of the stack pointer.
 pub const STACK: usize = if cfg!(target_arch = "aarch64") { 31 } else { 7 };
 
-/// What is known of a frame's registers.
+/// The known registers of a frame.
 #[derive(Clone, Copy)]
 pub struct Registers {
-    /// Values; `None` where a called function need not have kept it.
+    /// Their values; `None` for a register that a called function need not preserve.
     pub values: [Option<usize>; COUNT],
-    /// Where the frame's code goes on.
+    /// The address at which the frame's code goes on.
     pub at: usize,
 }
 
-/// Those of the function that this is compiled into: the ones that a called function keeps.
+/// The registers of the function that this is inlined into: the ones that a called function preserves.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn here() -> Registers {
@@ -42,7 +42,7 @@ pub fn here() -> Registers {
     with(&KEPT, &raw, at)
 }
 
-/// Those of the function that this is compiled into: the ones that a called function keeps.
+/// The registers of the function that this is inlined into: the ones that a called function preserves.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub fn here() -> Registers {

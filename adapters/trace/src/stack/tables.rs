@@ -1,5 +1,5 @@
-//! What an object's `.eh_frame` says of an address: found by the sorted table of `.eh_frame_hdr` (Linux Standard Base,
-//! "Exception Frames"), and read by gimli.
+//! The entry of an object's `.eh_frame` for an address: found by the sorted table of `.eh_frame_hdr` (Linux Standard
+//! Base, "Exception Frames"), and read by gimli.
 
 use gimli::{
     BaseAddresses, EhFrame, EhFrameHdr, EhFrameOffset, ParsedEhFrameHdr, Pointer, Register, RegisterRule,
@@ -11,17 +11,17 @@ use super::reader::Reader;
 use crate::find_object::Object;
 use crate::segments::Segments;
 
-/// Where a frame's caller has its registers, at one address.
+/// The places of the registers of a frame's caller, at one address.
 pub type Row = UnwindTableRow<usize, Bounded>;
-/// Where a row is made. To be used again: only to make it takes memory.
+/// The memory in which a row is made. It is reused: only creating it allocates.
 pub type Context = UnwindContext<usize, Bounded>;
 
-/// In allocated memory: what calls here may have little room left on its stack.
+/// In allocated memory: the caller may have little room left on its stack.
 pub struct Bounded;
 
-/// All registers that are kept here, and those vector registers that functions keep on AArch64.
+/// All registers that are preserved here, including the vector registers that functions preserve on AArch64.
 const MOST_RULES: usize = if cfg!(target_arch = "aarch64") { 40 } else { 20 };
-/// The one that is being made, and those that are remembered meanwhile.
+/// The current row, and those that are remembered meanwhile.
 const MOST_ROWS: usize = 9;
 
 impl UnwindContextStorage<usize> for Bounded {
@@ -29,29 +29,30 @@ impl UnwindContextStorage<usize> for Bounded {
     type Stack = Box<[UnwindTableRow<usize, Bounded>; MOST_ROWS]>;
 }
 
-/// What is said of an address.
+/// The entry for an address.
 pub struct Found<'context> {
-    /// Where the caller has its registers.
+    /// The places of the caller's registers.
     pub row: &'context Row,
-    /// Number of the return address's column.
+    /// The number of the return address's column.
     pub returns_to: usize,
-    /// It is the frame that the kernel makes for a signal handler: the address that it was interrupted at is exact.
+    /// Whether it is the frame that the kernel creates for a signal handler: its address is exact, the one that was
+    /// interrupted.
     pub is_signal: bool,
 }
 
 /// The tables of a loaded object.
 pub struct Table<'a> {
     sorted: ParsedEhFrameHdr<Reader<'a>>,
-    /// All of the object: an entry may lie anywhere in it.
+    /// The whole object: an entry may be anywhere in it.
     frames: EhFrame<Reader<'a>>,
     begin: usize,
     bases: BaseAddresses,
-    /// What is read.
+    /// The memory that is read.
     pub memory: &'a Memory,
 }
 
 impl<'a> Table<'a> {
-    /// Those of an object.
+    /// The tables of an object.
     ///
     /// # Safety
     /// The object is loaded.
@@ -70,7 +71,7 @@ impl<'a> Table<'a> {
         Some(Box::new(Table { sorted, frames, begin, bases, memory }))
     }
 
-    /// What is said of an address.
+    /// The entry for an address.
     #[inline(never)]
     pub fn find<'context>(&self, address: usize, context: &'context mut Context) -> Option<Found<'context>> {
         let Pointer::Direct(entry) = self.sorted.table()?.lookup(address as u64, &self.bases).ok()? else {
@@ -78,6 +79,10 @@ impl<'a> Table<'a> {
         };
         let offset = EhFrameOffset((entry as usize).checked_sub(self.begin)?);
         let entry = self.frames.fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset).ok()?;
+        // gimli bounds each row of an entry but the last by what the entry says itself.
+        if !entry.contains(address as u64) {
+            return None;
+        }
         let common = entry.cie();
         // gimli takes where the address is written for the address.
         if common.fde_address_encoding().is_some_and(|encoding| encoding.is_indirect()) {

@@ -1,4 +1,4 @@
-//! Tables as nobody should write them.
+//! Malformed tables.
 
 use std::ptr;
 
@@ -12,13 +12,13 @@ use super::walk::caller;
 use crate::find_object::Object;
 
 const PAGE: usize = 4096;
-/// Where the code is that the table is about, from the beginning of the tables.
+/// The place of the code that the table describes, from the beginning of the tables.
 const CODE: usize = 0x100_0000;
 /// The column of return addresses.
 const RETURN: u8 = if cfg!(target_arch = "aarch64") { 30 } else { 16 };
 
-/// An object of which there are only headers and tables, before pages that can't be read. All addresses of the object
-/// are reserved: other tests map and unmap memory at the same time.
+/// An object that consists of headers and tables only, before unreadable pages. All addresses of the object are
+/// reserved: other tests map and unmap memory at the same time.
 struct MappedTables {
     memory: *mut u8,
     size: usize,
@@ -146,7 +146,7 @@ fn callers_are_further_up_the_stack() {
     let at = |index: usize| &raw const stack[index] as usize;
     let mut registers = Registers { values: [None; COUNT], at: 0 };
     registers.values[STACK] = Some(at(1));
-    // What `def_cfa_offset` says, and where the function goes on that has called.
+    // The argument of `def_cfa_offset`, and the address at which the caller goes on.
     for (distance, expected) in [(8, Some(12)), (16, Some(13)), (0, None)] {
         let tables = MappedTables::of(&usual(&[0x0e, distance]));
         let memory = Memory::new();
@@ -171,7 +171,7 @@ fn long_tables_are_given_up() {
 fn a_file_that_was_made_shorter_has_no_tables() {
     let mut bytes = usual(&[]);
     bytes.resize(4 * PAGE, 0);
-    // SAFETY: a file in memory, mapped in place of the image, and cut off while it is.
+    // SAFETY: a file in memory, mapped in place of the image, and truncated while it is mapped.
     unsafe {
         let file = libc::memfd_create(c"windlass".as_ptr(), libc::MFD_CLOEXEC);
         assert_eq!(libc::write(file, bytes.as_ptr().cast(), bytes.len()), bytes.len() as isize);
@@ -192,10 +192,10 @@ fn a_file_that_was_made_shorter_has_no_tables() {
 fn what_can_not_be_read_is_not_there() {
     let bytes = usual(&[0x44, 0x0e, 16]);
     let tables = MappedTables::of(&bytes);
-    // SAFETY: takes away what the test has mapped.
+    // SAFETY: makes pages inaccessible that the test has mapped.
     assert_eq!(unsafe { libc::mprotect(tables.memory.cast(), PAGE, libc::PROT_NONE) }, 0);
     assert_eq!(tables.frame(CODE), None);
-    // The end of the image can't be read: entries that go on there.
+    // The end of the image can't be read: entries that extend beyond it.
     for length in 0x100..bytes.len() {
         let mut bytes = bytes[..length].to_vec();
         let count = bytes.len();
@@ -212,7 +212,7 @@ fn what_can_not_be_read_is_not_there() {
     }
 }
 
-/// Numbers that look like chance, the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Chance(u64);
 
 impl Chance {

@@ -1,4 +1,4 @@
-//! From frame to frame. The walk ends where anything is not as it must be.
+//! Walking from frame to frame. The walk ends at anything irregular.
 
 use gimli::{CfaRule, Register, RegisterRule};
 
@@ -8,27 +8,27 @@ use super::registers::{COUNT, Registers, STACK};
 use super::tables::{Context, Found, Table};
 use crate::find_object::Object;
 
-/// More than a program needs whose frames are of this library and of interpreters.
+/// More frames than a program needs whose frames belong to this library and to interpreters.
 const MOST: usize = 256;
 
-/// Calls `visit` with the address of a call in each frame and the object that it lies in, innermost first, until it
-/// returns `false`.
+/// Calls `visit` with the address of the call in each frame and the object that contains it, innermost first, until
+/// `visit` returns `false`.
 pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> bool) {
     let memory = Box::new(Memory::new());
     let mut context = Context::new_in();
     let mut is_exact = false;
     let mut last: Option<(Object, Box<Table>)> = None;
     for _ in 0..MOST {
-        // A return address is that of the next instruction, which may belong to another line or another function.
+        // A return address points to the next instruction, which may belong to another line or another function.
         let address = if is_exact { registers.at } else { registers.at.wrapping_sub(1) };
         let Some(object) = Object::of(address) else { return };
         if !visit(address, &object) {
             return;
         }
-        // Many callers are of the same object.
+        // Many callers are in the same object.
         if !last.as_ref().is_some_and(|(last, _)| last.is(&object)) {
-            // SAFETY: an object that code on this thread's stack belongs to. Should the stack be another one's (see
-            // `mod.rs`): a loaded object that could only be unloaded at this very moment.
+            // SAFETY: an object whose code is on this thread's stack. If the stack is another one's (see `mod.rs`): a
+            // loaded object that could only be unloaded at this very moment.
             last = unsafe { Table::of(&object, &memory) }.map(|table| (object, table));
         }
         let Some((_, table)) = &last else { return };
@@ -38,7 +38,7 @@ pub fn from(mut registers: Registers, mut visit: impl FnMut(usize, &Object) -> b
     }
 }
 
-/// The registers of the frame that has called this one, and whether it was interrupted by a signal rather than calling.
+/// The registers of the frame that has called this one, and whether a signal interrupted it instead.
 pub(super) fn caller(
     frame: &Registers,
     address: usize,
@@ -53,14 +53,14 @@ pub(super) fn caller(
         CfaRule::RegisterAndOffset { register: from, offset } => register(*from)?.wrapping_add(*offset as usize),
         CfaRule::Expression(code) => expression::value(table.code(code)?, None, frame, memory)?,
     };
-    // Of a register that nothing is said of, the caller has what is in it.
+    // A register without a rule has the caller's value.
     let rule = |number: usize| row.register(Register(number as u16)).unwrap_or(RegisterRule::SameValue);
-    // A function that has called another one has its own return address elsewhere, and x86-64 has no register for it.
+    // A function that has called another one keeps its own return address elsewhere, and x86-64 has no register for it.
     let is_in_register = is_exact && cfg!(target_arch = "aarch64");
     if !is_in_register && rule(returns_to) == RegisterRule::SameValue {
         return None;
     }
-    // Stacks grow downwards, if only by that address; only a signal can be handled on another one.
+    // Stacks grow downwards, if only by that address; only a signal can be handled on another stack.
     let stack = frame.values[STACK]?;
     if !is_signal && (base < stack || base == stack && !is_in_register) {
         return None;
@@ -85,7 +85,7 @@ pub(super) fn caller(
     (at != 0).then_some((Registers { values, at }, is_signal))
 }
 
-/// Without the signature that AArch64 can keep in the unused bits of a return address.
+/// Removes the signature that AArch64 can keep in the unused bits of a return address.
 fn unsigned(address: usize) -> usize {
     if cfg!(target_arch = "aarch64") { address & ((1 << 48) - 1) } else { address }
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     unsafe extern "C" fn note(context: *mut c_void, frames: *mut c_void) -> c_int {
-        // SAFETY: the unwinder passes its context, and `frames` as it was given.
+        // SAFETY: the unwinder passes its context, and `frames` unchanged.
         unsafe { (*frames.cast::<Vec<usize>>()).push(_Unwind_GetIP(context).wrapping_sub(1)) };
         0
     }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn finds_the_frames_that_the_compilers_unwinder_finds() {
         let (ours, theirs) = both();
-        // The first one is in different places of `both`; theirs has what is behind the first function as well.
+        // The first frame is in different places of `both`; theirs also has the frames behind the first function.
         assert!(ours.len() > 5, "{ours:x?}");
         assert_eq!(ours[1..], theirs[1..ours.len()], "{theirs:x?}");
         assert!(theirs.len() - ours.len() <= 1);
