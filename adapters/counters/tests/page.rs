@@ -31,7 +31,7 @@ fn counters_of_the_same_name_are_one() {
     second.add(0, 300);
     second.add(1, 4000);
     second.add(2, 50_000);
-    // Beyond the labels.
+    // An index beyond the labels.
     second.add(3, 1);
     second.add(usize::MAX, 1);
     let snapshot = owner.snapshot();
@@ -100,7 +100,7 @@ fn more_names_than_there_is_room_for() {
     assert_eq!(owner.snapshot().len(), 1023);
 }
 
-/// A program that is started does not inherit the descriptor, and opens the path.
+/// A started program does not inherit the descriptor, and opens the path.
 #[test]
 fn the_path_leads_other_processes_to_the_page() {
     let owner = StatsOwner::create().unwrap();
@@ -118,7 +118,7 @@ fn the_path_leads_other_processes_to_the_page() {
     assert!(child(format!("case $(head -c 8 {path}) in windlass|ssaldniw) exit 0;; esac; exit 1")));
 }
 
-/// The page can't be made shorter, which would kill whoever counts.
+/// The page can't be truncated, which would kill every process that counts.
 #[test]
 fn the_page_is_sealed() {
     let owner = StatsOwner::create().unwrap();
@@ -144,7 +144,7 @@ fn what_is_no_page_is_left_alone() {
     let owner = StatsOwner::create().unwrap();
     attach(&owner, FIRST);
     let page = fs::read(owner.path()).unwrap();
-    // The same bytes and size, and yet a file that somebody could cut short.
+    // The same bytes and size, but a file that somebody could truncate.
     let copy = dir.path().join("copy");
     fs::File::create(&copy).unwrap().write_all(&page).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).unwrap();
@@ -158,7 +158,7 @@ fn what_is_no_page_is_left_alone() {
     assert_eq!(fs::read(&copy).unwrap(), page);
 }
 
-/// Memory files that look like a page, but could be cut short, or have another size.
+/// Memory files that look like a page, but could be truncated, or have another size.
 #[test]
 fn other_memory_files_are_left_alone() {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -180,7 +180,7 @@ fn other_memory_files_are_left_alone() {
     assert!(!attaches(SealFlags::empty(), size));
     assert!(!attaches(SealFlags::SHRINK, size - 8));
     assert!(!attaches(SealFlags::SHRINK, size + 8));
-    // Written to by nobody: it can't be mapped for writing.
+    // Sealed against writing: it can't be mapped for writing.
     assert!(!attaches(SealFlags::SHRINK | SealFlags::WRITE, size));
 }
 

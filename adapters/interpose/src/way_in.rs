@@ -63,7 +63,6 @@ impl WayIn {
         on_noticed: fn(),
         on_hidden: fn(),
     ) -> WayIn {
-        assert!(hooks.len() <= families.len(), "the first families have hooks");
         WayIn {
             families,
             names: Names::new(hooks, noticed),
@@ -83,11 +82,10 @@ impl WayIn {
         }
     }
 
-    /// Writes the slots of all objects that are loaded, and of those that come later when [`look`] finds them. Whether
-    /// it could.
+    /// Writes the slots of all loaded objects, and of later ones when [`look`] finds them. Returns whether it could.
     ///
-    /// `is_loading`: this library's own constructor calls. Then nobody else is running, or whoever loads it holds the
-    /// linker's lock.
+    /// `is_loading`: this library's own constructor makes the call. Then no other thread runs, or the thread that loads
+    /// the library holds the linker's lock.
     pub fn attach(&'static self, is_loading: bool) -> bool {
         self.families.iter().zip(self.names.hooks).for_each(|(family, hooks)| family.stand_with(hooks));
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
@@ -104,7 +102,7 @@ impl WayIn {
         done
     }
 
-    /// Gives all slots back. Whether it could.
+    /// Restores all slots. Returns whether it could.
     pub fn detach(&'static self) -> bool {
         linker::locked(self.resolver, || {
             self.attached.store(false, Ordering::Release);
@@ -137,14 +135,14 @@ impl WayIn {
         let (added, _) = linker::counters();
         if self.asked.load(Ordering::Acquire) != added {
             let mut strangers = false;
-            // What was unloaded has moved those behind it.
+            // Unloading has moved the objects behind the unloaded one.
             let is_shorter = linker::counters().1 != self.removed.load(Ordering::Relaxed);
             let from = if is_shorter { 0 } else { self.seen.load(Ordering::Relaxed) };
             linker::each_object(from, |object| {
                 strangers = slots::imports_hooks(self, object);
                 !strangers
             });
-            // In this order: who sees that it was asked sees the answer.
+            // In this order: a thread that sees the check sees its result.
             self.strangers.store(strangers, Ordering::Release);
             self.asked.store(added, Ordering::Release);
         }
@@ -156,7 +154,7 @@ impl WayIn {
         slots::leads_to(self, copy.object()?, family)
     }
 
-    /// The same where the linker can't be asked: what was added since the fork keeps its slots.
+    /// The same for when the linker can't be asked: objects added since the fork keep their slots.
     fn has_unreached_strangers(&self) -> bool {
         let mut families = 0;
         linker::each_unreached(|object| {
@@ -184,7 +182,7 @@ impl WayIn {
             || self.unready.load(Ordering::Relaxed)
     }
 
-    /// All objects, or those that are new. The linker's lock is held.
+    /// Looks through all objects, or the new ones. The linker's lock is held.
     fn go_through(&self, is_loading: bool) {
         let (added, removed) = linker::counters();
         if removed != self.removed.load(Ordering::Relaxed) || self.unready.load(Ordering::Relaxed) {
@@ -202,10 +200,10 @@ impl WayIn {
         if news {
             unwinding::prepare();
         }
-        // What was not bound before can lead to a library that has just come.
+        // A slot that was not bound before can lead to a library that has just been loaded.
         let from = if news { 0 } else { seen };
         let is_program_start = is_loading && linker::is_program_start();
-        // SAFETY: the linker's lock is held, and nothing in here comes back here.
+        // SAFETY: the linker's lock is held, and nothing called in here comes back here.
         let room = unsafe { ROOM.lend() };
         room.forget();
         linker::each_object(from, |object| {
@@ -213,8 +211,8 @@ impl WayIn {
             true
         });
         for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
-            // What a program starts with stays. Nothing of it may be opened before the program begins: the linker would
-            // have it initialized before its turn, the C library without an environment.
+            // The libraries that a program starts with stay loaded. None of them may be opened before the program
+            // begins: the linker would initialise it out of order, the C library without an environment.
             let is_due = copy.is_to_be_pinned();
             if is_program_start || is_due && copy.object().is_some_and(scope::is_of_program) {
                 copy.note_pinned();
@@ -234,14 +232,14 @@ impl WayIn {
         }
         match slots::write(self, object, page, room) {
             slots::Outcome::Done => {}
-            // Another thread may be inside of the first call through one of them: the linker then writes it once more.
+            // Another thread may be in its first call through one of them: the linker then writes the slot once more.
             slots::Outcome::DoneEarly if is_program_start => {}
             slots::Outcome::DoneEarly | slots::Outcome::Unready => self.unready.store(true, Ordering::Relaxed),
             slots::Outcome::Refused => self.hide_all(slots::imported_families(self, object)),
         }
     }
 
-    /// Notes what an object defines. Whether it is a library of a family that was not known.
+    /// Notes the definitions of an object. Returns whether it is a library of a family that was not known.
     fn meet(&self, object: &Loaded) -> bool {
         linker::meet_executable(object);
         let Some(definitions) = object.definitions() else { return false };
@@ -273,7 +271,7 @@ impl WayIn {
         }
     }
 
-    /// Somebody may call copies of these families, by their bits, where it is not seen.
+    /// Notes that copies of these families, given as bits, may be called unseen.
     pub(crate) fn hide(&self, families: u32) {
         self.hide_all(families);
         self.tell();
@@ -300,7 +298,7 @@ impl WayIn {
         self.noticed.store(true, Ordering::Release);
     }
 
-    /// Tells the adapter what was found out. Without the linker's lock, which what it does may need.
+    /// Tells the adapter about findings. Called without the linker's lock, which the adapter may need.
     pub(crate) fn tell(&self) {
         if self.noticed.swap(false, Ordering::AcqRel) {
             (self.on_noticed)();
@@ -311,12 +309,12 @@ impl WayIn {
     }
 }
 
-/// Whether objects may have been added, or removed, since somebody looked.
+/// Whether objects may have been added or removed since the last look.
 pub fn has_news() -> bool {
     active().is_some_and(|way| linker::is_out_of_reach() || way.has_changed())
 }
 
-/// Looks through the objects that were added.
+/// Looks through the added objects.
 pub fn look() {
     if let Some(way) = active() {
         way.look();
@@ -324,41 +322,41 @@ pub fn look() {
 }
 
 /// Whether an object was added that can call hooked functions, and was not looked through yet: nobody has called
-/// `dlsym` since. In a hooked call it can't be: that would wait for whoever is inside of `dlopen`.
+/// `dlsym` since. A hooked call can't look through it: this would wait for a thread inside `dlopen`.
 pub fn has_strangers() -> bool {
     known().is_none_or(WayIn::has_strangers)
 }
 
-/// The number of the copy of a family with which a copy of another works, as a libssl with its libcrypto.
+/// The number of the copy of a family that a copy of another family uses, as a libssl uses its libcrypto.
 pub fn companion_of(copy: &Copy, family: &Family) -> Option<usize> {
     known()?.companion_of(copy, family)
 }
 
-/// What a trampoline of this library stands in front of: the copy and the caller that it is for.
+/// The hook of a trampoline of this library: its family, the copy and the origin of the call.
 pub fn hook_of(trampoline: usize) -> Option<(&'static Family, Caller)> {
     slots::hook_of(known()?, trampoline).map(|(family, caller, _)| (family, caller))
 }
 
-/// What is attached.
+/// The current attachment.
 pub(crate) fn active() -> Option<&'static WayIn> {
     known().filter(|way| way.is_attached())
 }
 
-/// What is or was attached.
+/// The current or former attachment.
 fn known() -> Option<&'static WayIn> {
     // SAFETY: only a `&'static WayIn` is stored.
     unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
 }
 
-/// The address to which a trampoline of this library leads, for another of our libraries that finds it in a slot; null
-/// for any other address. Also when nothing is attached any more: what was found by `dlsym` stays as it is.
+/// The address that a trampoline of this library leads to, for another of our libraries that finds it in a slot; null
+/// for any other address. This also works after detaching: function pointers from `dlsym` stay as they are.
 pub fn bound_to(trampoline: *const c_void) -> *const c_void {
     let found = known().and_then(|way| slots::definition_of(way, trampoline as usize));
     found.map_or(ptr::null(), |address| address as *const c_void)
 }
 
-/// The variable by which the calls of a trampoline of this library go on, for another of our libraries that finds it in
-/// a slot; null for any other address.
+/// The variable through which the calls of a trampoline of this library go on, for another of our libraries that finds
+/// it in a slot; null for any other address.
 pub fn next_of(trampoline: *const c_void) -> *const c_void {
     if let Some(next) = dlsym::next_of(trampoline as usize) {
         return ptr::from_ref(next).cast();

@@ -12,22 +12,22 @@ pub struct Certificate<'l> {
 }
 
 impl<'l> Certificate<'l> {
-    /// `d2i_X509`, and how many bytes it took.
+    /// Decodes by `d2i_X509`; returns the certificate and the number of bytes that it took.
     pub fn decode(functions: &'l Functions, der: &[u8]) -> Option<(Certificate<'l>, usize)> {
         let length = c_long::try_from(der.len()).ok()?;
         let mut end = der.as_ptr();
-        // SAFETY: `end` points to as many bytes as are told; null asks for a new certificate, which we own.
+        // SAFETY: `end` points to `length` bytes; null asks for a new certificate, which we own.
         let x509 = unsafe { (functions.d2i_X509)(ptr::null_mut(), &mut end, length) };
         let certificate = Certificate { x509: ptr::NonNull::new(x509)?, functions };
         Some((certificate, end as usize - der.as_ptr() as usize))
     }
 
-    /// For a call; it stays ours.
+    /// The pointer for a call; it stays ours.
     pub fn as_ptr(&self) -> *mut X509 {
         self.x509.as_ptr()
     }
 
-    /// Whether `i2d_X509` gives these bytes. `buffer` is only room, kept from one certificate to the next.
+    /// Whether `i2d_X509` returns these bytes. `buffer` is only room, reused from one certificate to the next.
     pub fn encodes_as(&self, der: &[u8], buffer: &mut Vec<u8>) -> bool {
         let x509 = self.x509.as_ptr();
         // SAFETY: the certificate is ours; null asks for the length only.
@@ -38,7 +38,7 @@ impl<'l> Certificate<'l> {
         buffer.clear();
         buffer.resize(der.len(), 0);
         let mut end = buffer.as_mut_ptr();
-        // SAFETY: the buffer has as many bytes as the call before said, and nobody changed the certificate since.
+        // SAFETY: the buffer has as many bytes as the previous call returned, and nobody changed the certificate since.
         let written: c_int = unsafe { (self.functions.i2d_X509)(x509, &mut end) };
         written == length && buffer == der
     }
@@ -49,7 +49,7 @@ impl<'l> Certificate<'l> {
         !unsafe { (self.functions.X509_get0_pubkey)(self.x509.as_ptr()) }.is_null()
     }
 
-    /// The hash by which hashed directories name the certificate.
+    /// The subject hash, which names the certificate in a hashed directory.
     #[allow(clippy::useless_conversion, reason = "c_ulong has 32 bits on some machines")]
     pub fn subject_hash(&self) -> u64 {
         // SAFETY: the certificate is ours.

@@ -14,9 +14,9 @@ pub enum X509_STORE {}
 pub struct Handle(*mut c_void);
 
 impl Handle {
-    /// `dlopen` for this object alone, so that several libcryptos don't mix.
+    /// Calls `dlopen` with a local scope, so that several libcryptos don't mix.
     pub fn open(name: &CStr) -> Result<Handle, String> {
-        // SAFETY: the name ends in NUL. Its initialisers run, as in each program that is linked against it.
+        // SAFETY: the name ends in NUL. The object's initialisers run, as in each program that is linked against it.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() { Err(last_error()) } else { Ok(Handle(handle)) }
     }
@@ -28,7 +28,7 @@ impl Handle {
     }
 }
 
-/// What the dynamic linker has to say about its last failure in this thread.
+/// The dynamic linker's message about its last failure in this thread.
 fn last_error() -> String {
     // SAFETY: no preconditions.
     let message = unsafe { libc::dlerror() };
@@ -48,7 +48,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// Finds all of them, or tells which one is missing.
+            /// Finds all of them; the error is the name of the missing one.
             ///
             /// # Safety
             /// Under these names the object must define OpenSSL's functions, of 1.1.1 or later.
@@ -57,7 +57,7 @@ macro_rules! functions {
                     let name = concat!(stringify!($name), "\0");
                     let name = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|_| stringify!($name))?;
                     let address = handle.address(name).ok_or(stringify!($name))?;
-                    // SAFETY: by the caller, the address is that of a function of this type.
+                    // SAFETY: the caller guarantees that the address belongs to a function of this type.
                     unsafe {
                         std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address)
                     }
@@ -79,13 +79,13 @@ functions! {
     fn d2i_X509(*mut *mut X509, *mut *const c_uchar, c_long) -> *mut X509;
     fn i2d_X509(*const X509, *mut *mut c_uchar) -> c_int;
     fn X509_free(*mut X509);
-    /// The key stays the certificate's own; null if it could not be decoded.
+    /// The key still belongs to the certificate; null if it could not be decoded.
     fn X509_get0_pubkey(*const X509) -> *mut c_void;
     fn X509_subject_name_hash(*const X509) -> c_ulong;
     fn X509_STORE_new() -> *mut X509_STORE;
     fn X509_STORE_free(*mut X509_STORE);
     fn X509_STORE_load_locations(*mut X509_STORE, *const c_char, *const c_char) -> c_int;
-    /// The store takes a reference of its own.
+    /// The store takes its own reference.
     fn X509_STORE_add_cert(*mut X509_STORE, *mut X509) -> c_int;
     /// The oldest error of this thread; it stays in the queue.
     fn ERR_peek_error() -> c_ulong;

@@ -1,4 +1,4 @@
-//! Showing every certificate of a root store to libcrypto.
+//! Checks every certificate of a root store with libcrypto.
 
 use thiserror::Error;
 use windlass::{AnchorIndex, RootStore, SubjectHash};
@@ -6,15 +6,15 @@ use windlass::{AnchorIndex, RootStore, SubjectHash};
 use crate::certificate::Certificate;
 use crate::open::Libcrypto;
 
-/// What libcrypto said about a root store, all of which it accepts.
+/// The result for a root store whose certificates are all accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
-    /// Certificates whose public key this libcrypto can't decode: stock programs load them too, and can't verify with
-    /// them.
+    /// The number of certificates whose public key this libcrypto can't decode: stock programs load them too, and can't
+    /// verify with them.
     pub keys_not_decoded: usize,
 }
 
-/// What is wrong with a certificate.
+/// The objection to a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Objection {
@@ -24,15 +24,15 @@ pub enum Objection {
     /// `d2i_X509` left bytes over.
     #[error("only its first {0} bytes are a certificate")]
     BytesLeftOver(usize),
-    /// `i2d_X509` gives other bytes than those that were decoded.
+    /// `i2d_X509` returns other bytes than those that were decoded.
     #[error("it encodes to other bytes")]
     OtherEncoding,
-    /// The two don't agree about its name, so a lookup would miss it.
+    /// The subject hashes differ, so a lookup would miss it.
     #[error("the hash of its subject is {theirs:08x}, and not {ours}")]
     SubjectHash {
-        /// By the core.
+        /// The core's hash.
         ours: SubjectHash,
-        /// By libcrypto.
+        /// libcrypto's hash.
         theirs: u64,
     },
 }
@@ -41,17 +41,17 @@ pub enum Objection {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{version} does not accept certificate {number}: {objection}", number = index.get() + 1)]
 pub struct Refused {
-    /// Which one.
+    /// The refused certificate.
     pub index: AnchorIndex,
-    /// Why.
+    /// The reason.
     pub objection: Objection,
     /// The version of the libcrypto.
     pub version: String,
 }
 
 impl Libcrypto {
-    /// Shows it all certificates, and stops at the first that it does not accept. `progress` is told, after each, how
-    /// many are done. The time is linear in their number, the memory constant.
+    /// Checks all certificates, and stops at the first that libcrypto does not accept. After each certificate
+    /// `progress` is called with the number done so far. The time is linear in their number, the memory constant.
     pub fn judge(&self, store: &RootStore, progress: &mut dyn FnMut(usize)) -> Result<Judgement, Refused> {
         let mut judgement = Judgement::default();
         let mut buffer = Vec::new();
@@ -70,7 +70,7 @@ impl Libcrypto {
         Ok(judgement)
     }
 
-    /// Whether the key of an accepted certificate can be decoded.
+    /// Checks one certificate. Returns whether the key of an accepted one can be decoded.
     fn judge_one(&self, der: &[u8], ours: SubjectHash, buffer: &mut Vec<u8>) -> Result<bool, Objection> {
         let (certificate, taken) = Certificate::decode(&self.functions, der).ok_or(Objection::NotDecoded)?;
         if taken != der.len() {
@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// The system's, or the one that `WINDLASS_TEST_LIBCRYPTO` names.
+    /// The system's libcrypto, or the one that `WINDLASS_TEST_LIBCRYPTO` names.
     fn libcrypto() -> Libcrypto {
         let name = std::env::var_os("WINDLASS_TEST_LIBCRYPTO").map_or_else(|| "libcrypto.so.3".into(), PathBuf::from);
         Libcrypto::open(&name).expect("libcrypto")
@@ -104,7 +104,7 @@ mod tests {
         RootStore::from_pem(pem).expect("fixture")
     }
 
-    /// What it says of a certificate that `change` was made to.
+    /// The judgement of a certificate after `change`.
     fn judged(change: impl FnOnce(&mut Vec<u8>)) -> Result<bool, Objection> {
         let store = store();
         let anchor = store.anchors().next().expect("an anchor");
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(verdict, Err(Objection::SubjectHash { ours, theirs }));
     }
 
-    /// A key that can't be decoded is no reason to refuse: stock programs load such a certificate too.
+    /// A key that can't be decoded is no reason to refuse the certificate: stock programs also load it.
     #[test]
     fn a_key_that_cannot_be_decoded_is_information() {
         let verdict = judged(|der| {

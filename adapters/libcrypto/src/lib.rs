@@ -1,10 +1,11 @@
-//! The libcryptos of this machine, as judges of what goes into a compiled store, and of what the doctor looks at.
+//! The libcryptos of this machine. They judge the certificates of a compiled store, and those that the doctor examines.
 //!
-//! The core reads a strict subset of what OpenSSL accepts, and its tests compare the two. A compiled store is believed
-//! later, by processes that parse nothing: so each certificate is shown to libcrypto itself, once, when the store is
+//! The core reads a strict subset of what OpenSSL accepts, and its tests compare the two. A compiled store is later
+//! trusted by processes that parse nothing, so each certificate is checked by libcrypto itself, once, when the store is
 //! made. libcrypto is opened with `dlopen` when it is needed; nothing is linked against it, and a machine without it
 //! can run everything else.
 //!
+//! 
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let cache = windlass::TrustCache::new(windlass::Config::default(), None);

@@ -1,4 +1,4 @@
-//! Loading as a context does it: what it gives, and so that it can be timed. Nothing of it is kept.
+//! Loads certificates as a context does, to see the result and to time it. Nothing is kept.
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -11,17 +11,17 @@ use crate::certificate::Certificate;
 use crate::functions::{Functions, X509_STORE};
 use crate::open::Libcrypto;
 
-/// Why libcrypto loaded nothing of a file.
+/// The reason why libcrypto loaded nothing from a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{reason}")]
 pub struct NotLoaded {
-    /// The first error that it noted, in its own words.
+    /// The first error in its queue, in its own words.
     pub reason: String,
 }
 
 impl Libcrypto {
-    /// `X509_STORE_load_locations` of a CAfile into a fresh store, which is freed again. It loads all of the file or,
-    /// where any block of it is bad, fails.
+    /// Loads a CAfile by `X509_STORE_load_locations` into a new store, which is freed again. It loads the whole file
+    /// or, if any block of it is bad, fails.
     pub fn load_file(&self, path: &Path) -> Result<(), NotLoaded> {
         let path = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| NotLoaded { reason: String::from("the path holds a NUL byte") })?;
@@ -34,13 +34,13 @@ impl Libcrypto {
         result
     }
 
-    /// Decodes certificates and adds them to a fresh store, as `X509_load_cert_crl_file` does with those of a file.
-    /// Tells how many it took.
+    /// Decodes certificates and adds them to a new store, as `X509_load_cert_crl_file` does with the certificates of a
+    /// file. Returns the number added.
     pub fn load_certificates(&self, certificates: &[&[u8]]) -> usize {
         let Ok(store) = Store::new(&self.functions) else { return 0 };
         let taken = certificates.iter().filter(|der| {
             let Some((certificate, _)) = Certificate::decode(&self.functions, der) else { return false };
-            // SAFETY: both are ours; the store takes a reference of its own.
+            // SAFETY: both are ours; the store takes its own reference.
             unsafe { (self.functions.X509_STORE_add_cert)(store.store.as_ptr(), certificate.as_ptr()) == 1 }
         });
         let taken = taken.count();
@@ -48,7 +48,7 @@ impl Libcrypto {
         taken
     }
 
-    /// Whether these bytes are a certificate for it, and nothing else.
+    /// Whether libcrypto decodes these bytes as a certificate, with nothing left over.
     pub fn decodes(&self, der: &[u8]) -> bool {
         let decoded = Certificate::decode(&self.functions, der).is_some_and(|(_, taken)| taken == der.len());
         clear_errors(&self.functions);
@@ -64,7 +64,7 @@ struct Store<'l> {
 
 impl<'l> Store<'l> {
     fn new(functions: &'l Functions) -> Result<Store<'l>, NotLoaded> {
-        // SAFETY: no arguments; what is returned is ours.
+        // SAFETY: no arguments; we own the result.
         let store = ptr::NonNull::new(unsafe { (functions.X509_STORE_new)() });
         let store = store.ok_or_else(|| NotLoaded { reason: String::from("not enough memory") })?;
         Ok(Store { store, functions })
@@ -78,11 +78,11 @@ impl Drop for Store<'_> {
     }
 }
 
-/// The oldest error in the queue: those after it only say that something inside them failed.
+/// The oldest error in the queue: the later ones only say that something inside them failed.
 fn first_error(functions: &Functions) -> NotLoaded {
     // SAFETY: the queue is this thread's own.
     let code = unsafe { (functions.ERR_peek_error)() };
-    // SAFETY: any code may be asked for.
+    // SAFETY: any code is a valid argument.
     let reason: *const c_char = unsafe { (functions.ERR_reason_error_string)(code) };
     if reason.is_null() {
         return NotLoaded { reason: String::from("it gives no reason") };

@@ -1,4 +1,4 @@
-//! Finding a libcrypto, and what it says about itself.
+//! Finding a libcrypto, and its own version and paths.
 
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -13,9 +13,9 @@ const NAMES: [&str; 3] = ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"
 
 /// `OPENSSL_VERSION_NUMBER` of 1.1.1, the oldest that Windlass serves.
 const OLDEST: u64 = 0x1010_1000;
-/// LibreSSL calls itself 2.0.
+/// LibreSSL reports its version as 2.0.
 const LIBRESSL: std::ops::Range<u64> = 0x2000_0000..0x3000_0000;
-/// Versions from here on are not known yet.
+/// The first version number that is not known yet.
 const BEYOND: u64 = 0x5000_0000;
 
 /// One libcrypto, loaded into this process for good.
@@ -24,7 +24,7 @@ pub struct Libcrypto {
     pub(crate) functions: Functions,
 }
 
-/// Why a libcrypto can't be asked.
+/// The reason why a libcrypto can't be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -34,23 +34,23 @@ pub enum OpenError {
     /// It lacks a function.
     #[error("{name} has no function {function}")]
     Incomplete {
-        /// The library as it was named.
+        /// The name that the library was opened by.
         name: String,
-        /// The function.
+        /// The missing function.
         function: &'static str,
     },
     /// It is not OpenSSL 1.1.1 to 4.x.
     #[error("{name} is {version}, not OpenSSL 1.1.1 to 4")]
     OtherVersion {
-        /// The library as it was named.
+        /// The name that the library was opened by.
         name: String,
-        /// What it calls itself.
+        /// The version that it reports.
         version: String,
     },
 }
 
 impl Libcrypto {
-    /// All that the dynamic linker finds under the usual names, the newest first.
+    /// All libcryptos that the dynamic linker finds under the usual names, the newest first.
     pub fn all() -> Vec<Libcrypto> {
         NAMES.into_iter().filter_map(|name| Libcrypto::open(Path::new(name)).ok()).collect()
     }
@@ -61,8 +61,8 @@ impl Libcrypto {
         let name = CString::new(name.as_os_str().as_bytes())
             .map_err(|_| OpenError::NotLoaded(format!("{text:?} holds a NUL byte")))?;
         let handle = Handle::open(&name).map_err(OpenError::NotLoaded)?;
-        // SAFETY: nothing else has these names. What is not OpenSSL 1.1.1 or later (LibreSSL) is turned away below, by
-        // two functions without arguments that all of them have.
+        // SAFETY: nothing else has these names. A library that is not OpenSSL 1.1.1 or later (LibreSSL) is rejected
+        // below, by two functions without arguments that all of them have.
         let functions = unsafe { Functions::load(handle) }
             .map_err(|function| OpenError::Incomplete { name: text.clone(), function })?;
         let library = Libcrypto { name: text, functions };
@@ -79,10 +79,10 @@ impl Libcrypto {
         &self.name
     }
 
-    /// What it calls itself, as `OpenSSL 3.0.22 25 Aug 2026`.
+    /// The version that it reports, for example `OpenSSL 3.0.22 25 Aug 2026`.
     pub fn version(&self) -> &str {
         const OPENSSL_VERSION: i32 = 0;
-        // SAFETY: any number may be asked for.
+        // SAFETY: any number is a valid argument.
         self.text(unsafe { (self.functions.OpenSSL_version)(OPENSSL_VERSION) }).to_str().unwrap_or_default()
     }
 
@@ -92,24 +92,24 @@ impl Libcrypto {
         u64::from(unsafe { (self.functions.OpenSSL_version_num)() })
     }
 
-    /// The CAfile of its default paths, as built in: SSL_CERT_FILE is not looked at.
+    /// The CAfile of its default paths, as built in: SSL_CERT_FILE is ignored.
     pub fn default_file(&self) -> &Path {
         // SAFETY: no arguments, no state.
         Path::new(self.text(unsafe { (self.functions.X509_get_default_cert_file)() }))
     }
 
-    /// The CApath of its default paths, as built in: SSL_CERT_DIR is not looked at.
+    /// The CApath of its default paths, as built in: SSL_CERT_DIR is ignored.
     pub fn default_directory(&self) -> &Path {
         // SAFETY: no arguments, no state.
         Path::new(self.text(unsafe { (self.functions.X509_get_default_cert_dir)() }))
     }
 
-    /// A constant of the library.
+    /// A constant string of the library.
     fn text(&self, constant: *const c_char) -> &OsStr {
         if constant.is_null() {
             return OsStr::new("");
         }
-        // SAFETY: the functions that are asked here return strings of the library's own, never freed, that end in NUL;
+        // SAFETY: the functions that are called here return strings of the library's own, never freed, that end in NUL;
         // the library is never closed.
         OsStr::from_bytes(unsafe { CStr::from_ptr(constant) }.to_bytes())
     }

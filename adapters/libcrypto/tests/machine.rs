@@ -1,4 +1,4 @@
-//! The libcryptos of the machine that runs the tests, and this crate's manners towards them.
+//! The libcryptos of the machine that runs the tests, and how this crate treats them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

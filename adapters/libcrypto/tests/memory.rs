@@ -1,5 +1,5 @@
-//! What judging and loading leave behind. The only test of this program: others in the same process would be counted
-//! with it.
+//! Memory and errors that judging and loading leave behind. The only test of this program: others in the same process
+//! would affect the numbers.
 
 use std::ffi::{c_int, c_ulong};
 use std::path::{Path, PathBuf};
@@ -14,8 +14,7 @@ fn nothing_is_left_behind() {
     let libcrypto = Libcrypto::open(&name).unwrap();
     let pem = std::fs::read(Path::new("/etc/ssl/certs/ca-certificates.crt")).expect("package ca-certificates");
     let store = RootStore::from_pem(&pem.repeat(10)).unwrap();
-    // Huge pages would count memory that was never asked for.
-    // SAFETY: no memory of this process is named.
+    // Huge pages would count memory that was never requested. SAFETY: no memory of this process is passed.
     assert_eq!(unsafe { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) }, 0);
     let ders: Vec<&[u8]> = store.anchors().map(|anchor| anchor.der()).collect();
     let directory = tempfile::tempdir().unwrap();
@@ -42,8 +41,8 @@ unsafe extern "C" {
 
 const PR_SET_THP_DISABLE: c_int = 41;
 
-/// Memory that is not a file's, swapped out or not: how much of the files is in memory depends on the machine. Not from
-/// /proc/self/statm, which may be behind by some pages for each processor.
+/// Memory without a file behind it, swapped out or not: how much of the files is in memory depends on the machine. Not
+/// from /proc/self/statm, which may lag by some pages for each processor.
 fn own_kilobytes() -> usize {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
     let fields = rollup.lines().filter(|line| line.starts_with("Anonymous:") || line.starts_with("Swap:"));

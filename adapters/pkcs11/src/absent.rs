@@ -1,16 +1,16 @@
-//! What this token can't do. A program may call any function of the list, so none is null.
+//! Functions that this token does not support. A program may call any function of the list, so none is null.
 
 use std::ffi::c_void;
 
 use cryptoki_sys::*;
 
-/// A function of PKCS#11 that does nothing but refuse.
+/// A function of PKCS#11 that only returns an error.
 pub trait Absent {
-    /// Says that there is no such function here.
+    /// Returns that the function is not supported.
     const UNSUPPORTED: Self;
-    /// Says that nothing can be changed.
+    /// Returns that nothing can be changed.
     const READ_ONLY: Self;
-    /// Says that nothing ever runs beside its caller (PKCS#11 3.0, 5.21).
+    /// Returns that no function runs in parallel with its caller (PKCS#11 3.0, 5.21).
     const NOT_PARALLEL: Self;
 }
 
@@ -50,7 +50,7 @@ absent!(A B C D E F G H);
 absent!(A B C D E F G H I);
 absent!(A B C D E F G H I J);
 
-/// No token comes or goes.
+/// No token is ever inserted or removed.
 ///
 /// # Safety
 /// None; nothing is read or written.

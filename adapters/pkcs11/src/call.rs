@@ -1,33 +1,34 @@
-//! The border to C: refusals become return values, panics stop here, pointers are looked at before they are used.
+//! The border to C: errors become return values, panics stop here, pointers are checked before they are used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cryptoki_sys::{CK_RV, CK_ULONG, CKR_ARGUMENTS_BAD, CKR_GENERAL_ERROR, CKR_OK};
 use windlass_interpose::hook::uncancelled;
 
-/// Why a call was refused: one of PKCS#11's return values.
+/// The reason why a call was refused: one of PKCS#11's return values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub CK_RV);
 
-/// What an inner function returns.
+/// The result of an inner function.
 pub type Answer<T = ()> = Result<T, Refusal>;
 
 /// Runs the inner function of a call.
 pub fn answer(call: impl FnOnce() -> Answer) -> CK_RV {
-    // A thread that is to be cancelled ends in its next call of something else: that can't pass what catches panics.
+    // A cancelled thread ends in its next call of another library: its unwinding can't pass a frame that catches
+    // panics.
     let _uncancelled = uncancelled();
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => CKR_OK,
         Ok(Err(Refusal(value))) => value,
         Err(payload) => {
-            // Dropping it may panic too.
+            // Dropping the payload may also panic.
             std::mem::forget(payload);
             CKR_GENERAL_ERROR
         }
     }
 }
 
-/// Reads what the caller has put somewhere.
+/// Reads an argument that the caller passes by pointer.
 ///
 /// # Safety
 /// `from` is null, or valid for reads of an initialised `T`.
@@ -39,7 +40,7 @@ pub unsafe fn read<T: Copy>(from: *const T) -> Answer<T> {
     Ok(unsafe { from.read() })
 }
 
-/// Writes to where the caller wants it; what was there need not be initialised.
+/// Writes a result to the caller's memory, which need not be initialised.
 ///
 /// # Safety
 /// `to` is null, or valid for writes of a `T`.
@@ -48,7 +49,7 @@ pub unsafe fn write<T: Copy>(to: *mut T, value: T) -> Answer {
     unsafe { write_all(to, &[value]) }
 }
 
-/// As [`write()`], of several.
+/// As [`write()`], for several values.
 ///
 /// # Safety
 /// `to` is null, or valid for writes of as many `T`.
@@ -59,12 +60,12 @@ pub unsafe fn write_all<T: Copy>(to: *mut T, values: &[T]) -> Answer {
     if to.is_null() {
         return Err(Refusal(CKR_ARGUMENTS_BAD));
     }
-    // SAFETY: not null, and as above; what we write is our own, so they do not overlap.
+    // SAFETY: not null, and as above; the values are our own, so they do not overlap.
     unsafe { to.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
     Ok(())
 }
 
-/// A list of the caller's.
+/// A list in the caller's memory.
 ///
 /// # Safety
 /// `first` is null, or points to `count` initialised `T` that nobody writes to until the call returns.

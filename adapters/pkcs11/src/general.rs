@@ -9,11 +9,13 @@ use crate::call::{Answer, Refusal, answer, write};
 use crate::module;
 use crate::places::places;
 
-/// Begins with what GnuTLS wants of a module before it asks it for distrust ("PKCS#11 Kit", lib/pkcs11.c), and is
-/// another than p11-kit's: of modules with the same information GnuTLS uses only one.
+/// Begins with the text that GnuTLS requires of a module before it asks it for distrust ("PKCS#11 Kit", lib/pkcs11.c),
+/// and differs from p11-kit's: of modules with the same information GnuTLS uses only one.
 pub const MANUFACTURER: &str = "PKCS#11 Kit (Windlass)";
 const DESCRIPTION: &str = "Windlass Trust Module";
 
+/// `C_Initialize`.
+///
 /// # Safety
 /// `arguments` is null or a CK_C_INITIALIZE_ARGS, its pReserved null or a string.
 pub unsafe extern "C" fn initialize(arguments: *mut c_void) -> CK_RV {
@@ -21,12 +23,16 @@ pub unsafe extern "C" fn initialize(arguments: *mut c_void) -> CK_RV {
     answer(|| unsafe { initialize_inner(arguments.cast()) })
 }
 
+/// `C_Finalize`.
+///
 /// # Safety
 /// None; `reserved` is not read.
 pub unsafe extern "C" fn finalize(reserved: *mut c_void) -> CK_RV {
     answer(|| if reserved.is_null() { module::current().finalize() } else { Err(Refusal(CKR_ARGUMENTS_BAD)) })
 }
 
+/// `C_GetInfo`.
+///
 /// # Safety
 /// `info` is null or valid for writes.
 pub unsafe extern "C" fn get_info(info: *mut CK_INFO) -> CK_RV {
@@ -34,7 +40,7 @@ pub unsafe extern "C" fn get_info(info: *mut CK_INFO) -> CK_RV {
     answer(|| unsafe { info_inner(info, crate::interface::VERSION_2_40) })
 }
 
-/// As [`get_info`], of the interface of 3.0.
+/// As [`get_info`], for the interface of 3.0.
 ///
 /// # Safety
 /// `info` is null or valid for writes.
@@ -49,7 +55,7 @@ pub fn library_version() -> CK_VERSION {
     CK_VERSION { major: number(env!("CARGO_PKG_VERSION_MAJOR")), minor: number(env!("CARGO_PKG_VERSION_MINOR")) }
 }
 
-/// Text, padded with blanks, cut if it is too long.
+/// Text, padded with blanks, truncated if it is too long.
 pub fn padded<const N: usize>(text: &[u8]) -> [u8; N] {
     let mut out = [b' '; N];
     for (to, from) in out.iter_mut().zip(text) {
@@ -71,13 +77,13 @@ unsafe fn initialize_inner(arguments: *mut CK_C_INITIALIZE_ARGS) -> Answer {
         if given.contains(&true) && given.contains(&false) {
             return Err(Refusal(CKR_ARGUMENTS_BAD));
         }
-        // We lock as the operating system does. Who wants other locks can't have them; who wants none is none the
-        // worse.
+        // We use the locks of the operating system. A caller that requires other locks can't have them; one that needs
+        // none loses nothing.
         if given.contains(&true) && arguments.flags & CKF_OS_LOCKING_OK == 0 {
             return Err(Refusal(CKR_CANT_LOCK));
         }
         if !arguments.pReserved.is_null() {
-            // SAFETY: the caller's; p11-kit and NSS give a string.
+            // SAFETY: the caller's; p11-kit and NSS pass a string.
             let text = unsafe { CStr::from_ptr(arguments.pReserved.cast::<c_char>()) };
             paths = paths_argument(text.to_bytes());
         }

@@ -1,5 +1,5 @@
 //! The function lists, and how a program gets them (PKCS#11 3.0, 5.4): version 2.40 by C_GetFunctionList, 2.40 and 3.0
-//! by C_GetInterface. The only names that the library exports.
+//! by C_GetInterface. These are the only names that the library exports.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -45,10 +45,10 @@ pub unsafe extern "C" fn C_GetInterface(
     answer(|| unsafe { get_interface(name, version, interface, flags) })
 }
 
-/// The interfaces in order of preference. They hold pointers to constants, and nobody writes to any of it.
+/// The interfaces in order of preference. They hold pointers to constants, and nobody writes to them.
 struct Interfaces([CK_INTERFACE; 2]);
 
-// SAFETY: all that it points to is constant.
+// SAFETY: it only points to constants.
 unsafe impl Sync for Interfaces {}
 
 static INTERFACES: Interfaces = Interfaces([
@@ -68,7 +68,7 @@ const VERSIONS: [CK_VERSION; 2] = [VERSION_3_0, VERSION_2_40];
 
 unsafe fn interface_list(interfaces: *mut CK_INTERFACE, count: *mut CK_ULONG) -> Answer {
     let all = &INTERFACES.0;
-    // SAFETY: the caller's; the room is only told if there is some.
+    // SAFETY: the caller's; the count is an input only if there is room.
     let room = if interfaces.is_null() { 0 } else { unsafe { read(count) }? };
     // SAFETY: the caller's.
     unsafe { write(count, all.len() as CK_ULONG) }?;
@@ -78,7 +78,7 @@ unsafe fn interface_list(interfaces: *mut CK_INTERFACE, count: *mut CK_ULONG) ->
     if room < all.len() as CK_ULONG {
         return Err(Refusal(CKR_BUFFER_TOO_SMALL));
     }
-    // SAFETY: the caller's, and there is as much room.
+    // SAFETY: the caller's, and there is that much room.
     unsafe { write_all(interfaces, all) }
 }
 
@@ -95,7 +95,7 @@ unsafe fn get_interface(
     let fits = |have: &CK_VERSION| wanted.is_none_or(|want| (want.major, want.minor) == (have.major, have.minor));
     let found = INTERFACES.0.iter().zip(&VERSIONS).find(|(_, version)| fits(version));
     match found {
-        // No flags are promised: a child has to initialise the module anew.
+        // No flags are supported: a child has to initialise the module anew.
         Some((found, _)) if is_ours && flags == 0 => {
             // SAFETY: the caller's.
             unsafe { write(interface, ptr::from_ref(found).cast_mut()) }
@@ -104,7 +104,7 @@ unsafe fn get_interface(
     }
 }
 
-/// Both lists begin with the same functions; their C_GetInfo tell different versions.
+/// Both lists begin with the same functions; their C_GetInfo return different versions.
 macro_rules! functions {
     ($list:ident { $version:expr, $info:expr, $($name:ident: $function:expr),* $(,)? }) => {
         $list {

@@ -1,10 +1,9 @@
-//! `libwindlass_pkcs11.so`: a PKCS#11 module whose tokens hold what this machine trusts, for programs that take their
-//! trust from PKCS#11 (GnuTLS, NSS, p11-kit's `trust`, Java). It stands where p11-kit-trust stands: the same objects,
-//! read-only.
+//! `libwindlass_pkcs11.so`: a PKCS#11 module whose tokens hold the trust of this machine, for programs that take their
+//! trust from PKCS#11 (GnuTLS, NSS, p11-kit's `trust`, Java). It replaces p11-kit-trust: the same objects, read-only.
 //!
-//! One file for each chapter of the specification has the functions: `general`, `slot`, `session`, `object`; what the
-//! token can't do is in `absent`. Each is one C function of two lines around one that can fail; `call` is the border.
-//! Loading the library sets up little (`process`), and nothing is read before somebody searches for objects.
+//! Each chapter of the specification has a file with its functions: `general`, `slot`, `session`, `object`; unsupported
+//! functions are in `absent`. Each function is a C function of two lines around one that can fail; `call` is the
+//! border. Loading the library sets up little (`process`), and nothing is read before somebody searches for objects.
 
 mod absent;
 mod call;
@@ -22,7 +21,6 @@ mod value;
 mod vendor;
 mod view;
 
-/// What can't be asked for in a way that may fail comes from a reserve when there is no memory: the host must not be
-/// aborted.
+/// When memory is short, allocations that cannot report failure come from a reserve: the host must not be aborted.
 #[global_allocator]
 static ALLOCATOR: windlass_interpose::reserve::Reserving = windlass_interpose::reserve::Reserving;

@@ -1,10 +1,10 @@
-//! What exists once per process: the tokens, the sessions, and how often the module was initialised.
+//! State that exists once per process: the tokens, the sessions, and the number of initialisations.
 //!
-//! A forked child has no module until it calls C_Initialize, as PKCS#11 wants it (2.40, 5.4); it never looks at what it
-//! got of its parent, where a thread that it has not may hold a lock.
+//! A forked child has no module until it calls C_Initialize, as PKCS#11 requires (2.40, 5.4). It never looks at its
+//! parent's state, whose lock may be held by a thread that the child does not have.
 //!
-//! If something of one place can't be read, no token gives trust: it may be that which distrusts what another trusts.
-//! What is distrusted is still told, since others, like NSS's own database, may trust it.
+//! If something in one place can't be read, no token gives trust: the unreadable part may distrust what another token
+//! trusts. Distrust is still reported, because others, such as NSS's own database, may trust the certificate.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,17 +23,17 @@ use crate::process;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
 
-/// The one of this process.
+/// The module of one process.
 pub struct Module {
     /// See [`process::id`]. 0 as long as no process has used it.
     process: AtomicU64,
     state: Mutex<Option<State>>,
 }
 
-/// What there is between C_Initialize and C_Finalize.
+/// The state between C_Initialize and C_Finalize.
 pub struct State {
-    /// C_Initialize without its C_Finalize. As with p11-kit-trust each of several users of one process may have its
-    /// own.
+    /// The number of C_Initialize calls without their C_Finalize. As with p11-kit-trust, each of several users in one
+    /// process may make its own.
     uses: usize,
     slots: Vec<Arc<Slot>>,
     sessions: HashMap<CK_SESSION_HANDLE, Arc<Session>>,
@@ -43,13 +43,13 @@ pub struct State {
 pub struct Slot {
     pub id: CK_SLOT_ID,
     pub label: String,
-    /// Its own among the places.
+    /// Its number among the places.
     place: usize,
     places: Arc<Places>,
     last: Mutex<Option<Last>>,
 }
 
-/// The objects as they were told last.
+/// The objects as they were last returned.
 struct Last {
     store: Arc<TrustStore>,
     is_distrust_only: bool,
@@ -67,7 +67,7 @@ impl Module {
         Module { process: AtomicU64::new(0), state: Mutex::new(None) }
     }
 
-    /// Counts a user more, and sets up the tokens for the first.
+    /// Counts one more user, and sets up the tokens for the first.
     pub fn initialize(&self, places: impl FnOnce() -> Vec<Place>) {
         let mut state = self.lock();
         if let Some(state) = state.as_mut() {
@@ -75,7 +75,7 @@ impl Module {
             return;
         }
         let variable = |name: &str| Some(environment(&std::ffi::CString::new(name).ok()?)?.to_owned());
-        // How old a store may be is for programs that load often; a session looks at its source anyhow.
+        // The maximum age of a store matters to programs that load often; a session checks its source anyway.
         let config = Config { max_age: MaxAge::Forever, stores: Directories::from_environment(variable) };
         let (labels, paths): (Vec<_>, Vec<_>) = places().into_iter().map(|place| (place.label, place.path)).unzip();
         let locations = paths.into_iter().map(TrustLocation::new).collect();
@@ -87,7 +87,7 @@ impl Module {
         *state = Some(State { uses: 1, slots, sessions: HashMap::new() });
     }
 
-    /// Counts a user less. With the last all sessions go.
+    /// Counts one user less. The last one ends all sessions.
     pub fn finalize(&self) -> Answer {
         let mut guard = self.lock();
         let state = guard.as_mut().ok_or(Refusal(CKR_CRYPTOKI_NOT_INITIALIZED))?;
@@ -98,7 +98,7 @@ impl Module {
         Ok(())
     }
 
-    /// Works on the state, if there is one. Short: others wait.
+    /// Works on the state, if there is one. Keep it short: other threads wait.
     pub fn with<T>(&self, work: impl FnOnce(&mut State) -> Answer<T>) -> Answer<T> {
         work(self.lock().as_mut().ok_or(Refusal(CKR_CRYPTOKI_NOT_INITIALIZED))?)
     }
@@ -118,7 +118,7 @@ impl State {
     }
 
     pub fn open(&mut self, session: Session) -> CK_SESSION_HANDLE {
-        /// No handle is given twice, also not after C_Finalize or by a child: an old one means nothing then.
+        /// No handle is given twice, even after C_Finalize or by a child, so that an old one is never valid again.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let handle = NEXT.fetch_add(1, Ordering::Relaxed) as CK_SESSION_HANDLE;
         self.sessions.insert(handle, Arc::new(session));
@@ -139,12 +139,12 @@ impl State {
 }
 
 impl Slot {
-    /// Where the trust of this token is.
+    /// The path of this token's trust.
     pub fn path(&self) -> &Path {
         self.places.locations.get(self.place).map_or(Path::new(""), TrustLocation::path)
     }
 
-    /// The objects as they are now. The same as before if nothing has changed.
+    /// The current objects. The previous snapshot is returned if nothing has changed.
     pub fn snapshot(&self) -> Answer<Arc<Snapshot>> {
         let (store, is_distrust_only) = self.places.load(self.place)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +160,8 @@ impl Slot {
 }
 
 impl Places {
-    /// What one place says now, and whether only its distrust counts: something could not be read, there or elsewhere.
+    /// The current contents of one place, and whether only its distrust counts: something could not be read, there or
+    /// elsewhere.
     fn load(&self, place: usize) -> Answer<(Arc<TrustStore>, bool)> {
         let mut wanted = None;
         let mut is_distrust_only = false;
@@ -178,12 +179,12 @@ impl Places {
 /// The module of this process.
 pub fn current() -> &'static Module {
     static FIRST: Module = Module::unused();
-    /// Of a forked process; null as long as there was no fork.
+    /// The module of a forked process; null as long as there was no fork.
     static FORKED: AtomicPtr<Module> = AtomicPtr::new(ptr::null_mut());
 
     let me = process::id();
     let seen = FORKED.load(Ordering::Acquire);
-    // SAFETY: only pointers from Box::into_raw are stored, and none that was stored is ever freed.
+    // SAFETY: only pointers from Box::into_raw are stored, and a stored one is never freed.
     let known = unsafe { seen.as_ref() }.unwrap_or(&FIRST);
     match known.process.compare_exchange(0, me, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => return known,

@@ -1,4 +1,4 @@
-//! Object management (PKCS#11 3.0, 5.7), as far as it reads.
+//! Object management (PKCS#11 3.0, 5.7): the functions that read.
 
 use std::sync::PoisonError;
 
@@ -8,6 +8,8 @@ use crate::call::{Answer, Refusal, answer, list, write, write_all};
 use crate::module;
 use crate::search::{self, Wanted};
 
+/// `C_FindObjectsInit`.
+///
 /// # Safety
 /// `template` points to `count` attributes whose values are valid for reads.
 pub unsafe extern "C" fn find_objects_init(
@@ -19,6 +21,8 @@ pub unsafe extern "C" fn find_objects_init(
     answer(|| unsafe { find_init(session, template, count) })
 }
 
+/// `C_FindObjects`.
+///
 /// # Safety
 /// `objects` has room for `most` handles; `count` is null or valid for writes.
 pub unsafe extern "C" fn find_objects(
@@ -31,6 +35,8 @@ pub unsafe extern "C" fn find_objects(
     answer(|| unsafe { find(session, objects, most, count) })
 }
 
+/// `C_FindObjectsFinal`.
+///
 /// # Safety
 /// None.
 pub unsafe extern "C" fn find_objects_final(session: CK_SESSION_HANDLE) -> CK_RV {
@@ -41,6 +47,8 @@ pub unsafe extern "C" fn find_objects_final(session: CK_SESSION_HANDLE) -> CK_RV
     })
 }
 
+/// `C_GetAttributeValue`.
+///
 /// # Safety
 /// `template` points to `count` attributes whose values are null or valid for writes of their length.
 pub unsafe extern "C" fn get_attribute_value(
@@ -53,7 +61,7 @@ pub unsafe extern "C" fn get_attribute_value(
     answer(|| unsafe { attribute_values(session, object, template, count) })
 }
 
-/// The bytes of the certificate or extension; other objects have no size of their own.
+/// `C_GetObjectSize`: the size of the certificate or extension in bytes; other objects have no size of their own.
 ///
 /// # Safety
 /// `size` is null or valid for writes.
@@ -115,14 +123,14 @@ unsafe fn attribute_values(
     template: *mut CK_ATTRIBUTE,
     count: CK_ULONG,
 ) -> Answer {
-    // SAFETY: the caller's. Nothing is written before the last look at it.
+    // SAFETY: the caller's. Nothing is written before the last read of it.
     let mut told = unsafe { list(template, count) }?.to_vec();
     let session = module::current().with(|state| state.session(session))?;
     let snapshot = session.snapshot()?;
     let object = snapshot.object(object).and_then(|object| snapshot.view(object));
     let object = object.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?;
     let mut outcome = Ok(());
-    // All attributes are looked at, whatever happens to one.
+    // All attributes are processed, even if one fails.
     for wanted in &mut told {
         let room = std::mem::replace(&mut wanted.ulValueLen, CK_UNAVAILABLE_INFORMATION);
         let Some(value) = object.attribute(wanted.type_) else {
@@ -136,12 +144,12 @@ unsafe fn attribute_values(
         } else if room < len || room == CK_UNAVAILABLE_INFORMATION {
             outcome = Err(Refusal(CKR_BUFFER_TOO_SMALL));
         } else {
-            // SAFETY: the caller's, and there is as much room.
+            // SAFETY: the caller's, and there is that much room.
             unsafe { write_all(wanted.pValue.cast::<u8>(), value) }?;
             wanted.ulValueLen = len;
         }
     }
-    // SAFETY: the caller's; as many as there were.
+    // SAFETY: the caller's; as many as were read.
     unsafe { write_all(template, &told) }?;
     outcome
 }

@@ -1,4 +1,4 @@
-//! Where trust is looked for: one token for each place.
+//! The places where trust is searched: one token for each.
 
 use std::ffi::{CStr, OsStr};
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_trust::USUAL_PLACES;
 
-/// The names of p11-kit's tokens (trust/module.c): programs find tokens by these. Each is given once.
+/// The names of p11-kit's tokens (trust/module.c): programs find tokens by these. Each name is used once.
 const LABELS: [(&str, &str); 3] = [("~/", "User Trust"), ("/usr/share", "Default Trust"), ("/etc", "System Trust")];
 
 /// A place, and the name of its token.
@@ -17,7 +17,7 @@ pub struct Place {
     pub label: String,
 }
 
-/// The places of a list of paths with colons between them, or else of `WINDLASS_TRUST_PATHS`, or else the usual ones.
+/// The places of a colon-separated list of paths, else of `WINDLASS_TRUST_PATHS`, else the usual ones.
 pub fn places(argument: Option<&[u8]>) -> Vec<Place> {
     if let Some(paths) = argument {
         return named(paths, &Process::new());
@@ -32,19 +32,19 @@ pub fn places(argument: Option<&[u8]>) -> Vec<Place> {
     }
 }
 
-/// A variable of the environment; nothing under secure execution, where it may be somebody else's.
+/// An environment variable; None under secure execution, where it may come from another user.
 pub fn environment(name: &CStr) -> Option<&'static OsStr> {
     if is_secure() {
         return None;
     }
-    // SAFETY: NUL-terminated name. Each value is copied before the call ends; it is the program's duty not to change
-    // the environment while another thread reads it.
+    // SAFETY: NUL-terminated name. Each value is copied before the call ends; the program must not change the
+    // environment while another thread reads it.
     let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: a value of the environment is NUL-terminated.
+    // SAFETY: values in the environment are NUL-terminated.
     (!value.is_null()).then(|| OsStr::from_bytes(unsafe { CStr::from_ptr(value) }.to_bytes()))
 }
 
-/// What paths mean in this process.
+/// The process state that paths are resolved with.
 #[derive(Default)]
 struct Process {
     is_secure: bool,
@@ -63,7 +63,8 @@ impl Process {
     }
 
     /// The path with the home directory in place of a `~` at its beginning (p11-kit, common/path.c, `expand_homedir`).
-    /// None under secure execution if where it leads is up to whoever started the process, and if there is no home.
+    /// None if there is no home, and under secure execution if the user who started the process decides where the path
+    /// leads.
     fn expanded(&self, path: &[u8]) -> Option<PathBuf> {
         let below_home = match path {
             b"~" => Some(&[][..]),
@@ -93,18 +94,18 @@ fn is_secure() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// The home directory of the user whose process this is, from the database of users.
+/// The home directory of the process's user, from the user database.
 fn home_of_user() -> Option<PathBuf> {
     let mut buffer = [0; 4096];
     let mut entry = MaybeUninit::<libc::passwd>::uninit();
     let mut found = std::ptr::null_mut();
-    // SAFETY: getuid has no preconditions; the other gets room for an entry and its strings, and for the address of the
-    // entry.
+    // SAFETY: getuid has no preconditions; getpwuid_r gets room for an entry and its strings, and for the address of
+    // the entry.
     unsafe { libc::getpwuid_r(libc::getuid(), entry.as_mut_ptr(), buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
     if found.is_null() {
         return None;
     }
-    // SAFETY: found points to the entry, which is whole.
+    // SAFETY: found points to the entry, which is complete.
     let directory = unsafe { (*found).pw_dir };
     if directory.is_null() {
         return None;

@@ -1,4 +1,5 @@
-//! Searching by template. What GnuTLS, NSS and Java search by is indexed; everything else is compared one by one.
+//! Searching by template. The attributes that GnuTLS, NSS and Java search by are indexed; everything else is compared
+//! one by one.
 
 use cryptoki_sys::*;
 
@@ -6,7 +7,7 @@ use crate::snapshot::{Object, Snapshot};
 use crate::vendor::*;
 use crate::view::View;
 
-/// One line of a template.
+/// One attribute of a template.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     pub attribute: CK_ATTRIBUTE_TYPE,
@@ -22,8 +23,8 @@ pub fn find(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<CK_OBJECT_HANDL
         if !template.iter().all(|wanted| matches(&view, wanted)) {
             continue;
         }
-        // Of several extensions of one type for one key the first counts: X.509 knows no others, and p11-kit shows no
-        // others.
+        // Of several extensions of one type for one key the first counts: X.509 allows one only, and p11-kit shows one
+        // only.
         if let View::Extension(extension) = &view
             && value_of(template, CKA_PUBLIC_KEY_INFO).is_some()
         {
@@ -37,7 +38,7 @@ pub fn find(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<CK_OBJECT_HANDL
     found
 }
 
-/// At least all objects that match.
+/// All objects that match, and possibly others.
 fn candidates(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<Object> {
     let class = value_of(template, CKA_CLASS);
     let may_be = |wanted: CK_OBJECT_CLASS| class.is_none_or(|class| class == wanted.to_ne_bytes());
@@ -62,7 +63,7 @@ fn candidates(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<Object> {
 
 fn certificates(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<usize> {
     let store = &snapshot.store;
-    // GnuTLS asks this several times for each certificate.
+    // GnuTLS makes this search several times for each certificate.
     if value_of(template, CKA_X_DISTRUSTED) == Some(&[CK_TRUE]) && !store.has_distrust() {
         return Vec::new();
     }
@@ -70,7 +71,8 @@ fn certificates(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<usize> {
         return store.by_subject(subject);
     }
     match (value_of(template, CKA_ISSUER), value_of(template, CKA_SERIAL_NUMBER)) {
-        // What is said to have neither is found by what its certificate has: by whoever asks for statements.
+        // A statement without issuer and serial number is found by those of its certificate, in searches for
+        // statements.
         (Some(issuer), Some(serial)) if !issuer.is_empty() && !serial.is_empty() => {
             store.by_issuer_and_serial(issuer, serial)
         }
@@ -88,8 +90,8 @@ fn statements(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<usize> {
 
 fn matches(view: &View<'_>, wanted: &Wanted<'_>) -> bool {
     match (view, wanted.attribute) {
-        // NSS asks for trust objects by the number alone if it finds none by its DER, although that is what PKCS#11
-        // wants.
+        // NSS searches for trust objects by the bare number if it finds none by its DER, although PKCS#11 requires the
+        // DER.
         (View::NssTrust(statement) | View::Trust(statement), CKA_SERIAL_NUMBER) => statement.has_serial(wanted.value),
         _ => view.attribute(wanted.attribute).is_some_and(|value| value.as_slice() == wanted.value),
     }

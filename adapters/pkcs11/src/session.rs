@@ -9,16 +9,16 @@ use crate::call::{Answer, Refusal, answer, write};
 use crate::module::{self, Slot};
 use crate::snapshot::Snapshot;
 
-/// A session: a search, and the objects as they were when it first needed them.
+/// A session: a search, and the objects as they were at the session's first use of them.
 pub struct Session {
     pub slot: Arc<Slot>,
     snapshot: Mutex<Option<Arc<Snapshot>>>,
-    /// The handles that are still to be given out, in reverse. None if there is no search.
+    /// The handles that are still to be returned, in reverse. None if there is no search.
     pub search: Mutex<Option<Vec<CK_OBJECT_HANDLE>>>,
 }
 
 impl Session {
-    /// Looks at the place at the first call; what was found then stays.
+    /// Reads the place at the first call; later calls return the same objects.
     pub fn snapshot(&self) -> Answer<Arc<Snapshot>> {
         let mut pinned = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(snapshot) = pinned.as_ref() {
@@ -30,6 +30,8 @@ impl Session {
     }
 }
 
+/// `C_OpenSession`.
+///
 /// # Safety
 /// `handle` is null or valid for writes.
 pub unsafe extern "C" fn open_session(
@@ -43,12 +45,16 @@ pub unsafe extern "C" fn open_session(
     answer(|| unsafe { open(slot, flags, handle) })
 }
 
+/// `C_CloseSession`.
+///
 /// # Safety
 /// None.
 pub unsafe extern "C" fn close_session(handle: CK_SESSION_HANDLE) -> CK_RV {
     answer(|| module::current().with(|state| state.close(handle)).map(drop))
 }
 
+/// `C_CloseAllSessions`.
+///
 /// # Safety
 /// None.
 pub unsafe extern "C" fn close_all_sessions(slot: CK_SLOT_ID) -> CK_RV {
@@ -61,6 +67,8 @@ pub unsafe extern "C" fn close_all_sessions(slot: CK_SLOT_ID) -> CK_RV {
     })
 }
 
+/// `C_GetSessionInfo`.
+///
 /// # Safety
 /// `info` is null or valid for writes.
 pub unsafe extern "C" fn get_session_info(handle: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) -> CK_RV {
@@ -68,7 +76,8 @@ pub unsafe extern "C" fn get_session_info(handle: CK_SESSION_HANDLE, info: *mut 
     answer(|| unsafe { session_info(handle, info) })
 }
 
-/// Everybody may read and nobody may do more: p11-kit-trust and NSS's own module refuse a user so, too.
+/// `C_Login`. Everybody may read and nobody may do more: p11-kit-trust and NSS's own module refuse a user in the same
+/// way.
 ///
 /// # Safety
 /// None; the PIN is not read.
@@ -81,6 +90,8 @@ pub unsafe extern "C" fn login(
     answer(|| module::current().with(|state| state.session(handle)).and(Err(Refusal(CKR_USER_TYPE_INVALID))))
 }
 
+/// `C_LoginUser`.
+///
 /// # Safety
 /// None; neither name nor PIN is read.
 pub unsafe extern "C" fn login_user(
@@ -94,13 +105,15 @@ pub unsafe extern "C" fn login_user(
     answer(|| module::current().with(|state| state.session(handle)).and(Err(Refusal(CKR_USER_TYPE_INVALID))))
 }
 
+/// `C_Logout`.
+///
 /// # Safety
 /// None.
 pub unsafe extern "C" fn logout(handle: CK_SESSION_HANDLE) -> CK_RV {
     answer(|| module::current().with(|state| state.session(handle)).and(Err(Refusal(CKR_USER_NOT_LOGGED_IN))))
 }
 
-/// Ends a search, the only thing that a session can be doing.
+/// Ends a search, the only operation that a session can have.
 ///
 /// # Safety
 /// None.

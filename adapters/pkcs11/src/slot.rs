@@ -1,4 +1,4 @@
-//! Slot and token management (PKCS#11 3.0, 5.5). There is a slot for each place, and always a token in it.
+//! Slot and token management (PKCS#11 3.0, 5.5). Each place has a slot, and the slot always has a token.
 
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use crate::module;
 const MODEL: &[u8] = b"windlass-trust";
 const SERIAL_NUMBER: &[u8] = b"1";
 
+/// `C_GetSlotList`.
+///
 /// # Safety
 /// `count` is null or valid for reads and writes; `slots` is null or has room for that many.
 pub unsafe extern "C" fn get_slot_list(_present: CK_BBOOL, slots: *mut CK_SLOT_ID, count: *mut CK_ULONG) -> CK_RV {
@@ -19,6 +21,8 @@ pub unsafe extern "C" fn get_slot_list(_present: CK_BBOOL, slots: *mut CK_SLOT_I
     answer(|| unsafe { slot_list(slots, count) })
 }
 
+/// `C_GetSlotInfo`.
+///
 /// # Safety
 /// `info` is null or valid for writes.
 pub unsafe extern "C" fn get_slot_info(id: CK_SLOT_ID, info: *mut CK_SLOT_INFO) -> CK_RV {
@@ -26,6 +30,8 @@ pub unsafe extern "C" fn get_slot_info(id: CK_SLOT_ID, info: *mut CK_SLOT_INFO) 
     answer(|| unsafe { slot_info(id, info) })
 }
 
+/// `C_GetTokenInfo`.
+///
 /// # Safety
 /// `info` is null or valid for writes.
 pub unsafe extern "C" fn get_token_info(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) -> CK_RV {
@@ -33,6 +39,8 @@ pub unsafe extern "C" fn get_token_info(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO
     answer(|| unsafe { token_info(id, info) })
 }
 
+/// `C_GetMechanismList`.
+///
 /// # Safety
 /// `count` is null or valid for writes.
 pub unsafe extern "C" fn get_mechanism_list(
@@ -44,6 +52,8 @@ pub unsafe extern "C" fn get_mechanism_list(
     answer(|| unsafe { no_mechanisms(id, count) })
 }
 
+/// `C_GetMechanismInfo`.
+///
 /// # Safety
 /// None; `info` is not written to.
 pub unsafe extern "C" fn get_mechanism_info(
@@ -60,7 +70,7 @@ pub unsafe extern "C" fn get_mechanism_info(
 unsafe fn slot_list(slots: *mut CK_SLOT_ID, count: *mut CK_ULONG) -> Answer {
     let ids: Vec<CK_SLOT_ID> =
         module::current().with(|state| Ok(state.slots().iter().map(|slot| slot.id).collect()))?;
-    // SAFETY: the caller's; the room is only told if there is some.
+    // SAFETY: the caller's; the count is an input only if there is room.
     let room = if slots.is_null() { 0 } else { unsafe { read(count) }? };
     // SAFETY: the caller's.
     unsafe { write(count, ids.len() as CK_ULONG) }?;
@@ -70,7 +80,7 @@ unsafe fn slot_list(slots: *mut CK_SLOT_ID, count: *mut CK_ULONG) -> Answer {
     if room < ids.len() as CK_ULONG {
         return Err(Refusal(CKR_BUFFER_TOO_SMALL));
     }
-    // SAFETY: the caller's, and there is as much room.
+    // SAFETY: the caller's, and there is that much room.
     unsafe { write_all(slots, &ids) }
 }
 
@@ -94,7 +104,7 @@ unsafe fn token_info(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) -> Answer {
         manufacturerID: padded(MANUFACTURER.as_bytes()),
         model: padded(MODEL),
         serialNumber: padded(SERIAL_NUMBER),
-        // NSS takes days of distrust only from a token that can't be written to.
+        // NSS accepts distrust dates only from a write-protected token.
         flags: CKF_TOKEN_INITIALIZED | CKF_WRITE_PROTECTED,
         ulMaxSessionCount: CK_EFFECTIVELY_INFINITE,
         ulSessionCount: CK_UNAVAILABLE_INFORMATION,

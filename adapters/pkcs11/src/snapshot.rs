@@ -1,4 +1,4 @@
-//! The objects of a token as they were when a session first searched: numbered, and never changed.
+//! The objects of a token at the time of a session's first search: numbered, and never changed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,10 +8,11 @@ use windlass_trust::TrustStore;
 
 use crate::view::View;
 
-/// Handles are 1 and up. Each snapshot has its own, so that a handle of what was there before means nothing now.
+/// Handles are 1 and up. Each snapshot has its own, so that a handle of an earlier snapshot is never valid in a later
+/// one.
 static NEXT: AtomicUsize = AtomicUsize::new(1);
 
-/// What a search and a look at attributes work on.
+/// The objects that searches and attribute reads work on.
 pub struct Snapshot {
     pub store: Arc<TrustStore>,
     first: usize,
@@ -33,7 +34,7 @@ impl Snapshot {
         Snapshot { store, first: NEXT.fetch_add(len, Ordering::Relaxed) }
     }
 
-    /// The handle of an object. Of one kind, the handles are in source order.
+    /// The handle of an object. Within one kind, handles are in source order.
     pub fn handle(&self, object: Object) -> CK_OBJECT_HANDLE {
         let [certificates, nss_trusts, trusts, extensions] = self.starts();
         let place = match object {
@@ -46,7 +47,7 @@ impl Snapshot {
         (self.first + place) as CK_OBJECT_HANDLE
     }
 
-    /// The object of a handle, which need not be there.
+    /// The object of a handle; None for a handle of an earlier snapshot. The object itself may not exist.
     pub fn object(&self, handle: CK_OBJECT_HANDLE) -> Option<Object> {
         let place = usize::try_from(handle).ok()?.checked_sub(self.first)?;
         let [certificates, nss_trusts, trusts, extensions] = self.starts();
@@ -59,7 +60,7 @@ impl Snapshot {
         })
     }
 
-    /// The object itself. None if there is none of that number.
+    /// The object itself; None if there is none with that number.
     pub fn view(&self, object: Object) -> Option<View<'_>> {
         match object {
             Object::RootList => Some(View::RootList),
@@ -70,7 +71,7 @@ impl Snapshot {
         }
     }
 
-    /// Where certificates, NSS's trust objects, PKCS#11's, and extensions begin.
+    /// The first positions of certificates, NSS's trust objects, PKCS#11's trust objects, and extensions.
     fn starts(&self) -> [usize; 4] {
         let (certificates, statements) = (self.store.len(), self.store.statements_end());
         [1, 1 + certificates, 1 + certificates + statements, 1 + certificates + 2 * statements]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use cryptoki_sys::CK_ULONG;
 
-/// Bytes as the caller gets them; numbers in the machine's order.
+/// Bytes as the caller gets them; numbers are in the machine's byte order.
 pub enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
     Number([u8; size_of::<CK_ULONG>()]),

@@ -1,4 +1,4 @@
-//! Numbers that are not PKCS#11's own: NSS's (nss/pkcs11n.h) and p11-kit's (p11-kit/pkcs11x.h).
+//! Vendor-defined numbers, outside PKCS#11: NSS's (nss/pkcs11n.h) and p11-kit's (p11-kit/pkcs11x.h).
 
 use cryptoki_sys::{CK_ATTRIBUTE_TYPE, CK_OBJECT_CLASS, CK_ULONG};
 use windlass_trust::{KeyUse, Purpose, Verdict};
@@ -19,17 +19,17 @@ pub const CKA_NSS_CERT_SHA1_HASH: CK_ATTRIBUTE_TYPE = 0xCE53_63B4;
 pub const CKA_NSS_CERT_MD5_HASH: CK_ATTRIBUTE_TYPE = 0xCE53_63B5;
 pub const CKA_X_DISTRUSTED: CK_ATTRIBUTE_TYPE = 0xD844_4764;
 
-/// The purpose that one of NSS's attributes is about.
+/// The purpose that one of NSS's attributes refers to.
 pub fn nss_purpose(attribute: CK_ATTRIBUTE_TYPE) -> Option<Purpose> {
     within(attribute, CKA_NSS_TRUST_SERVER_AUTH, CKA_NSS_TRUST_TIME_STAMPING, &Purpose::ALL)
 }
 
-/// The key use that one of NSS's attributes is about.
+/// The key use that one of NSS's attributes refers to.
 pub fn nss_key_use(attribute: CK_ATTRIBUTE_TYPE) -> Option<KeyUse> {
     within(attribute, CKA_NSS_TRUST_DIGITAL_SIGNATURE, CKA_NSS_TRUST_CRL_SIGN, &KeyUse::ALL)
 }
 
-/// `CKT_NSS_*`.
+/// The verdict as `CKT_NSS_*`.
 pub fn nss_trust(verdict: Verdict) -> CK_ULONG {
     match verdict {
         Verdict::Trusted => 0xCE53_4351,

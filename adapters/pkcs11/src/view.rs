@@ -1,4 +1,4 @@
-//! The attributes of each kind of object: those that p11-kit-trust has (trust/builder.c), and CKO_TRUST of PKCS#11 3.2.
+//! The attributes of each kind of object: those of p11-kit-trust (trust/builder.c), and CKO_TRUST of PKCS#11 3.2.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,20 @@ use windlass_trust::{DistrustAfter, Purpose, StapledExtension, Statement, TrustC
 use crate::value::Value;
 use crate::vendor::*;
 
-/// One object, ready to be asked.
+/// One object, for reading its attributes.
 pub enum View<'a> {
-    /// By this NSS knows that a token holds the roots of the machine.
+    /// Tells NSS that a token holds the roots of the machine.
     RootList,
     Certificate(TrustCertificate<'a>),
-    /// What NSS reads.
+    /// The trust object that NSS reads.
     NssTrust(Statement<'a>),
-    /// What NSS since 3.114 reads first.
+    /// The trust object that NSS since 3.114 reads first.
     Trust(Statement<'a>),
     Extension(StapledExtension<'a>),
 }
 
 impl<'a> View<'a> {
-    /// The value of an attribute. None if the object has no such attribute.
+    /// The value of an attribute; None if the object has no such attribute.
     pub fn attribute(&self, attribute: CK_ATTRIBUTE_TYPE) -> Option<Value<'a>> {
         let own = match self {
             View::RootList => (attribute == CKA_LABEL).then(|| Value::bytes(b"Trust Anchor Roots")),
@@ -39,7 +39,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// CKA_CLASS.
+    /// The object's CKA_CLASS.
     pub fn class(&self) -> CK_OBJECT_CLASS {
         match self {
             View::RootList => CKO_NSS_BUILTIN_ROOT_LIST,
@@ -52,7 +52,8 @@ impl<'a> View<'a> {
 }
 
 fn certificate_attribute<'a>(certificate: &TrustCertificate<'a>, attribute: CK_ATTRIBUTE_TYPE) -> Option<Value<'a>> {
-    // What is not known of a certificate that is not there is empty, as p11-kit has it, but for its subject and key.
+    // If the certificate itself is missing, its unknown attributes are empty, as with p11-kit, except its subject and
+    // key.
     let or_empty = |bytes: Option<&'a [u8]>| Some(Value::bytes(bytes.unwrap_or_default()));
     match attribute {
         CKA_CERTIFICATE_TYPE => Some(Value::number(CKC_X_509)),
@@ -79,7 +80,8 @@ fn certificate_attribute<'a>(certificate: &TrustCertificate<'a>, attribute: CK_A
     }
 }
 
-/// FALSE, or a time: NSS tells the two by their length. What is no time it gets as it stands, as from p11-kit.
+/// FALSE, or a time: NSS distinguishes the two by their length. A value that is not a time is passed on unchanged, as
+/// by p11-kit.
 fn distrust_after(after: &DistrustAfter) -> Value<'_> {
     match after {
         DistrustAfter::Never => Value::truth(false),

@@ -1,4 +1,4 @@
-//! The same objects with the same attributes as p11-kit-trust has them, from the same places.
+//! The objects and attributes are those of p11-kit-trust for the same places.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn assert_same(place: &Path) {
     }
 }
 
-/// p11-kit takes the 70 of a UTCTime for 2070 (`century_for_two_digit_year`); RFC 5280 (4.1.2.5.1) has it 1970.
+/// p11-kit takes the 70 of a UTCTime for 2070 (`century_for_two_digit_year`); by RFC 5280 (4.1.2.5.1) it is 1970.
 fn is_another_century(attribute: u64, theirs: &str) -> bool {
     // "20", and a third digit of 5 and up.
     attribute == 0x110 && (53..=57).any(|digit| theirs.contains(&format!("year: [50, 48, {digit}")))
@@ -59,7 +59,7 @@ fn certificates_of_all_kinds_in_one_file() {
     assert_same(&pki.path("place/bundle.pem"));
     write(&pki.path("place/der"), der(&bundle));
     assert_same(&pki.path("place/der"));
-    // What every OpenSSL would not read.
+    // Certificates that not every OpenSSL would read.
     let odd = format!(
         "\u{FEFF}x -----BEGIN X-----\nYQ==\n-----END X-----{bundle}\
          -----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n{bundle}"
@@ -74,7 +74,7 @@ fn certificates_of_all_kinds_in_one_file() {
 #[test]
 fn what_openssl_reads_and_p11_kit_does_not() {
     let pki = Pki::new();
-    // A UUID as a part of an object identifier: libtasn1 has 64 bits for one.
+    // A UUID as a component of an object identifier: libtasn1 has 64 bits for one.
     let uuid = "2.25.329800735698586629295641978511506172918=ASN1:UTF8String:x";
     let bundle = pki.certificate("long", "/CN=Long", &[CA, uuid]) + &pki.certificate("plain", "/CN=Plain", &[CA]);
     write(&pki.path("bundle.pem"), &bundle);
@@ -141,7 +141,7 @@ fn a_directory_with_everything() {
         ),
     );
     assert_same(&place);
-    // The same certificate in two places: the one that is read last counts for NSS.
+    // The same certificate in two places: the last one read counts for NSS.
     write(&place.join("blocklist/also-a.pem"), &anchor);
     assert_same(&place);
     // A damaged file is read as PEM.

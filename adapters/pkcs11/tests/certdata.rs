@@ -30,7 +30,7 @@ fn mozillas_list_with_purposes_distrust_and_days_of_distrust() {
         "# Mozilla\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_BUILTIN_ROOT_LIST\n\
          CKA_LABEL UTF8 \"Mozilla Builtin Roots\"\n\n",
     );
-    // In the real file some days of distrust stand with the trust object.
+    // In the real file some distrust dates are part of the trust object.
     let with_trust = format!("# comment\nCKA_NSS_SERVER_DISTRUST_AFTER {}\n", octal(b"260415235959Z"));
     let never = "CK_BBOOL CK_FALSE".to_owned();
     for (name, pem, after, also, server, email) in [

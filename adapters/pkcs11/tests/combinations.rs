@@ -1,5 +1,4 @@
-//! What consumers make of places in which several files speak of one certificate: never more trust than with
-//! p11-kit-trust.
+//! How consumers read places in which several files refer to one certificate: never more trust than with p11-kit-trust.
 
 mod support;
 
@@ -11,7 +10,7 @@ use support::pki::{Parts, Pki, der, octets, sha1, sha256, write};
 use support::{CERTIFICATE, EXTENSION, NSS_TRUST, TRUST, X_DISTRUSTED, class, open, ours, p11_kit, raw, value};
 
 const CA: &str = "basicConstraints=critical,CA:TRUE";
-/// CKA_NSS_TRUST_SERVER_AUTH and the four that NSS asks for with it; PKCS#11 3.2 has its own from 0x62C on.
+/// CKA_NSS_TRUST_SERVER_AUTH and the four that NSS reads with it; PKCS#11 3.2 has its own from 0x62C on.
 const NSS_PURPOSES: [u64; 4] = [0xCE53_6358, 0xCE53_6359, 0xCE53_635A, 0xCE53_635B];
 const PURPOSES: [u64; 4] = [0x62C, 0x62D, 0x62E, 0x62F];
 /// 2.5.29.19 CA:FALSE, 2.5.29.15 digitalSignature, 2.5.29.37 emailProtection; and the last in BER.
@@ -24,9 +23,8 @@ const EMAIL_BER: &[u8] = b"\x30\x81\x13\x06\x03\x55\x1D\x25\x04\x0C\x30\x0A\x06\
 struct Ingredient {
     path: &'static str,
     text: String,
-    /// Whether p11-kit and we must agree about places of such files. Not where a certificate is said to be trusted in
-    /// one and distrusted in another file of the same standing, where p11-kit reads nothing, and where 0.24 and 0.26
-    /// differ.
+    /// Whether p11-kit and we must agree about places of these files. False if one file trusts a certificate and
+    /// another of the same standing distrusts it, if p11-kit reads nothing, and if 0.24 and 0.26 differ.
     ordinary: bool,
 }
 
@@ -92,7 +90,7 @@ fn ingredients(pki: &Pki) -> (Vec<Ingredient>, Vec<Vec<u8>>) {
     (all.into(), ders)
 }
 
-/// What consumers make of a module, by what they do with its objects.
+/// The verdicts of consumers on a module, from the way they use its objects.
 #[derive(Debug, Default)]
 struct Verdicts {
     /// NSS, for each certificate and purpose: see [`rank`].
@@ -101,9 +99,9 @@ struct Verdicts {
     trust: BTreeMap<String, u8>,
     /// GnuTLS: certificates that it takes for anchors and does not refuse.
     gnutls: BTreeSet<Vec<u8>>,
-    /// GnuTLS: those that it refuses.
+    /// GnuTLS: certificates that it refuses.
     refused: BTreeSet<Vec<u8>>,
-    /// `trust list`: each certificate as it stands.
+    /// `trust list`: each certificate as it is listed.
     listed: Vec<String>,
     stapled: Vec<String>,
 }
@@ -149,14 +147,15 @@ fn verdicts(module: &std::path::Path, place: &str, ders: &[Vec<u8>]) -> Verdicts
     all
 }
 
-/// What NSS takes for a certificate's trust: of the objects with its issuer and serial number the first, if that has
-/// the hash of the certificate; one without a hash only if it gives no trust (lib/dev/devtoken.c, lib/pki/pki3hack.c).
+/// NSS's trust in a certificate: of the objects with its issuer and serial number the first one counts, if it has the
+/// hash of the certificate; one without a hash counts only if it gives no trust (lib/dev/devtoken.c,
+/// lib/pki/pki3hack.c).
 fn as_nss(session: &Session, ders: &[Vec<u8>], number: usize, nss: bool) -> [u8; 4] {
     let parts = Parts::of(&ders[number]);
     let (wanted, purposes) = if nss { (NSS_TRUST, NSS_PURPOSES) } else { (TRUST, PURPOSES) };
     let template = [class(wanted), raw(0x81, parts.issuer), raw(0x82, parts.serial)];
     let Some(first) = session.find_objects(&template).unwrap().first().copied() else { return [UNKNOWN; 4] };
-    // The client knows no attributes of PKCS#11 3.2: what they are is found out by searching.
+    // The client knows no attributes of PKCS#11 3.2: their values are determined by searching.
     let has = |attribute: u64, value: &[u8]| {
         session.find_objects(&[&template[..], &[raw(attribute, value)]].concat()).unwrap().first() == Some(&first)
     };
@@ -174,7 +173,7 @@ fn as_nss(session: &Session, ders: &[Vec<u8>], number: usize, nss: bool) -> [u8;
 
 const UNKNOWN: u8 = 1;
 
-/// 0 distrusted, 1 nothing said, 2 trusted, 3 an anchor.
+/// 0 distrusted, 1 no statement, 2 trusted, 3 an anchor.
 fn rank(value: &[u8]) -> u8 {
     match u64::from_ne_bytes(value.try_into().unwrap()) {
         0xCE53_435A | 3 => 0,
@@ -188,19 +187,20 @@ fn values(session: &Session, object: ObjectHandle, attributes: &[u64]) -> Vec<St
     attributes.iter().map(|attribute| value(session, object, *attribute)).collect()
 }
 
-/// Whether p11-kit reads the files of a directory in the order of their names. 0.24 takes that of the file system.
+/// Whether p11-kit reads the files of a directory in the order of their names. 0.24 uses the order of the file system.
 fn reads_in_order() -> bool {
     let module = open(&p11_kit(), "/nowhere");
     let version = module.client().get_library_info().unwrap().library_version();
     (version.major(), version.minor()) >= (0, 26)
 }
 
-/// Whether it is that order that decides: two files of one directory, none of which distrusts, say different things.
+/// Whether that order decides the result: two files of one directory, neither of which distrusts, contradict each
+/// other.
 fn depends_on_order(names: &[&str]) -> bool {
     names.contains(&"one.pem") && names.contains(&"trusted.p11-kit")
 }
 
-/// Each file alone, each two together, and many choices of three to six.
+/// Each file alone, each pair, and many choices of three to six.
 fn choices(count: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = (0..count).map(|one| vec![one]).collect();
     all.extend((0..count).flat_map(|one| (0..one).map(move |other| vec![other, one])));
@@ -247,7 +247,7 @@ fn no_consumer_trusts_more_than_with_p11_kit() {
         for _ in theirs.refused.difference(&mine.refused) {
             fault("GnuTLS refuses one more with p11-kit".to_owned());
         }
-        // What can't be read is not there, and then nothing is trusted.
+        // An unreadable file counts as missing, and then nothing is trusted.
         let is_unread = names.contains(&"anchors/ber.p11-kit");
         if is_unread && (!mine.gnutls.is_empty() || mine.nss.values().any(|rank| *rank > UNKNOWN)) {
             fault("trusted though something can't be read".to_owned());

@@ -1,4 +1,4 @@
-//! What changes in a place: the next session sees it, and none before.
+//! Changes in a place: the next session sees them, and no earlier one does.
 
 mod support;
 
@@ -45,7 +45,7 @@ fn a_change_is_seen_however_long_nothing_changed() {
     write(&place.join("anchors/one.pem"), &one);
     for path in [&file, &place] {
         let module = open(&ours(), path.to_str().unwrap());
-        // What is younger than the clock's granularity is read again each time; this is about what is older.
+        // A file younger than the clock's granularity is read again each time; this test is about older ones.
         std::thread::sleep(std::time::Duration::from_millis(300));
         for _ in 0..3 {
             assert_eq!(by_der(&module.session(), &der(&one)).len(), 1);

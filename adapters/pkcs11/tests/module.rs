@@ -1,5 +1,4 @@
-//! How the module behaves: what it says of itself, what it finds, what it refuses, and what it does in a forked
-//! process.
+//! The behaviour of the module: its information, its searches, its errors, and its state in a forked process.
 
 mod support;
 
@@ -103,7 +102,7 @@ fn searches_by_all_that_consumers_ask() {
         let template = [vec![certificate.clone()], template].concat();
         assert_eq!(session.find_objects(&template).unwrap(), [], "{template:?}");
     }
-    // NSS asks for trust objects with the DER of the number, and then without its tag and length.
+    // NSS searches for trust objects by the DER of the number, and then without its tag and length.
     for number in [&serial[..], &serial[2..]] {
         for wanted in [NSS_TRUST, TRUST] {
             let found = session.find_objects(&[class(wanted), issuer.clone(), raw(0x82, number)]).unwrap();
@@ -177,7 +176,7 @@ fn distrust_is_told_while_the_place_changes() {
 
 #[test]
 fn a_session_handle_is_never_given_twice() {
-    // The library stays loaded, as with any program that has not closed it.
+    // The library stays loaded, as in any program that has not closed it.
     let _loaded = Pkcs11::new(ours()).unwrap();
     let module = open(&ours(), "/etc/ssl/certs/ca-certificates.crt");
     let old = module.session().handle();

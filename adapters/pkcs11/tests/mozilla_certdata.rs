@@ -1,5 +1,5 @@
-//! Mozilla's real certdata.txt through the token, compared with what another reader says of it. tests/certdata/run.sh
-//! fetches the file and has it read.
+//! Mozilla's real certdata.txt through the token, compared with the output of another reader. tests/certdata/run.sh
+//! fetches the file and runs that reader.
 
 mod support;
 
@@ -31,7 +31,7 @@ fn mozillas_own_list() {
     assert!(found.len() > 100 && certificates.len() == found.len());
 }
 
-/// What is said of a certificate, in the words of certdata.txt.
+/// The trust of a certificate, in the words of certdata.txt.
 fn line(session: &Session, object: ObjectHandle) -> String {
     let of = |attribute| bytes(session, object, attribute);
     let value = of(0x11).expect("CKA_VALUE");

@@ -1,5 +1,6 @@
-//! Places full of odd files: nothing that p11-kit-trust distrusts may be trusted or unseen here, and nothing trusted
-//! that it does not trust. Where only it can read something, nothing must be trusted.
+//! Places full of odd files: a certificate that p11-kit-trust distrusts must be neither trusted nor missing here, and
+//! one that it does not trust must not be trusted here. If only p11-kit-trust can read something, nothing must be
+//! trusted.
 
 mod support;
 
@@ -16,7 +17,7 @@ use support::{ours, p11_kit};
 use windlass::{Config, TrustCache};
 use windlass_trust::TrustLocation;
 
-/// How many places more than usual: `WINDLASS_TEST_FACTOR=100`.
+/// The factor by which there are more places than usual: `WINDLASS_TEST_FACTOR=100`.
 fn factor() -> u64 {
     std::env::var("WINDLASS_TEST_FACTOR").map_or(1, |text| text.parse().expect("a number"))
 }
@@ -65,12 +66,12 @@ fn nothing_is_trusted_that_p11_kit_does_not_trust() {
     assert!(same > refused && refused > stricter && stricter > 0);
 }
 
-/// Whether something of the place can't be read here.
+/// Whether something in the place can't be read here.
 fn is_unread(place: &std::path::Path) -> bool {
     TrustLocation::new(place.to_owned()).load(&TrustCache::new(Config::default(), None)).fault().is_some()
 }
 
-/// What is wrong with what we see.
+/// The errors in our view of a place.
 fn compare(theirs: &Seen, ours: &Seen, good: &[Vec<u8>]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut fault = |what: &str, about: &dyn std::fmt::Debug| faults.push(format!("{what}: {about:?}"));
@@ -103,7 +104,7 @@ fn compare(theirs: &Seen, ours: &Seen, good: &[Vec<u8>]) -> Vec<String> {
     }
     for trust in &ours.trust {
         let same = || theirs.trust.iter().filter(|other| other.speaks_of(trust) && trust.speaks_of(other));
-        // p11-kit 0.24 reads the files of a folder in no order, and what it reads last counts.
+        // p11-kit 0.24 reads the files of a folder in no particular order, and the last one read counts.
         let about = |other: &&seen::Certificate| (&other.issuer, &other.serial) == (&trust.issuer, &trust.serial);
         let is_described_twice = theirs.certificates.iter().filter(about).count() > 1;
         for (purpose, verdict) in trust.verdicts.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! The model of a store (src/openssl/model), with a stand-in for libcrypto, in every interleaving of two and three
 //! threads.
 //!
-//! The code under test is the library's own. What threads share (`sync`) comes from loom here, which runs each program
-//! again and again until every order of its steps was seen. What the threads saw must be what some order of the stock
-//! library's steps gives: that is worked out by `reference`, which loads what it is told to load, at once.
+//! The code under test is the library's own. The synchronization primitives (`sync`) come from loom here, which runs
+//! each program again and again until it has seen every order of its steps. The results that the threads saw must be
+//! possible for some order of the stock library's steps: `reference` computes these, and loads every source at once.
 
 #[path = "../src/openssl/model/mod.rs"]
 #[allow(dead_code, missing_docs)] // it is a part of the library
@@ -30,7 +30,7 @@ const OTHER: &[Certificate] = &[(4, 40)];
 
 use Operation::{Add, All, CompleteAll, Enumerate, Expose, First, Hold, Load, LockAndList, Remove};
 
-/// What a thread may do. Each changes or asks something that another one may meet.
+/// The operations of a thread. Each changes or reads something that another one may meet.
 const OPERATIONS: [Operation; 11] = [
     Load(OTHER),
     Load(PLAIN),
@@ -45,7 +45,7 @@ const OPERATIONS: [Operation; 11] = [
     CompleteAll,
 ];
 
-/// Those that meet in longer programs.
+/// The operations used in longer programs.
 const FEW: [Operation; 6] = [Load(OTHER), Add((3, 32)), LockAndList, Expose, First(1), All(3)];
 
 const KINDS: [Kind; 3] = [
@@ -143,14 +143,14 @@ fn what_the_program_takes_out_is_not_found() {
         for gone in [(1, 10), (3, 30)] {
             for asked in [First(1), First(3), All(3)] {
                 check(kind, &[Load(SHARED)], vec![vec![Remove(gone), asked], vec![asked]], Some(2));
-                // It is there again when it is loaded again.
+                // It is back after it is loaded again.
                 check(kind, &[Load(SHARED)], vec![vec![Remove(gone), Load(SHARED), asked], vec![asked]], Some(2));
             }
         }
     }
 }
 
-/// A store is walked over while its last reference is given up.
+/// A walk over all stores meets a store whose last reference is being released.
 #[test]
 fn a_store_that_ends_is_not_touched() {
     for kind in KINDS {

@@ -11,7 +11,7 @@ use crate::{process, settings, sink};
 
 static SESSIONS: PtrTable<Progress> = PtrTable::new();
 
-/// The resources that a session's handshake has used so far.
+/// The time that a session's handshake has taken so far.
 #[derive(Clone, Copy, Default)]
 struct Progress {
     t: u64,

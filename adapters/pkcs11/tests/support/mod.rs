@@ -1,4 +1,4 @@
-//! The module and p11-kit-trust through an independent client, the crate `cryptoki`; and places to point them at.
+//! The module and p11-kit-trust, used through an independent client, the crate `cryptoki`; and places for them to read.
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub mod pki;
@@ -87,7 +87,7 @@ pub fn ours() -> PathBuf {
     path.into()
 }
 
-/// p11-kit's own module: the installed one, or what P11_KIT_TRUST names.
+/// p11-kit's own module: the installed one, or the one that P11_KIT_TRUST names.
 pub fn p11_kit() -> PathBuf {
     if let Some(path) = std::env::var_os("P11_KIT_TRUST") {
         return path.into();
@@ -97,7 +97,7 @@ pub fn p11_kit() -> PathBuf {
     paths.find(|path| path.exists()).expect("p11-kit-trust.so: install p11-kit-modules")
 }
 
-/// A module that is initialised for a list of paths. One at a time: a process has each module once.
+/// A module that is initialised for a list of paths. Only one at a time: a process has each module once.
 pub struct Module {
     pub client: Option<Pkcs11>,
     _alone: MutexGuard<'static, ()>,
@@ -136,7 +136,7 @@ impl Drop for Module {
     }
 }
 
-/// An attribute of any type and value for a template: the client sends these as they are.
+/// A template attribute with any type and value: the client sends it unchanged.
 pub fn raw(attribute: u64, value: &[u8]) -> Attribute {
     Attribute::VendorDefined((AttributeType::VendorDefined(attribute), value.to_vec()))
 }
@@ -145,7 +145,7 @@ pub fn class(class: u64) -> Attribute {
     raw(0, &class.to_ne_bytes())
 }
 
-/// One attribute as text, or how it failed.
+/// One attribute as text, or its error.
 pub fn value(session: &Session, object: ObjectHandle, attribute: u64) -> String {
     match session.get_attributes(object, &[AttributeType::VendorDefined(attribute)]) {
         Ok(values) => format!("{values:?}"),
@@ -163,7 +163,7 @@ pub fn objects(module: &Module, wanted: u64) -> Vec<BTreeMap<u64, String>> {
         _ => &[0x1, 0x2, 0x3],
     };
     let found = session.find_objects(&[class(wanted)]).unwrap();
-    // The client can't decode these: it is found out by searching.
+    // The client can't decode these: their values are determined by searching.
     let numbers = |attribute: u64| -> BTreeMap<String, u64> {
         let with = |number: u64| session.find_objects(&[class(wanted), raw(attribute, &number.to_ne_bytes())]).unwrap();
         (0..4).flat_map(|number| with(number).into_iter().map(move |object| (format!("{object:?}"), number))).collect()
@@ -181,7 +181,7 @@ pub fn objects(module: &Module, wanted: u64) -> Vec<BTreeMap<u64, String>> {
     all
 }
 
-/// The certificates of a class whose DER is given.
+/// The certificate objects with this DER.
 pub fn by_der(session: &Session, der: &[u8]) -> Vec<ObjectHandle> {
     session.find_objects(&[Attribute::Class(ObjectClass::CERTIFICATE), raw(0x11, der)]).unwrap()
 }

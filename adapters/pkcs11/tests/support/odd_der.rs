@@ -1,8 +1,8 @@
-//! Certificates by hand, and DER that is odd: BER, another structure, small changes anywhere.
+//! Hand-made certificates, and odd DER: BER, another structure, small changes anywhere.
 
 use fastrand::Rng;
 
-/// Sometimes in BER, or with something behind it.
+/// Sometimes in BER, or with bytes appended.
 pub fn odd_der(der: &[u8], rng: &mut Rng) -> Vec<u8> {
     match rng.u8(0..10) {
         0..=1 => elements(der).iter().flat_map(|element| ber(element, rng, 12)).collect(),
@@ -13,7 +13,7 @@ pub fn odd_der(der: &[u8], rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// One element, with a few inside that have another tag, or other content.
+/// One element, with a few inner elements that get another tag, or other content.
 fn reshaped(whole: &[u8], rng: &mut Rng) -> Vec<u8> {
     let (tag, start) = (whole[0], header(whole).0);
     if rng.u8(0..40) == 0 {
@@ -33,7 +33,7 @@ fn reshaped(whole: &[u8], rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// One element, with each length in another form once in so many times.
+/// One element, with one in `rarely` lengths in another form.
 pub fn ber(element: &[u8], rng: &mut Rng, rarely: u32) -> Vec<u8> {
     let (tag, start) = (element[0], header(element).0);
     let is_list = tag & 0x20 != 0;
@@ -69,7 +69,7 @@ pub fn extension(oid: &[u8], value: &[u8]) -> Vec<u8> {
     element(0x30, &[oid, &element(4, &[value])])
 }
 
-/// A certificate in whose key and signature nobody looks.
+/// A certificate with arbitrary key and signature, which nobody checks.
 pub fn certificate(name: &str, number: u8, extensions: &[&[u8]]) -> Vec<u8> {
     let algorithm = element(0x30, &[b"\x06\x08\x2A\x86\x48\xCE\x3D\x04\x03\x02"]);
     let name = element(
@@ -105,7 +105,7 @@ fn header(der: &[u8]) -> (usize, usize) {
     }
 }
 
-/// With one to three small changes anywhere.
+/// Makes one to three small changes anywhere.
 pub fn mutated(mut bytes: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
     for _ in 0..rng.usize(1..=3) {
         let at = rng.usize(0..bytes.len().max(1));

@@ -8,15 +8,15 @@ use fastrand::Rng;
 use crate::odd_der::{ber, certificate, element, extension, mutated, odd_der};
 use crate::support::pki::{Parts, octets, sha1};
 
-/// What files are made of.
+/// The material for files.
 pub struct Material {
-    /// Certificates, DER.
+    /// Certificates in DER.
     pub good: Vec<Vec<u8>>,
     /// The bodies of TRUSTED CERTIFICATE blocks.
     trusted: Vec<Vec<u8>>,
 }
 
-/// A path below the place, and what is there.
+/// A path below the place, and the contents of the file.
 pub type Files = Vec<(String, Vec<u8>)>;
 
 impl Material {
@@ -99,7 +99,7 @@ impl Material {
         let mut file = rng.choice([&b""[..], b"# comment\n", b"text\n", b"[other]\nx: y\n"]).unwrap().to_vec();
         let objects = rng.usize(1..=2);
         for number in 1..=objects {
-            // What p11-kit makes of a statement beside the certificate depends on its version.
+            // How p11-kit treats a statement beside the certificate depends on its version.
             file.extend(self.object(rng, number == objects));
         }
         file
@@ -114,8 +114,8 @@ impl Material {
         let text = match kind {
             0 if may_be_a_statement => {
                 let hash = octets(&sha1(certificate));
-                // By its number or by the name that versions mean different attributes with; and the number of the
-                // hash.
+                // By its number, or by a name that means different attributes in different versions; and the number of
+                // the hash.
                 let attribute = rng.choice(["trust-server-auth", "3461571416"]).unwrap();
                 format!("class: nss-trust\n{named}3461571508: {hash}\n{attribute}: nss-not-trusted\n")
             }
@@ -163,7 +163,7 @@ impl Material {
     }
 }
 
-/// p11-kit 0.24 ends the process at a quotation mark that is a whole value (`p11_url_decode`, common/url.c).
+/// p11-kit 0.24 aborts the process at a value that consists of one quotation mark (`p11_url_decode`, common/url.c).
 fn aborts_p11_kit(file: &[u8]) -> bool {
     let value = |line: &[u8]| line.splitn(2, |byte| *byte == b':').nth(1).map(|value| value.trim_ascii().to_vec());
     file.split(|byte| *byte == b'\n')
@@ -260,7 +260,7 @@ fn pem(kind: &str, der: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A block as p11-kit may or may not take it.
+/// A block that p11-kit may or may not accept.
 fn odd_block(block: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
     let text = String::from_utf8(block).unwrap();
     match rng.u8(0..20) {
@@ -298,7 +298,7 @@ pub fn write(place: &Path, files: &Files) {
     }
 }
 
-/// For a failure's report.
+/// Prints the files for the report of a failure.
 pub fn print(files: &Files) -> String {
     files
         .iter()

@@ -1,4 +1,4 @@
-//! Certificates of all kinds, made with the command openssl.
+//! Certificates of all kinds, created with the command openssl.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ impl Pki {
         output.trim().trim_start_matches("serial=").to_owned()
     }
 
-    /// As OpenSSL's TRUSTED CERTIFICATE with these options of `openssl x509`.
+    /// The certificate as OpenSSL's TRUSTED CERTIFICATE with these options of `openssl x509`.
     pub fn trusted(&self, name: &str, options: &[&str]) -> String {
         let mut command = Command::new("openssl");
         command.args(["x509", "-trustout", "-in"]).arg(self.path(&format!("{name}.pem"))).args(options);
@@ -124,7 +124,7 @@ fn elements(mut list: &[u8]) -> Vec<&[u8]> {
     all
 }
 
-/// Where the content of the first element begins, and how long it is.
+/// The start and the length of the first element's content.
 fn header(der: &[u8]) -> (usize, usize) {
     match der[1] {
         short @ 0..=0x7F => (2, usize::from(short)),
@@ -149,7 +149,7 @@ pub fn octets(bytes: &[u8]) -> String {
     format!("\"{digits}\"")
 }
 
-/// Octal, as certdata.txt has it.
+/// Octal, in the notation of certdata.txt.
 pub fn octal(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("\\{byte:03o}")).collect();
     format!("MULTILINE_OCTAL\n{digits}\nEND")

@@ -1,4 +1,4 @@
-//! What a module says of the trust of each certificate of a place.
+//! A module's view of the trust in each certificate of a place.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -23,7 +23,7 @@ const TRUSTED_ITSELF: u64 = 0xCE53_4351;
 const TRUSTED_DELEGATOR: u64 = 0xCE53_4352;
 pub const NOT_TRUSTED: u64 = 0xCE53_435A;
 
-/// How much a verdict of NSS's trusts.
+/// The rank of one of NSS's verdicts: a higher one trusts more.
 pub fn rank(verdict: u64) -> u8 {
     match verdict {
         TRUSTED_ITSELF => 1,
@@ -77,21 +77,21 @@ impl std::fmt::Debug for Trust {
 }
 
 impl Certificate {
-    /// Whether both are about one certificate.
+    /// Whether both refer to one certificate.
     pub fn is_same(&self, other: &Certificate) -> bool {
         (&self.value, &self.issuer, &self.serial) == (&other.value, &other.issuer, &other.serial)
     }
 }
 
 impl Trust {
-    /// Whether it is about the certificate of the other, or about all with its issuer and serial number.
+    /// Whether it refers to the other certificate, or to all with its issuer and serial number.
     pub fn speaks_of(&self, other: &Trust) -> bool {
         let is_about_it = self.sha1.is_empty() || self.sha1 == other.sha1;
         is_about_it && (&self.issuer, &self.serial) == (&other.issuer, &other.serial)
     }
 }
 
-/// All that it tells.
+/// Everything that the module reports.
 pub fn look(library: &Path, place: &Path) -> Seen {
     let _quiet = Quiet::new();
     let module = support::open(library, place.to_str().unwrap());
@@ -131,12 +131,12 @@ fn bytes(session: &Session, object: ObjectHandle, attribute: u64) -> Option<Vec<
     }
 }
 
-/// p11-kit tells standard error about each odd file.
+/// Silences standard error: p11-kit prints a message about each odd file.
 struct Quiet(File);
 
 impl Quiet {
     fn new() -> Quiet {
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new and owned by no one else.
         let saved = unsafe { File::from_raw_fd(libc::dup(2)) };
         redirect(&File::options().write(true).open("/dev/null").unwrap());
         Quiet(saved)

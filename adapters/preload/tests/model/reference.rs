@@ -1,4 +1,4 @@
-//! What the stock library gives, in every order of its steps.
+//! The results of the stock library, in every order of its steps.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,17 @@ use crate::stand_in::{Certificate, Kind};
 /// One call of a program.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
-    /// A file.
+    /// The load of a file.
     Load(&'static [Certificate]),
     /// `X509_STORE_add_cert`.
     Add(Certificate),
     /// `X509_STORE_get1_all_certs`.
     Enumerate,
-    /// `X509_STORE_get0_objects`, and a look at it under the lock.
+    /// `X509_STORE_get0_objects`, and a look at the result under the lock.
     Expose,
     /// `X509_STORE_lock`, `X509_STORE_get0_objects`.
     LockAndList,
-    /// As `LockAndList`, and takes one out.
+    /// As `LockAndList`, and removes one object.
     Remove(Certificate),
     /// `X509_STORE_CTX_init`, `X509_STORE_CTX_get_by_subject`.
     First(u8),
@@ -25,11 +25,11 @@ pub enum Operation {
     All(u8),
     /// `X509_STORE_up_ref`, `X509_STORE_free`.
     Hold,
-    /// The library's own: all that is registered goes in. Stock has nothing to do.
+    /// The library's own operation: everything registered goes in. Stock has nothing to do.
     CompleteAll,
 }
 
-/// What a call saw.
+/// The result of a call.
 pub type Seen = Vec<Certificate>;
 
 #[derive(Clone, Copy)]
@@ -73,8 +73,8 @@ impl Step {
     }
 }
 
-/// A file is loaded one certificate at a time. Of a subject that several share, whoever `adds_as_one` is to do better
-/// than stock.
+/// A file is loaded one certificate at a time. For a subject that several certificates share, a kind with `adds_as_one`
+/// must do better than stock.
 fn steps(kind: Kind, operation: Operation) -> Vec<Step> {
     match operation {
         Operation::Load(source) => {
@@ -90,7 +90,7 @@ fn steps(kind: Kind, operation: Operation) -> Vec<Step> {
     }
 }
 
-/// All that threads can see, by thread and call.
+/// All results that the threads can see, by thread and call.
 pub fn possible(kind: Kind, before: &[Operation], threads: &[Vec<Operation>]) -> HashSet<Vec<Vec<Seen>>> {
     let mut objects = Vec::new();
     for step in before.iter().flat_map(|&operation| steps(kind, operation)) {

@@ -12,7 +12,7 @@ use crate::sync::AppendList;
 /// Subject and number.
 pub type Certificate = (u8, u8);
 
-/// What differs between libcryptos.
+/// The differences between libcryptos.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub keeps_a_stack: bool,
@@ -20,7 +20,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// The order in which memory is listed. A table has the names in an order of its own.
+    /// The order in which memory is listed. A table has its own order of names.
     pub fn listed(self, objects: &[Certificate]) -> Vec<Certificate> {
         let mut objects = objects.to_vec();
         if !self.keeps_a_stack {
@@ -34,11 +34,11 @@ impl Kind {
     }
 }
 
-/// What libcrypto holds.
+/// The contents of libcrypto's memory.
 pub struct Memory {
     kind: Kind,
     objects: Mutex<Vec<Certificate>>,
-    /// Nothing is left of the store.
+    /// Set when the store is freed.
     freed: AtomicBool,
 }
 
@@ -224,7 +224,7 @@ impl Store {
         }
     }
 
-    /// `store::complete_all`, by a thread that has no reference.
+    /// Runs `all_stores::complete` in a thread that has no reference.
     pub fn walk(&self) {
         self.model.make_eager();
     }
@@ -257,7 +257,7 @@ impl Store {
                 complete();
                 memory.kind.listed(&memory.lock())
             }
-            // A table becomes a stack without a lock; no program can do that while others use it.
+            // A table becomes a stack without a lock; no program can do this while others use it.
             Operation::Expose | Operation::LockAndList if !memory.kind.keeps_a_stack => memory.kind.listed(&lock()),
             Operation::Expose => {
                 complete();

@@ -1,4 +1,4 @@
-//! What the model is shared between threads by, as loom has it.
+//! The synchronization primitives of the model, as loom provides them.
 
 use windlass_interpose::append_list;
 
@@ -6,7 +6,7 @@ pub use append_list::Prepared;
 pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 pub use std::sync::Arc;
 
-/// A lock; forks are not tried here.
+/// A lock; forks are not tested here.
 pub struct Lock(loom::sync::Mutex<()>);
 pub type Guard<'a> = loom::sync::MutexGuard<'a, ()>;
 
@@ -20,7 +20,7 @@ impl Lock {
     }
 }
 
-/// The library's own list, which has tests of its own. That something was appended is a step for loom.
+/// The library's own list, which has its own tests. For loom, appending is a step.
 pub struct AppendList<T> {
     list: append_list::AppendList<T>,
     appended: AtomicUsize,

@@ -79,12 +79,8 @@ impl<'a> Table<'a> {
         };
         let offset = EhFrameOffset((entry as usize).checked_sub(self.begin)?);
         let entry = self.frames.fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset).ok()?;
-        // gimli bounds each row of an entry but the last by what the entry says itself.
-        if !entry.contains(address as u64) {
-            return None;
-        }
         let common = entry.cie();
-        // gimli takes where the address is written for the address.
+        // gimli takes the address of the pointer for the address itself.
         if common.fde_address_encoding().is_some_and(|encoding| encoding.is_indirect()) {
             return None;
         }
