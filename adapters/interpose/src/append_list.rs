@@ -11,7 +11,6 @@ use crate::reserve;
 /// It owns its values, and lends them to all threads that share it. An `AtomicPtr` may go to any thread whatever it
 /// points to, so the bounds are those of the values:
 ///
-/// 
 /// ```
 /// fn is_shared<T: Send + Sync>() {}
 /// is_shared::<windlass_interpose::append_list::AppendList<u32>>();
@@ -19,7 +18,6 @@ use crate::reserve;
 ///
 /// A value that two threads may not read can't be in a list that two threads share:
 ///
-/// 
 /// ```compile_fail,E0277
 /// fn is_shared<T: Sync>() {}
 /// is_shared::<windlass_interpose::append_list::AppendList<std::cell::Cell<u32>>>();
@@ -27,13 +25,11 @@ use crate::reserve;
 ///
 /// Nor can another thread push or drop a value that may not leave its own thread:
 ///
-/// 
 /// ```compile_fail,E0277
 /// fn is_shared<T: Sync>() {}
 /// is_shared::<windlass_interpose::append_list::AppendList<std::sync::MutexGuard<'static, u32>>>();
 /// ```
 ///
-/// 
 /// ```compile_fail,E0277
 /// fn is_sent<T: Send>() {}
 /// is_sent::<windlass_interpose::append_list::AppendList<std::rc::Rc<u32>>>();

@@ -1,7 +1,6 @@
 //! The common part of preloaded libraries that hook functions of a foreign library, of which a process may hold several
 //! copies.
 //!
-//! 
 //! | module | concern |
 //! | --- | --- |
 //! | `way_in`, `imports` | the import slots of all objects, and those that matter |

@@ -16,19 +16,16 @@ const BUCKETS: usize = 512;
 /// One thread removes values that another has inserted, so a value that may not leave its thread can't be in a table
 /// that two threads share:
 ///
-/// 
 /// ```
 /// fn is_shared<T: Send + Sync>() {}
 /// is_shared::<windlass_interpose::ptr_table::PtrTable<usize>>();
 /// ```
 ///
-/// 
 /// ```compile_fail,E0277
 /// fn is_shared<T: Sync>() {}
 /// is_shared::<windlass_interpose::ptr_table::PtrTable<*const u8>>();
 /// ```
 ///
-/// 
 /// ```compile_fail,E0277
 /// fn is_sent<T: Send>() {}
 /// is_sent::<windlass_interpose::ptr_table::PtrTable<*const u8>>();

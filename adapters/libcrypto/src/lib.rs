@@ -5,7 +5,6 @@
 //! made. libcrypto is opened with `dlopen` when it is needed; nothing is linked against it, and a machine without it
 //! can run everything else.
 //!
-//! 
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let cache = windlass::TrustCache::new(windlass::Config::default(), None);

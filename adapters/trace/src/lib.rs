@@ -3,7 +3,6 @@
 //!
 //! docs/trace-events.md describes the events.
 //!
-//! 
 //! | module | concern |
 //! | --- | --- |
 //! | `settings`, `sink`, `json` | whether anything is recorded, and writing lines to the file |

@@ -1,6 +1,5 @@
 //! GnuTLS 3.7 to 3.8, found at run time.
 //!
-//! 
 //! | module | concern |
 //! | --- | --- |
 //! | `hooks` | the list of all hooked functions |
@@ -19,7 +18,6 @@
 //! "PLT": libgnutls calls a hooked function of another source file, and `libgnutls` has made sure that such calls come
 //! to us.
 //!
-//! 
 //! | function | here |
 //! | --- | --- |
 //! | `trust_list_init`, `certificate_allocate_credentials` | the list is watched from now on, if the caller is linked |

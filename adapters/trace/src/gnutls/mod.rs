@@ -1,6 +1,5 @@
 //! GnuTLS 3, found at run time.
 //!
-//! 
 //! | module | concern |
 //! | --- | --- |
 //! | `api` | the functions that are called |

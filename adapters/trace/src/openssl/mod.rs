@@ -1,6 +1,5 @@
 //! OpenSSL 1.1.1, 3.x and 4.x, found at run time.
 //!
-//! 
 //! | module | concern |
 //! | --- | --- |
 //! | `api` | the functions that are called |

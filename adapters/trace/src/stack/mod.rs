@@ -3,7 +3,6 @@
 //! They are found without the compiler's unwinder, which uses anything on the stack as an address, unchecked. A program
 //! that switches between C stacks (coroutines, greenlets) can have anything beyond the frames of its current one.
 //!
-//! 
 //! | module | concern |
 //! | --- | --- |
 //! | `registers`, `memory` | the start of the walk, and the memory that it may read |

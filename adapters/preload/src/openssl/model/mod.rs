@@ -1,6 +1,5 @@
 //! The life of one `X509_STORE`: its lock, its phase, its registered sources, its events.
 //!
-//! 
 //! ```text
 //!          a verification begins          something reads, or fills,         the program has the
 //!          (where that matters)           memory where we don't see it       live stack
