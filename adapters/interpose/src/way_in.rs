@@ -52,7 +52,7 @@ static ROOM: Room<slots::Scratch> = Room::new(slots::Scratch::new());
 static ACTIVE: AtomicPtr<WayIn> = AtomicPtr::new(ptr::null_mut());
 
 impl WayIn {
-    /// Nothing is attached yet. `hooks` are those of the families.
+    /// Nothing is attached yet. `hooks` are those of the first families, in their order; the others have none.
     pub const fn new(
         families: &'static [&'static Family],
         hooks: &'static [&'static [Hook]],
@@ -62,6 +62,7 @@ impl WayIn {
         on_noticed: fn(),
         on_hidden: fn(),
     ) -> WayIn {
+        assert!(hooks.len() <= families.len(), "the first families have hooks");
         WayIn {
             families,
             names: Names::new(hooks, noticed),

@@ -13,7 +13,7 @@ use crate::segments::Segments;
 
 /// Where a frame's caller has its registers, at one address.
 pub type Row = UnwindTableRow<usize, Bounded>;
-/// Where a row is made. To be used again: only to make it takes memory.
+/// Where a row is made. To be used again for the frames of one walk.
 pub type Context = UnwindContext<usize, Bounded>;
 
 /// In allocated memory: what calls here may have little room left on its stack.
@@ -21,7 +21,7 @@ pub struct Bounded;
 
 /// All registers that are kept here, and those vector registers that functions keep on AArch64.
 const MOST_RULES: usize = if cfg!(target_arch = "aarch64") { 40 } else { 20 };
-/// The one that is being made, and those that are remembered meanwhile.
+/// The one that is being made, those that are remembered meanwhile, and the initial one of its CIE.
 const MOST_ROWS: usize = 9;
 
 impl UnwindContextStorage<usize> for Bounded {
@@ -78,6 +78,10 @@ impl<'a> Table<'a> {
         };
         let offset = EhFrameOffset((entry as usize).checked_sub(self.begin)?);
         let entry = self.frames.fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset).ok()?;
+        // gimli bounds each row of an entry but the last by what the entry says itself.
+        if !entry.contains(address as u64) {
+            return None;
+        }
         let common = entry.cie();
         // gimli takes where the address is written for the address.
         if common.fde_address_encoding().is_some_and(|encoding| encoding.is_indirect()) {
