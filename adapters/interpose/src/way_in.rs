@@ -53,7 +53,7 @@ static ROOM: Room<slots::Scratch> = Room::new(slots::Scratch::new());
 static ACTIVE: AtomicPtr<WayIn> = AtomicPtr::new(ptr::null_mut());
 
 impl WayIn {
-    /// Nothing is attached yet. `hooks` belong to the families.
+    /// Nothing is attached yet. `hooks` belong to the first families, in their order; the other families have none.
     pub const fn new(
         families: &'static [&'static Family],
         hooks: &'static [&'static [Hook]],
@@ -63,6 +63,7 @@ impl WayIn {
         on_noticed: fn(),
         on_hidden: fn(),
     ) -> WayIn {
+        assert!(hooks.len() <= families.len(), "the first families have hooks");
         WayIn {
             families,
             names: Names::new(hooks, noticed),

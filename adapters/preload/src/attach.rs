@@ -39,9 +39,9 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
         // SAFETY: the environment that the program was started with.
         let environment = unsafe { Environment::new(environment) };
         if process::decide(environment) {
+            serve_by(&Methods { first: lookup::method, default_store: default_store::method });
             process::prepare(environment);
             linker::watch_forks();
-            serve_by(&Methods { first: lookup::method, default_store: default_store::method });
             WAY_IN.attach(true);
         }
     });

@@ -13,7 +13,7 @@ use crate::segments::Segments;
 
 /// The places of the registers of a frame's caller, at one address.
 pub type Row = UnwindTableRow<usize, Bounded>;
-/// The memory in which a row is made. It is reused: only creating it allocates.
+/// The memory in which a row is made, reused for the frames of one walk.
 pub type Context = UnwindContext<usize, Bounded>;
 
 /// In allocated memory: the caller may have little room left on its stack.
@@ -21,7 +21,7 @@ pub struct Bounded;
 
 /// All registers that are preserved here, including the vector registers that functions preserve on AArch64.
 const MOST_RULES: usize = if cfg!(target_arch = "aarch64") { 40 } else { 20 };
-/// The current row, and those that are remembered meanwhile.
+/// The current row, those that are remembered meanwhile, and the initial row of its CIE.
 const MOST_ROWS: usize = 9;
 
 impl UnwindContextStorage<usize> for Bounded {
@@ -79,6 +79,10 @@ impl<'a> Table<'a> {
         };
         let offset = EhFrameOffset((entry as usize).checked_sub(self.begin)?);
         let entry = self.frames.fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset).ok()?;
+        // gimli bounds each row of an entry but the last by what the entry says itself.
+        if !entry.contains(address as u64) {
+            return None;
+        }
         let common = entry.cie();
         // gimli takes the address of the pointer for the address itself.
         if common.fde_address_encoding().is_some_and(|encoding| encoding.is_indirect()) {
