@@ -1,8 +1,8 @@
-//! How the library is linked.
+//! Linker options of the library.
 
 fn main() {
     windlass_glibc::resident_cdylib();
-    // Its constructor runs before all others, so that no constructor makes a store that is not seen; and it is never
-    // unloaded, as stores that live on have its functions.
+    // The library's constructor runs before all others, so that no constructor creates a store unseen. The library is
+    // never unloaded, because live stores refer to its functions.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,initfirst,-z,nodelete");
 }

@@ -1,4 +1,4 @@
-//! How the library is linked.
+//! Linker options of the library.
 
 fn main() {
     windlass_glibc::cdylib();

@@ -194,7 +194,7 @@ fn a_slot_that_was_never_named_is_passed_over() {
     stats.add(0, 5);
     attach(&owner, FIRST).add(0, 6);
     assert_eq!(named(&owner.snapshot()), [("cache/load", 11), ("cache/hit", 0)]);
-    // The name came late after all.
+    // The name is written late after all.
     let mut name = [0; MAX_NAME];
     name[..10].copy_from_slice(b"cache/load");
     file.write_all_at(&name, 64 + 16).unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The functions in `shim.c`: each reference to one of these names goes there.
+/// The functions in `shim.c` that replace those of the C library: each reference to one of these names goes there.
 const SHIMMED: &[&str] = &[
     "_dl_find_object",
     "dladdr",
@@ -99,7 +99,7 @@ fn link() -> Option<String> {
     Some(cc)
 }
 
-/// Links one of our C files, with all references to its functions.
+/// Links one of our C files, and redirects all references to these functions to it.
 fn shim(cc: &str, name: &str, functions: &[&str]) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/{name}.c")).display().to_string();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets OUT_DIR"));

@@ -101,7 +101,7 @@ impl<T> AppendList<T> {
     }
 
     /// The number of values.
-    #[allow(clippy::len_without_is_empty)] // the number is what is compared, before and after
+    #[allow(clippy::len_without_is_empty)] // callers compare the number before and after
     pub fn len(&self) -> usize {
         self.length.load(Ordering::Acquire)
     }

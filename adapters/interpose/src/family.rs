@@ -232,7 +232,7 @@ macro_rules! hooks {
             $crate::family::Hook {
                 name: $crate::definitions::Name::new($crate::name!($name)),
                 trampoline: {
-                    #[allow(clippy::too_many_arguments)] // the foreign function's
+                    #[allow(clippy::too_many_arguments)] // as many as the foreign function has
                     extern "C-unwind" fn trampoline<const NUMBER: usize>($($argument: $type),*) $(-> $result)? {
                         $handler($($argument,)* const { $crate::family::Caller::of_trampoline(NUMBER) })
                     }

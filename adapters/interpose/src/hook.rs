@@ -31,8 +31,8 @@ thread_local! {
     static INSIDE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs the body of a handler. Returns `None`, without running it to the end, when this thread is already inside a hook
-/// (a foreign library is then calling itself through its PLT on our behalf), or when the body panics. The caller then
+/// Runs the body of a handler. Returns `None` if this thread is already inside a hook, in which case the body does not
+/// run (a foreign library is then calling itself through its PLT on our behalf), or if the body panics. The caller then
 /// goes on with the original function.
 pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     if INSIDE.get() > 0 {

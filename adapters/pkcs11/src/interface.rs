@@ -16,6 +16,8 @@ pub const VERSION_3_0: CK_VERSION = CK_VERSION { major: 3, minor: 0 };
 /// The standard's own interface, as opposed to vendors'.
 const NAME: &CStr = c"PKCS 11";
 
+/// Returns the function list of version 2.40.
+///
 /// # Safety
 /// `functions` is null or valid for writes.
 #[unsafe(no_mangle)]
@@ -24,6 +26,8 @@ pub unsafe extern "C" fn C_GetFunctionList(functions: *mut *mut CK_FUNCTION_LIST
     answer(|| unsafe { write(functions, ptr::from_ref(&FUNCTIONS).cast_mut()) })
 }
 
+/// Returns the number of interfaces, or all of them if there is room.
+///
 /// # Safety
 /// `count` is null or valid for reads and writes; `interfaces` is null or has room for that many.
 #[unsafe(no_mangle)]
@@ -32,6 +36,8 @@ pub unsafe extern "C" fn C_GetInterfaceList(interfaces: *mut CK_INTERFACE, count
     answer(|| unsafe { interface_list(interfaces, count) })
 }
 
+/// Returns the interface of a name and version.
+///
 /// # Safety
 /// `name` is null or a string; `version` is null or valid for reads; `interface` is null or valid for writes.
 #[unsafe(no_mangle)]

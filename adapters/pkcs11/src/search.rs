@@ -71,8 +71,8 @@ fn certificates(snapshot: &Snapshot, template: &[Wanted<'_>]) -> Vec<usize> {
         return store.by_subject(subject);
     }
     match (value_of(template, CKA_ISSUER), value_of(template, CKA_SERIAL_NUMBER)) {
-        // A statement without issuer and serial number is found by those of its certificate, in searches for
-        // statements.
+        // A certificate whose issuer or serial number is declared empty is indexed by the values in its DER, for
+        // searches for statements: a search for empty values has to compare all.
         (Some(issuer), Some(serial)) if !issuer.is_empty() && !serial.is_empty() => {
             store.by_issuer_and_serial(issuer, serial)
         }

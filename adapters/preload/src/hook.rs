@@ -14,9 +14,9 @@ pub fn enter(caller: Caller) -> Option<Inside> {
     is_nested.then(outside)
 }
 
-/// Runs the body of a handler. Returns `None`, without running it to the end, when the library is switched off, when
-/// this thread is already inside a hook (a foreign library is then calling itself through its PLT on our behalf), or
-/// when the body panics. The caller then goes on with the original function.
+/// Runs the body of a handler. Returns `None` if the library is switched off or if this thread is already inside a
+/// hook, in which cases the body does not run (in the second, a foreign library is calling itself through its PLT on
+/// our behalf), or if the body panics. The caller then goes on with the original function.
 pub fn guarded<R>(part: impl FnOnce() -> Option<R>) -> Option<R> {
     if process::enabled() { windlass_interpose::hook::guarded(part) } else { None }
 }

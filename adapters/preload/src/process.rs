@@ -17,7 +17,7 @@ use crate::for_each_process::ForEachProcess;
 use crate::labels::{Event, LABELS, Label};
 use crate::memory;
 
-/// Findings of `prepare`. Not on the heap, because a program may not allow other uses of it.
+/// The findings of `prepare`. Not on the heap: the program may otherwise never use one.
 static PREPARED: Once<Prepared> =
     Once { state: AtomicU8::new(Once::<Prepared>::EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) };
 

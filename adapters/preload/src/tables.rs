@@ -1,7 +1,7 @@
 //! Hash tables and fingerprints that make no system call: std's hasher calls getrandom, in each thread anew.
 
 use std::hash::BuildHasher;
-#[allow(deprecated)] // the only SipHash with keys in std; what is to come instead asks for them by itself
+#[allow(deprecated)] // the only SipHash in std that takes keys; its replacement generates its own
 use std::hash::SipHasher;
 
 use windlass::Seeded;

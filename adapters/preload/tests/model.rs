@@ -6,7 +6,7 @@
 //! possible for some order of the stock library's steps: `reference` computes these, and loads every source at once.
 
 #[path = "../src/openssl/model/mod.rs"]
-#[allow(dead_code, missing_docs)] // it is a part of the library
+#[allow(dead_code, missing_docs)] // part of the library
 mod model;
 #[path = "model/reference.rs"]
 mod reference;

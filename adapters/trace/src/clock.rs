@@ -27,7 +27,7 @@ pub fn own_cpu() -> u64 {
     SPENT_BY_ALL.load(Ordering::Relaxed)
 }
 
-/// `CLOCK_PROCESS_CPUTIME_ID`, without what this library has used since `own_cpu` was `before`.
+/// `CLOCK_PROCESS_CPUTIME_ID`, minus the time that this library has used since `own_cpu` was `before`.
 pub fn process_cpu(before: u64) -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID).saturating_sub(own_cpu().saturating_sub(before))
 }

@@ -18,7 +18,7 @@ pub(super) const CHUNKS: usize = 8;
 pub(super) const MOST_EXTRA: usize = 256;
 /// The largest allocation that may not fail. Everything larger is requested in a way that can fail.
 pub(super) const SMALL: usize = 1024;
-/// Larger requests are not met.
+/// The largest request that is met.
 pub(super) const LARGEST: usize = GRANULES * GRANULE / 8;
 
 /// A part of the reserve.

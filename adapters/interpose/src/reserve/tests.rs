@@ -1,4 +1,4 @@
-//! The reserve, as its own threads see it.
+//! Tests of the reserve, used by several threads.
 
 use std::sync::atomic::AtomicUsize;
 

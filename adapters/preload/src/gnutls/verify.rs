@@ -34,7 +34,7 @@ pub extern "C-unwind" fn verify_crt(
 }
 
 /// `gnutls_x509_trust_list_verify_crt2`.
-#[allow(clippy::too_many_arguments)] // the foreign function's
+#[allow(clippy::too_many_arguments)] // as many as the foreign function has
 pub extern "C-unwind" fn verify_crt2(
     list: *mut List,
     chain: *mut *mut Certificate,

@@ -19,7 +19,7 @@ macro_rules! entered {
         $hooks:ident, $entries:ident;
         $(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? => $handler:path;)*
     ) => {
-        #[allow(non_snake_case, clippy::too_many_arguments)] // the foreign function's
+        #[allow(non_snake_case, clippy::too_many_arguments)] // as many as the foreign function has
         mod $entries {
             use super::*;
             $(pub extern "C-unwind" fn $name($($argument: $type,)* caller: Caller) $(-> $result)? {

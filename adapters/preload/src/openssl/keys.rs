@@ -22,8 +22,8 @@ pub fn note_change() {
 
 /// Whether certificates can be parsed in the current configuration. 3.0 and later read their configuration in the
 /// middle of the first certificate of the first load: that certificate is therefore parsed when it is registered, and
-/// one is parsed again after each change. If its digest can't be computed, stock OpenSSL reports different errors at
-/// each use, and such a load is left to it.
+/// one is parsed again after each change. If its digest can't be computed, stock OpenSSL gives a different answer at
+/// each use of the certificate, and the load is left to it.
 pub fn is_ready(library: &Libcrypto, served: &Served, snapshot: &Snapshot) -> bool {
     let now = changes().wrapping_add(1);
     if served.is_before_3_0() || library.ready.load(Ordering::Relaxed) == now {

@@ -87,7 +87,7 @@ impl Libcrypto {
     /// The libcrypto used by the libssl that a call is meant for.
     pub fn of_libssl(caller: Caller) -> Option<&'static Libcrypto> {
         const UNKNOWN: u8 = 0;
-        /// For each libssl, the number of its libcrypto plus one.
+        /// For each libssl, one more than the number of its libcrypto; `UNKNOWN` before it is found.
         static FOUND: [AtomicU8; COPIES] = [const { AtomicU8::new(UNKNOWN) }; COPIES];
         let place = &FOUND[caller.copy() % COPIES];
         if place.load(Ordering::Relaxed) == UNKNOWN {

@@ -32,7 +32,7 @@ pub extern "C-unwind" fn plain(
 }
 
 /// `X509_LOOKUP_ctrl_ex`.
-#[allow(clippy::too_many_arguments)] // the foreign function has seven
+#[allow(clippy::too_many_arguments)] // as many as the foreign function has
 pub extern "C-unwind" fn extended(
     lookup: *mut X509_LOOKUP,
     command: c_int,

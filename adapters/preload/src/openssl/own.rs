@@ -117,9 +117,9 @@ impl Own {
         self.copy(&roots, index, certificate).unwrap_or(certificate)
     }
 
-    /// The store's own certificate in place of one that a verification has used. libcrypto remembers its extensions and
-    /// its key (1.1.1) in it, from before the program got it. None if libcrypto can read less by now: because of other
-    /// providers, or because memory is short.
+    /// The store's own certificate in place of one that a verification has used. The extensions and the key (1.1.1)
+    /// that libcrypto remembers in it are from before the program got it. None if libcrypto can read less by now:
+    /// because of other providers, or because memory is short.
     pub fn copy(&self, roots: &Arc<RootStore>, index: AnchorIndex, shared: *mut X509) -> Option<*mut X509> {
         let own = self.copies(roots)?.certificate(self.served, index)?;
         is_alike(self.served, own, shared).then_some(own)

@@ -43,7 +43,7 @@ pub fn verify_crt(
 }
 
 /// `gnutls_x509_trust_list_verify_crt2`
-#[allow(clippy::too_many_arguments)] // the foreign function's
+#[allow(clippy::too_many_arguments)] // as many as the foreign function has
 pub fn verify_crt2(
     list: *mut List,
     chain: *mut *mut Certificate,
@@ -67,7 +67,7 @@ pub fn verify_crt2(
 }
 
 /// `gnutls_x509_trust_list_verify_named_crt`
-#[allow(clippy::too_many_arguments)] // the foreign function's
+#[allow(clippy::too_many_arguments)] // as many as the foreign function has
 pub fn verify_named_crt(
     list: *mut List,
     certificate: *mut Certificate,

@@ -34,7 +34,7 @@ pub fn ctrl(
 }
 
 /// `X509_LOOKUP_ctrl_ex`
-#[allow(clippy::too_many_arguments)] // the foreign function's
+#[allow(clippy::too_many_arguments)] // as many as the foreign function has
 pub fn ctrl_ex(
     lookup: *mut X509_LOOKUP,
     command: c_int,

@@ -79,7 +79,8 @@ impl<'a> Table<'a> {
         };
         let offset = EhFrameOffset((entry as usize).checked_sub(self.begin)?);
         let entry = self.frames.fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset).ok()?;
-        // gimli bounds each row of an entry but the last by what the entry says itself.
+        // gimli takes the end of each row but the last from the entry's instructions, which may leave the entry's
+        // range.
         if !entry.contains(address as u64) {
             return None;
         }

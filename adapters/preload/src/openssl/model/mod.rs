@@ -77,7 +77,7 @@ pub struct Model<F: Foreign> {
     lock: Lock,
     phase: AtomicU8,
     traces: AtomicU8,
-    /// In the order in which the program loaded them.
+    /// The registered sources, in the order in which the program loaded them.
     registrations: AppendList<Arc<Registration<F>>>,
     log: Log<F>,
     /// The last known number of objects; `UNKNOWN`: nobody has looked yet.
