@@ -126,9 +126,9 @@ enum Uri {
 impl Uri {
     fn of(uri: &CStr) -> Uri {
         let path = uri.to_bytes();
-        // If a directory can be entered, its contents can be reached through the name `.` in it; through anything else
-        // they can't. Stock calls stat and then opendir(3); where everybody may list the directory, the first call
-        // predicts the result of the second.
+        // If a path is a directory that can be entered, the name `.` in it can be reached; for anything else it can't.
+        // Stock calls stat and then opendir(3); where everybody may list the directory, the first call predicts the
+        // result of the second.
         let mut inside = [0_u8; LONGEST + b"/.\0".len()];
         if !path.starts_with(b"/") || path.contains(&b':') || path.len() > LONGEST {
             return Uri::Other;
