@@ -59,7 +59,7 @@ page() { # name, arguments of windlass
     put 644 "$work/$name.gz" "usr/share/man/man1/$name.gz"
 }
 page windlass.1 man
-subcommands=$("$windlass" man -h | tr '\n' ' ' | sed -n 's/.*\[possible values: \([^]]*\)\].*/\1/p' | tr -d ,)
+subcommands=$("$windlass" man -h | tr -s ' \n' ' ' | sed -n 's/.*\[possible values: \([^]]*\)\].*/\1/p' | tr -d ,)
 for subcommand in $subcommands; do
     page "windlass-$subcommand.1" man "$subcommand"
 done

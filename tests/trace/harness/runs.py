@@ -113,7 +113,7 @@ def forked(world):
     parent = next(process for process in report["processes"] if process["loads"] == 2)
     child = next(process for process in report["processes"] if process["loads"] == 1)
     equal((child["ppid"], child["ended"], parent["ended"]), (parent["pid"], False, True), "the child is the parent's")
-    check(any("without a word" in note for note in report["notes"]), report["notes"])
+    check(any("ended abruptly" in note for note in report["notes"]), report["notes"])
 
 
 def compared(world):

@@ -22,7 +22,7 @@ pub const HELP: &[Section] = &[
     section(
         "Examples",
         &[
-            Example("windlass trace -- curl -sS -o /dev/null https://example.org", ""),
+            Example("windlass trace -- python3 app.py", ""),
             Example("windlass trace --html trace.html -- ./nightly.sh", ""),
             Example("windlass trace --compare -- openssl verify /etc/ssl/certs/ca-certificates.crt", ""),
             Example("windlass trace --json trace.json --output trace.txt -- make check", ""),
