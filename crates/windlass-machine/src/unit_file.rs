@@ -36,8 +36,8 @@ pub fn setting(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((line[..equals].trim_ascii(), line[equals + 1..].trim_ascii()))
 }
 
-/// The words of a value: quotes hold words together, a backslash begins an escape or stands for itself, and a doubled
-/// per cent sign stands for one.
+/// The words of a value: quotes hold words together, a backslash begins an escape (before other characters it is
+/// dropped), and a doubled per cent sign stands for one.
 pub fn words(value: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -64,8 +64,8 @@ pub fn words(value: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// Decodes the escape after a backslash into the word, and returns the rest of the text. An unknown escape stands for
-/// itself.
+/// Decodes the escape after a backslash into the word, and returns the rest of the text. A character without a special
+/// meaning stands for itself.
 fn unescape<'a>(text: &'a [u8], word: &mut Vec<u8>) -> &'a [u8] {
     let Some((&byte, rest)) = text.split_first() else { return text };
     let number = |digits: &'a [u8], length: usize, radix: u32| {
