@@ -61,7 +61,7 @@ pub fn failure(name: &OsStr, error: io::Error) -> Failure {
         io::ErrorKind::PermissionDenied if name.as_bytes().contains(&b'/') && Path::new(name).is_dir() => {
             Failure::new(FailureKind::NotExecutable, what, "it is a directory")
         }
-        // The same advice for every command: the program follows its options.
+        // The advice fits every command of Windlass: it only shows the part after the options.
         io::ErrorKind::PermissionDenied => Failure::new(FailureKind::NotExecutable, what, error).advise(format!(
             "make it executable (chmod +x), or put its interpreter before it: -- sh {}",
             name.to_string_lossy()
