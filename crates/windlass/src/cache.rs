@@ -175,7 +175,7 @@ impl TrustCache {
     }
 
     /// Another cache with the finished loads of this one, sharing no lock with it. Never waits: a source that another
-    /// thread is loading right now is left out. A forked child continues with such a copy of its parent's cache,
+    /// thread is loading right now is left out. A forked child continues with a copy of its parent's cache,
     /// because threads that do not exist in the child may hold the parent's locks forever.
     pub fn fork(&self) -> TrustCache {
         let new = TrustCache::with_system(self.config.clone(), self.observer, Arc::clone(&self.system));

@@ -132,7 +132,8 @@ impl RootStore {
 
     /// The anchor with this index.
     ///
-    /// # Panics If the index is from another store and too large for this one.
+    /// # Panics
+    /// If the index is from another store and too large for this one.
     pub fn anchor(&self, index: AnchorIndex) -> TrustAnchor<'_> {
         TrustAnchor::new(self, &self.records[index.get()], index)
     }
