@@ -1,4 +1,4 @@
-//! From a source to its compiled store in a directory.
+//! Compiles a source into its compiled store in a directory.
 
 use std::path::Path;
 
@@ -12,32 +12,32 @@ use windlass_machine::{Failure, FailureKind};
 use super::report::{Row, State};
 use super::target;
 
-/// Is told how far a source is, and that it is done by being dropped.
+/// Receives the progress of a source; dropping it means that the source is done.
 pub trait Progress {
     /// A new stage begins.
     fn stage(&self, stage: &str);
-    /// So much of it is done.
+    /// `done` of `of` parts of the stage are done.
     fn part(&self, done: usize, of: usize);
 }
 
-/// What a source is compiled with.
+/// The settings for compiling sources.
 #[derive(Debug)]
 pub struct Build<'a> {
-    /// Where compiled stores are written to.
+    /// The directory to write compiled stores to.
     pub directory: &'a Path,
-    /// What paths of sources are below.
+    /// The root directory that paths of sources are relative to.
     pub root: Root<'a>,
-    /// All of them have to accept all certificates.
+    /// The libcryptos that must accept all certificates.
     pub libcryptos: &'a [Libcrypto],
     /// Whether a source may lose most of its anchors.
     pub overwrite: Overwrite,
 }
 
-/// What came of one source: its row, and an error if it should have been compiled.
+/// The result for one source: its row, and an error if it should have been compiled.
 pub type Outcome = (Row, Option<Failure>);
 
 impl Build<'_> {
-    /// Compiles one source. An error means that it would be the same with all others.
+    /// Compiles one source. An error means that all other sources would fail in the same way.
     pub fn source(&self, candidate: &Candidate, progress: impl Progress) -> Result<Outcome, Failure> {
         let image = match compiled::compile(&candidate.source, self.root.0, Some(&windlass_gnutls::FINDING)) {
             Ok(image) => image,
@@ -73,7 +73,7 @@ impl Build<'_> {
         }
     }
 
-    /// Certificates whose key can't be decoded, by the libcrypto that can decode the fewest.
+    /// The number of certificates whose key can't be decoded, by the libcrypto that decodes the fewest.
     fn judge(&self, image: &Image, progress: &impl Progress) -> Result<usize, Refused> {
         let (store, mut worst) = (image.store(), 0);
         for libcrypto in self.libcryptos {
@@ -111,7 +111,7 @@ impl Build<'_> {
     }
 }
 
-/// The error, with a line number where there is one.
+/// The text of the error, with a line number if there is one.
 pub(crate) fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> String {
     if is_unhashed(candidate, error) {
         return String::from("no file in it is named by subject hash (as 5ad8a5d6.0)");
@@ -132,7 +132,7 @@ pub(crate) fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -
     }
 }
 
-/// What an error says of a source. A default directory in which nothing is named by subject hash is as good as none.
+/// The state of a source after an error. A default directory without names by subject hash counts as absent.
 pub(crate) fn state_of(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> State {
     match error {
         _ if dangling(root, candidate, error).is_some() => State::Unreadable,
@@ -149,12 +149,12 @@ fn is_unhashed(candidate: &Candidate, error: &CompileError) -> bool {
     nothing && matches!(candidate.source, Source::Capath(_))
 }
 
-/// The name in a hashed directory, which itself is there, that leads to nothing. OpenSSL's versions differ in what they
-/// make of that, so none of the directory is compiled.
+/// The name without a target in a hashed directory that itself exists. OpenSSL's versions treat such a name
+/// differently, and therefore nothing of the directory is compiled.
 fn dangling(root: Root<'_>, candidate: &Candidate, error: &CompileError) -> Option<String> {
     let CompileError::Load(LoadError::Missing { path }) = error else { return None };
     let Source::Capath(directory) = &candidate.source else { return None };
-    // The path of an error is as this process reaches it.
+    // The path of an error is the one that this process uses.
     let here = root.0.map(|root| root.join(directory.strip_prefix("/").unwrap_or(directory)));
     let is_inside = path.parent() == Some(here.as_deref().unwrap_or(directory));
     path.file_name().filter(|_| is_inside).map(|name| name.to_string_lossy().into_owned())

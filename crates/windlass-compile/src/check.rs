@@ -1,4 +1,4 @@
-//! Whether compiled stores are what their sources would give now. Nothing is written.
+//! Whether compiled stores match their sources as they are now. Writes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use windlass_machine::{Failure, FailureKind};
 use super::build::{state_of, why};
 use super::report::{Row, State};
 
-/// Looks at the compiled store of one source.
+/// Checks the compiled store of one source.
 pub fn source(candidate: &Candidate, directory: &Path, root: Root<'_>) -> Row {
     let path = directory.join(compiled::file_name(&candidate.source));
     let found = match compiled::inspect(&path) {
@@ -31,7 +31,7 @@ pub fn source(candidate: &Candidate, directory: &Path, root: Root<'_>) -> Row {
     }
 }
 
-/// What being fresh by content costs, and why it is.
+/// Explains the state "fresh by content": its cost and its cause.
 pub fn by_content(is_believed: bool) -> &'static str {
     if is_believed {
         "the identity of the files has changed since they were compiled, so programs read them to compare"
@@ -59,14 +59,14 @@ fn not_there(candidate: &Candidate, directory: &Path, root: Root<'_>, error: &Re
             },
         };
     }
-    // A default source that can't be compiled has no compiled store, and that is as it should be.
+    // A default source that can't be compiled has no compiled store, as expected.
     match compiled::compile(&candidate.source, root.0, None) {
         Ok(_) => Row::new(candidate, State::Missing).because(error),
         Err(error) => Row::new(candidate, state_of(root, candidate, &error)).because(why(root, candidate, &error)),
     }
 }
 
-/// What is wrong with a named source itself, if nothing is compiled of it.
+/// The fault of a named source itself, if nothing is compiled from it.
 pub fn failure(row: &Row) -> Option<Failure> {
     let kind = match row.state {
         State::Absent | State::Unreadable => FailureKind::SourceUnreadable,
@@ -77,7 +77,7 @@ pub fn failure(row: &Row) -> Option<Failure> {
     row.named.then(|| Failure::new(kind, format!("cannot compile {}", row.path), why))
 }
 
-/// The same source by the path as others write it, without slashes and dots that mean nothing, if that is compiled.
+/// The same source by its usual path, without redundant slashes and dots, if that path is compiled.
 fn otherwise_named(candidate: &Candidate, directory: &Path) -> Option<Source> {
     let path = candidate.source.path();
     let plain: PathBuf = path.components().collect();

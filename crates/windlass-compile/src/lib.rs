@@ -1,6 +1,6 @@
-//! Compiles sources of trust: which (`target.rs` has the directory that they go to), what came of each (`report.rs`),
-//! and whether what was compiled is still true (`check.rs`, `status.rs`). Only what every libcrypto of the machine
-//! accepts is written. The format of a compiled store, and how it is written, is in the core.
+//! Compiles sources of trust: the output directory (`target.rs`), the result for each source (`report.rs`), and whether
+//! compiled stores are still valid (`check.rs`, `status.rs`). Only sources that every libcrypto of the machine accepts
+//! are written. The core has the format of compiled stores and the code that writes them.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! What came of `compile`, however it is rendered. The field names are those of the JSON, which `windlass compile
-//! --help` documents.
+//! The results of `compile`, independent of the output format. The field names are those of the JSON, which
+//! `windlass compile --help` documents.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use windlass::Source;
 use windlass_libcrypto::Libcrypto;
 use windlass_machine::places::sources::Candidate;
 
-/// All sources, and where their compiled stores are.
+/// The results for all sources, and the directory of their compiled stores.
 #[derive(Debug, Serialize)]
 pub struct Report {
     schema: u32,
-    /// Of the compiled stores, as this process reaches it.
+    /// The directory of the compiled stores, by the path that this process uses.
     pub directory: String,
-    /// The root directory of the image.
+    /// The root directory of the image; None for this machine.
     pub root: Option<String>,
     /// The libcryptos that checked the certificates.
     pub libcrypto: Vec<Judge>,
@@ -22,7 +22,7 @@ pub struct Report {
     pub sources: Vec<Row>,
 }
 
-/// A libcrypto.
+/// A libcrypto that checked the certificates.
 #[derive(Debug, Serialize)]
 pub struct Judge {
     library: String,
@@ -35,7 +35,7 @@ pub struct Judge {
 pub struct Row {
     /// `cafile` or `capath`.
     pub kind: &'static str,
-    /// As programs name it, without the root directory of an image.
+    /// The path that programs use, without the root directory of an image.
     pub path: String,
     /// Why it is a source.
     pub reason: String,
@@ -44,11 +44,11 @@ pub struct Row {
     pub named: bool,
     /// The outcome.
     pub state: State,
-    /// More about the state, for people.
+    /// More about the state, for display.
     pub detail: Option<String>,
-    /// In the compiled store.
+    /// Certificates in the compiled store.
     pub anchors: Option<usize>,
-    /// In the compiled store.
+    /// Size of the compiled store in bytes.
     pub bytes: Option<u64>,
     /// The path of the compiled store.
     pub store: Option<String>,
@@ -62,7 +62,7 @@ pub struct Row {
 pub enum State {
     /// A compiled store was written.
     Written,
-    /// Compiled now, to the same bytes as were there.
+    /// A compiled store with the same bytes was already there.
     Unchanged,
     /// Not compiled: most of its anchors would be lost.
     Shrinks,
@@ -70,22 +70,22 @@ pub enum State {
     Unreadable,
     /// The source does not exist, or a directory has no certificates by hash.
     Absent,
-    /// Holds something that can't be compiled.
+    /// Something in it can't be compiled.
     Unsupported,
     /// The compiled store is used.
     Fresh,
-    /// The compiled store is used, once the source was read and found to be the same.
+    /// The compiled store is used after the source has been read and found unchanged.
     FreshByContent,
-    /// The compiled store is not used, as the source has changed.
+    /// The compiled store is not used, because the source has changed.
     Stale,
     /// There is no compiled store.
     Missing,
-    /// There is one that can't be used.
+    /// There is a compiled store that can't be used.
     Unusable,
 }
 
 impl State {
-    /// As in the JSON, but words.
+    /// The words for the JSON's value.
     pub const fn words(self) -> &'static str {
         match self {
             State::Written => "written",
@@ -102,12 +102,12 @@ impl State {
         }
     }
 
-    /// Whether `compile --check` is content with it.
+    /// Whether `compile --check` accepts it.
     pub const fn is_fresh(self) -> bool {
         matches!(self, State::Fresh | State::FreshByContent)
     }
 
-    /// Whether `compile --check` says with its exit status that there is something to do.
+    /// Whether `compile --check` reports it by its exit status.
     pub const fn is_stale(self) -> bool {
         matches!(self, State::Stale | State::Missing | State::Unusable)
     }
@@ -128,7 +128,7 @@ impl Report {
 }
 
 impl Row {
-    /// A source of which nothing is known but its state.
+    /// A row with nothing but the state.
     pub fn new(candidate: &Candidate, state: State) -> Row {
         Row {
             kind: match candidate.source {
@@ -147,7 +147,7 @@ impl Row {
         }
     }
 
-    /// With a reason for people.
+    /// Adds a detail for display.
     pub fn because(mut self, detail: impl std::fmt::Display) -> Row {
         self.detail = Some(detail.to_string());
         self

@@ -1,4 +1,4 @@
-//! What compiled stores exist, however that is rendered. The field names are those of the JSON, which
+//! The existing compiled stores, independent of the output format. The field names are those of the JSON, which
 //! `windlass cache status --help` documents.
 
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use windlass::{Source, Timestamp};
 
 use super::check::by_content;
 
-/// All directories in which programs look.
+/// All directories that programs search.
 #[derive(Debug, Serialize)]
 pub struct Status {
     schema: u32,
-    /// In the order in which they are looked at.
+    /// The directories, in search order.
     pub directories: Vec<Directory>,
 }
 
@@ -25,7 +25,7 @@ pub struct Directory {
     pub directory: String,
     /// Whether it can be used.
     pub state: DirectoryState,
-    /// More about the state, for people.
+    /// More about the state, for display.
     pub detail: Option<String>,
     /// The compiled stores in it.
     pub stores: Vec<Store>,
@@ -35,7 +35,7 @@ pub struct Directory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectoryState {
-    /// It is there, and believed.
+    /// It exists, and is believed.
     Present,
     /// It does not exist.
     Absent,
@@ -55,16 +55,16 @@ pub struct Store {
     pub path: Option<String>,
     /// Certificates in it.
     pub anchors: Option<usize>,
-    /// The size of the compiled store.
+    /// The size of the compiled store in bytes.
     pub bytes: Option<u64>,
     files: Option<usize>,
     source_bytes: Option<u64>,
     written: Option<String>,
-    /// Since it was written.
+    /// Seconds since it was written.
     pub age_seconds: Option<u64>,
     /// Whether it is used.
     pub state: StoreState,
-    /// More about the state, for people.
+    /// More about the state, for display.
     pub detail: Option<String>,
 }
 
@@ -72,24 +72,24 @@ pub struct Store {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreState {
-    /// Used.
+    /// It is used.
     Fresh,
-    /// Used, after the source was read.
+    /// It is used after the source has been read.
     FreshByContent,
     /// The source has changed.
     Stale,
     /// Somebody else could have written it.
     Distrusted,
-    /// No compiled store, or a damaged one.
+    /// It is not a compiled store, or it is damaged.
     Malformed,
-    /// Of another version of the format.
+    /// It has another version of the format.
     OtherVersion,
-    /// The operating system refuses.
+    /// The operating system returned an error.
     #[default]
     Unreadable,
 }
 
-/// What `cache clear` took away; the fields are documented in its help.
+/// The files that `cache clear` removed; its help documents the fields.
 #[derive(Debug, Serialize)]
 pub struct Removed {
     schema: u32,
@@ -97,12 +97,12 @@ pub struct Removed {
     pub directory: String,
     /// Paths of removed compiled stores.
     pub removed: Vec<String>,
-    /// Of writers that were killed.
+    /// Temporary files of killed writers.
     pub leftovers: Vec<String>,
 }
 
 impl StoreState {
-    /// As in the JSON, but words.
+    /// The words for the JSON's value.
     pub const fn words(self) -> &'static str {
         match self {
             StoreState::Fresh => "fresh",
@@ -117,7 +117,7 @@ impl StoreState {
 }
 
 impl Status {
-    /// Looks into all directories.
+    /// Inspects all directories.
     pub fn of(directories: &Directories) -> Status {
         let now = SystemTime::now();
         Status { schema: 1, directories: directories.iter().map(|path| Directory::of(path, now)).collect() }
@@ -125,7 +125,7 @@ impl Status {
 }
 
 impl Removed {
-    /// As the core tells it.
+    /// From the core's result.
     pub fn of(directory: &Path, cleared: &Cleared) -> Removed {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         Removed {
@@ -152,7 +152,7 @@ impl Directory {
     }
 }
 
-/// What a program would find when it looks for a compiled store that is not there.
+/// The state that a program would find when it looks for a missing compiled store.
 fn directory_state(path: &Path) -> (DirectoryState, Option<String>) {
     let name = compiled::file_name(&Source::Cafile(PathBuf::new()));
     match compiled::inspect(&path.join(name)) {
@@ -206,7 +206,7 @@ impl Store {
     }
 }
 
-/// The error, without the path that stands before it anyway.
+/// The error, without the path, which the output shows anyway.
 fn about(path: &Path, error: &ReadError) -> String {
     let text = error.to_string();
     text.strip_prefix(&format!("{}: ", path.display())).map(str::to_owned).unwrap_or(text)

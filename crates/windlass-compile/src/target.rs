@@ -1,4 +1,4 @@
-//! Where compiled stores are written to.
+//! The directory that compiled stores are written to.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use windlass::compiled::{Directories, Last, Root, SYSTEM_DIRECTORY};
 use windlass_machine::{Failure, FailureKind};
 
-/// The directory that was named, else that of WINDLASS_STORE or the machine's, both below `root`.
+/// The directory that was named, or else the one of WINDLASS_STORE or the machine's, both below `root`.
 pub fn directory(named: Option<&Path>, root: Root<'_>, writes: bool) -> Result<PathBuf, Failure> {
     let Some(image) = root.0 else {
         return match named {
@@ -16,7 +16,7 @@ pub fn directory(named: Option<&Path>, root: Root<'_>, writes: bool) -> Result<P
             None => own(writes),
         };
     };
-    // The variables are about this machine, and so is the user.
+    // The variables apply to this machine only, and so does the user.
     let inside = Path::new("/").join(named.unwrap_or(Path::new(SYSTEM_DIRECTORY)));
     if !image.is_dir() {
         return Err(Failure::new(
@@ -31,8 +31,8 @@ pub fn directory(named: Option<&Path>, root: Root<'_>, writes: bool) -> Result<P
     })
 }
 
-/// The directory that `compile` writes to when none is named, and which `cache clear` clears: that of WINDLASS_STORE;
-/// else the machine's, which is root's to write to.
+/// The directory that `compile` writes to and `cache clear` clears by default: the one of WINDLASS_STORE, or else the
+/// machine's, which only root can write to.
 pub fn own(writes: bool) -> Result<PathBuf, Failure> {
     let directories = Directories::from_environment(|name| std::env::var_os(name));
     let cannot = |why: &str| Failure::new(FailureKind::Other, "no directory for compiled stores", why.to_owned());
@@ -50,9 +50,9 @@ pub fn own(writes: bool) -> Result<PathBuf, Failure> {
     Ok(directory.to_owned())
 }
 
-/// Fails if nothing can be written there. Compiling may take long: that is better heard before.
+/// Fails if the directory is not writable. Compiling may take long, and this should be reported before it starts.
 pub fn check_writable(directory: &Path) -> Result<(), Failure> {
-    // Of a directory that does not exist yet, the first ancestor that does.
+    // For a missing directory, checks its first existing ancestor.
     for place in directory.ancestors() {
         match rustix::fs::accessat(CWD, place, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS) {
             Ok(()) => return Ok(()),

@@ -1,4 +1,4 @@
-//! Findings that somebody has accepted. They are kept in a file, and what is in it is no longer reported as new.
+//! Accepted findings. They are kept in a file, and are no longer reported as new.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
@@ -11,9 +11,9 @@ use windlass_machine::{Failure, FailureKind, json};
 use super::check::{Check, Finding, Severity};
 use super::report::Report;
 
-/// Of the file. Another number is refused: nobody knows what it would hide.
+/// The version of the file. Any other version is refused, because its effect is unknown.
 const SCHEMA: u32 = 1;
-/// A finding takes some hundred bytes, and a directory of 50,000 names some megabytes.
+/// In bytes. A finding takes some hundred bytes, and a directory of 50,000 names some megabytes.
 const MAX_SIZE: u64 = 64 << 20;
 
 /// The accepted findings.
@@ -24,7 +24,7 @@ pub struct Baseline {
     findings: Vec<Accepted>,
 }
 
-/// One finding, by what does not change from run to run: no costs, no counts, no line numbers, no process numbers.
+/// One finding, identified by its constant parts: no costs, no counts, no line numbers, no process ids.
 #[derive(Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(deny_unknown_fields)]
 struct Accepted {
@@ -61,12 +61,12 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Writes it at once: whoever opens the file sees all of the old one or all of the new one.
+    /// Writes the file atomically: every reader sees all of the old one or all of the new one.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let failed =
             |error| Failure::new(FailureKind::Other, format!("cannot write the baseline {}", path.display()), error);
         let write = || {
-            // A link stays one.
+            // A link is kept: its target is replaced.
             let real = match std::fs::canonicalize(path) {
                 Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => std::path::absolute(path),
                 real => real,
@@ -78,7 +78,7 @@ impl Baseline {
                 Err(_) => None,
             };
             let directory = real.parent().unwrap_or(Path::new("/"));
-            // The mode that a new file has, less what the umask takes.
+            // The mode of a new file, less the umask.
             let mut builder = tempfile::Builder::new();
             let mut file = builder
                 .permissions(std::fs::Permissions::from_mode(0o666))
@@ -95,7 +95,7 @@ impl Baseline {
         write().map_err(failed)
     }
 
-    /// Notes which findings of a report are accepted.
+    /// Marks the accepted findings in a report.
     pub fn apply(&self, report: &mut Report) {
         for result in &mut report.results {
             for finding in &mut result.outcome.findings {
@@ -106,7 +106,7 @@ impl Baseline {
         report.summarise();
     }
 
-    /// A finding that became worse is another, and so is one of which there is more.
+    /// A finding that became worse counts as new, and so does one that grew.
     fn has(&self, check: &Check, finding: &Finding) -> bool {
         let new = Accepted::of(check, finding);
         self.findings.iter().any(|known| {
@@ -117,7 +117,7 @@ impl Baseline {
     }
 }
 
-/// tempfile names its own file, which nobody knows.
+/// The error without tempfile's own path, which the user does not know.
 fn without_path(error: std::io::Error) -> std::io::Error {
     error.kind().into()
 }

@@ -11,24 +11,24 @@ use super::check::Unseen;
 use super::machine::{MAX_FILE, Machine};
 use super::pem::{self, Block};
 
-/// What a PEM file holds.
+/// The content of a PEM file.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// In the order of the file.
+    /// The certificates, in file order.
     pub certificates: Vec<Placed>,
-    /// Blocks that should be certificates, and are none.
+    /// Blocks that claim to be certificates, and are not valid ones.
     pub bad: Vec<Bad>,
     /// Blocks of other labels: keys, CRLs.
     pub others: usize,
-    /// Those of them that are private keys: the line, from 1, and the label.
+    /// The private keys among them: line (from 1) and label.
     pub keys: Vec<(u64, String)>,
-    /// Certificates that OpenSSL does not see, as a marker does not stand alone on its line.
+    /// Certificates that OpenSSL does not see, because a marker is not alone on its line.
     pub skipped: Vec<Bad>,
-    /// A byte order mark stands before the first block: OpenSSL, and so this reader, does not see that block.
+    /// A byte order mark precedes the first block: OpenSSL does not see that block, and neither does this reader.
     pub has_mark: bool,
 }
 
-/// A certificate, and where it begins.
+/// A certificate, and its position.
 #[derive(Debug)]
 pub struct Placed {
     /// The line of its BEGIN, from 1.
@@ -37,7 +37,7 @@ pub struct Placed {
     pub certificate: SourceCertificate,
 }
 
-/// A block that is no certificate, though it says so.
+/// A block that claims to be a certificate, but is not a valid one.
 #[derive(Debug)]
 pub struct Bad {
     /// The line of its BEGIN, from 1.
@@ -49,24 +49,24 @@ pub struct Bad {
 /// A file of trusted certificates that TLS libraries read.
 #[derive(Debug)]
 pub struct Bundle {
-    /// What it is, as "default file of OpenSSL 3.0.22".
+    /// Its role, such as "default file of OpenSSL 3.0.22".
     pub reason: String,
     /// Its path without links, as programs of the machine name it.
     pub real: PathBuf,
     /// The file that was read.
     pub file: File,
-    /// Its owner is root or the user of the doctor, so that it may be given to libcrypto.
+    /// Its owner is root or the doctor's user: libcrypto may parse it.
     pub is_ours: bool,
-    /// The blocks of the file, or why it can't be read.
+    /// The blocks of the file.
     pub contents: Contents,
 }
 
 impl Contents {
-    /// Reads the bytes of a PEM file. What a certificate is, `libcrypto` says, if it may be asked about these bytes.
+    /// Reads the bytes of a PEM file. `libcrypto` decides which blocks are certificates, if it may parse these bytes.
     pub fn of(bytes: &[u8], libcrypto: Option<&Libcrypto>) -> Contents {
         let mut contents = Contents { has_mark: bytes.starts_with(b"\xEF\xBB\xBF-----BEGIN "), ..Contents::default() };
         let skipped = pem::skipped(bytes);
-        // The rest of a block whose END is not seen is no bad block for OpenSSL, but none.
+        // To OpenSSL, the rest of a block whose END it does not see is not a bad block, but no block at all.
         let is_skipped = |line: u64| skipped.iter().any(|(other, _)| *other == line);
         for block in pem::blocks(bytes).into_iter().filter(|block| !is_skipped(block.line)) {
             contents.add(block, libcrypto);
@@ -93,7 +93,7 @@ impl Contents {
         } else {
             SourceCertificate::of(der)
         };
-        // OpenSSL has the last word: it reads what is too unusual for the reader here.
+        // OpenSSL decides: it reads certificates that are too unusual for the reader here.
         let is_one =
             certificate.says.is_some() || libcrypto.is_some_and(|libcrypto| libcrypto.decodes(&certificate.der));
         if is_one {
@@ -103,30 +103,30 @@ impl Contents {
         }
     }
 
-    /// It holds certificates, and no bad block among them: OpenSSL loads all of such a file or nothing.
+    /// It holds certificates, and no bad block: OpenSSL loads such a file completely, and any other not at all.
     pub fn is_whole(&self) -> bool {
         self.bad.is_empty() && !self.certificates.is_empty()
     }
 
-    /// Those that are trusted, in the order of the file.
+    /// The trusted certificates, in file order.
     pub fn trusted(&self) -> impl Iterator<Item = &Placed> {
         let trusted = self.fingerprints();
         self.certificates.iter().filter(move |placed| trusted.contains(&placed.certificate.fingerprint))
     }
 
-    /// Every certificate that is trusted, once.
+    /// The fingerprint of every trusted certificate, once.
     pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
         self.standing().0
     }
 
-    /// The certificates that are trusted, and those that are refused.
+    /// The fingerprints of the trusted and of the refused certificates.
     pub fn standing(&self) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {
         standing(self.certificates.iter().map(|placed| &placed.certificate))
     }
 }
 
-/// The certificates that are trusted, and those that are refused. Of several with the same bytes the first counts: a
-/// store does not take the others (`X509_STORE_add_cert`).
+/// The fingerprints of the trusted and of the refused certificates. Of several with the same bytes, the first counts: a
+/// store does not accept the others (`X509_STORE_add_cert`).
 pub fn standing<'c>(
     certificates: impl Iterator<Item = &'c SourceCertificate>,
 ) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {

@@ -1,4 +1,4 @@
-//! One certificate, and what matters about it where it is trusted.
+//! One certificate, and the properties that matter where it is trusted.
 
 use std::sync::Arc;
 
@@ -18,21 +18,21 @@ pub struct SourceCertificate {
     pub der: Arc<[u8]>,
     /// SHA-256 of the DER encoding.
     pub fingerprint: Fingerprint,
-    /// The trust settings behind it refuse it for servers.
+    /// Whether its trust settings refuse it for servers.
     pub is_refused: bool,
-    /// What it says; `None` if it can't be decoded here. OpenSSL may do so yet.
+    /// The decoded certificate; `None` if it can't be decoded here. OpenSSL may still decode it.
     pub says: Option<Certificate>,
 }
 
 impl SourceCertificate {
-    /// Reads one.
+    /// Reads a certificate from DER.
     pub fn of(der: Vec<u8>) -> SourceCertificate {
         let says = Certificate::of(&der);
         SourceCertificate { fingerprint: Sha256::digest(&der).into(), der: der.into(), is_refused: false, says }
     }
 
-    /// Reads that of a `TRUSTED CERTIFICATE`, which has OpenSSL's trust settings behind it. If these can't be read,
-    /// neither can it.
+    /// Reads the certificate of a `TRUSTED CERTIFICATE`, which OpenSSL's trust settings follow. If these can't be read,
+    /// the certificate counts as unreadable too.
     pub fn of_trusted(der: Vec<u8>) -> SourceCertificate {
         match trusted::split(&der) {
             Some((alone, trust)) => {
@@ -42,7 +42,7 @@ impl SourceCertificate {
         }
     }
 
-    /// For people: the name, and enough of the fingerprint to search for.
+    /// For display: the name, and enough of the fingerprint to search for.
     pub fn label(&self) -> String {
         let fingerprint: String = hex(&self.fingerprint).chars().take(16).collect();
         match &self.says {
@@ -56,7 +56,7 @@ impl SourceCertificate {
         self.says.as_ref().is_some_and(|says| says.is_expired(now))
     }
 
-    /// Its time is to come.
+    /// Whether its validity begins after `now`.
     pub fn is_not_yet_valid(&self, now: Timestamp) -> bool {
         self.says.as_ref().is_some_and(|says| says.is_not_yet_valid(now))
     }

@@ -1,4 +1,4 @@
-//! What a check is, and what it finds.
+//! The definition of a check, and its findings.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -6,102 +6,102 @@ use std::path::{Path, PathBuf};
 use super::machine::Machine;
 use super::measure::Cost;
 
-/// One thing that the doctor looks for. Each is a constant in a file of its own.
+/// One fault that the doctor looks for. Each check is a constant in a file of its own.
 #[derive(Debug)]
 pub struct Check {
-    /// By which it is named everywhere: lower-case words with hyphens. It never changes its meaning.
+    /// Its identifier everywhere: lower-case words with hyphens. The meaning of an identifier never changes.
     pub id: &'static str,
-    /// What it finds, in a few words.
+    /// The fault, in a few words.
     pub title: &'static str,
-    /// Of the worst that it finds. A finding may be less.
+    /// The highest severity of its findings.
     pub severity: Severity,
-    /// What is wrong about it, how it comes about, and how it is told from what only looks like it. Paragraphs are
-    /// separated by an empty line, and are not broken into lines.
+    /// Why the fault matters, how it comes about, and how it differs from similar situations. Paragraphs are separated
+    /// by an empty line, and are not broken into lines.
     pub explanation: &'static str,
-    /// Looks. It must not change anything, nor follow what others put into its way: see [`Machine::read`].
+    /// Runs the check. It must not change anything, nor follow paths that others control: see [`Machine::read`].
     pub run: fn(&Machine<'_>, &mut Outcome),
 }
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Good to know: nobody needs to do anything.
+    /// For information: no action is needed.
     Note,
     /// Costs time, or will surprise somebody.
     Warning,
-    /// A program trusts nothing, or not what is meant.
+    /// A program trusts nothing, or trusts other certificates than intended.
     Error,
 }
 
-/// What a check found, and what it could not look at.
+/// The findings of a check, and the paths it could not examine.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// In the order in which they are shown.
+    /// The findings, in display order.
     pub findings: Vec<Finding>,
-    /// Where the check could not look.
+    /// The paths that the check could not examine.
     pub unseen: Unseens,
 }
 
-/// A list of what could not be looked at, each thing once. It may be long: the first ones are kept, all are counted.
+/// The paths that could not be examined, each once. The list may be long: the first ones are kept, all are counted.
 #[derive(Debug, Default)]
 pub struct Unseens {
     shown: Vec<Unseen>,
     known: HashSet<Unseen>,
-    /// Those that are not kept, and whether only root could look there. One that was met twice counts twice.
+    /// The number of entries that are not kept, by whether only root could examine them. Repeated ones count again.
     more: [usize; 2],
 }
 
-/// One fault, worded for the person who reads it. Text may hold what strangers wrote: whoever prints it escapes it.
+/// One fault, worded for the user. The text may contain strangers' input: the output code escapes it.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// At most that of the check.
+    /// At most the severity of the check.
     pub severity: Severity,
-    /// What it is about: a path as programs on the machine name it, without that of `--root`.
+    /// The subject: a path as programs on the machine name it, without the directory of `--root`.
     pub path: Option<PathBuf>,
-    /// Where it can be seen, if it is not about a path: a file of /proc, or an executable.
+    /// Where the fault shows, if it is not about a path: a file of /proc, or an executable.
     pub seen_at: Option<PathBuf>,
-    /// In that file, from 1.
+    /// The line in that file, from 1.
     pub line: Option<u64>,
-    /// What it is about besides the path, in words that stay the same from run to run: fingerprints, file names, a
-    /// variable with its value. By these a baseline tells a finding that has grown.
+    /// The subject besides the path, in words that stay the same from run to run: fingerprints, file names, a variable
+    /// with its value. By these, a baseline recognises a finding that has grown.
     pub about: Vec<String>,
-    /// Whether the baseline has it.
+    /// Whether it is in the baseline.
     pub is_known: bool,
-    /// What is so: a sentence without a full stop, that can stand behind the path.
+    /// The fault: a sentence without a full stop, which can follow the path.
     pub what: String,
-    /// Particulars, one a line: certificates, file names.
+    /// Details, one per line: certificates, file names.
     pub facts: Facts,
-    /// The effect of the problem, for people.
+    /// The effect of the fault, for display.
     pub reason: String,
-    /// The remedy, for people.
+    /// The remedy, for display.
     pub remedy: String,
-    /// Of what is found, measured here and now.
+    /// The cost of the fault, measured here and now.
     pub cost: Option<Cost>,
 }
 
-/// A list that may be long. All are counted, and a few are kept.
+/// A list that may be long. All entries are counted, and a few are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// The first facts, up to a limit.
     pub shown: Vec<String>,
-    /// Those that are not kept.
+    /// The number of entries that are not kept.
     pub more: usize,
 }
 
-/// Something that could not be looked at.
+/// A path that could not be examined.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unseen {
     /// The path that could not be examined.
     pub path: PathBuf,
-    /// The reason, for people.
+    /// The reason, for display.
     pub why: String,
-    /// Only root could. That is no failure of a doctor who is not root.
+    /// Only root could examine it. For a doctor without root's rights, this is not a failure.
     pub needs_root: bool,
 }
 
-/// So many particulars are kept of one finding.
+/// The most details kept for one finding.
 const MAX_FACTS: usize = 100;
-/// So many things are kept that could not be looked at: a user can make any number of them.
+/// The most unexamined paths kept: a user can make any number of them.
 pub const MAX_UNSEEN: usize = 1000;
 
 impl Severity {
@@ -110,7 +110,7 @@ impl Severity {
         [Severity::Note, Severity::Warning, Severity::Error].into_iter().find(|severity| severity.name() == name)
     }
 
-    /// As SARIF calls it (3.27.10), and everything else here.
+    /// The name, as in SARIF (3.27.10) and in all other output.
     pub const fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -121,12 +121,12 @@ impl Severity {
 }
 
 impl Finding {
-    /// A finding about `path`, of which `what` is so.
+    /// A finding about `path`, with the fault `what`.
     pub fn new(severity: Severity, path: impl Into<PathBuf>, what: impl Into<String>) -> Finding {
         Finding { path: Some(path.into()), ..Finding::of_machine(severity, what) }
     }
 
-    /// A finding that no one path stands for.
+    /// A finding that is not about one path.
     pub fn of_machine(severity: Severity, what: impl Into<String>) -> Finding {
         Finding {
             severity,
@@ -143,17 +143,17 @@ impl Finding {
         }
     }
 
-    /// Says where it can be seen.
+    /// Sets the file in which the fault shows.
     pub fn seen_at(self, path: impl Into<PathBuf>) -> Finding {
         Finding { seen_at: Some(path.into()), ..self }
     }
 
-    /// The line that it is about.
+    /// Sets the line.
     pub fn at_line(self, line: Option<u64>) -> Finding {
         Finding { line, ..self }
     }
 
-    /// Says what it is about besides the path.
+    /// Sets the subject besides the path.
     pub fn about(mut self, about: impl IntoIterator<Item = String>) -> Finding {
         self.about.extend(about);
         self
@@ -175,7 +175,7 @@ impl Finding {
         Finding { remedy: remedy.into(), ..self }
     }
 
-    /// Says what it costs, if that could be measured.
+    /// Sets the cost, if it could be measured.
     pub fn cost(self, cost: Option<Cost>) -> Finding {
         Finding { cost, ..self }
     }
@@ -194,19 +194,19 @@ impl Outcome {
         self.findings.push(finding);
     }
 
-    /// Notes what could not be looked at. Several checks look at the same files: each says it once.
+    /// Adds a path that could not be examined. Several checks read the same files: each records it once.
     pub fn not_seen(&mut self, unseen: Unseen) {
         self.unseen.add(unseen);
     }
 
-    /// The value, or a note of what could not be looked at.
+    /// The value; or None, with the path recorded as unexamined.
     pub fn seen<T>(&mut self, looked: Result<T, Unseen>) -> Option<T> {
         looked.map_err(|unseen| self.not_seen(unseen)).ok()
     }
 }
 
 impl Unseens {
-    /// One more, if it is not known already.
+    /// Adds an entry, unless it is in the list already.
     pub fn add(&mut self, unseen: Unseen) {
         if self.known.contains(&unseen) {
             return;
@@ -225,24 +225,24 @@ impl Unseens {
         self.more.iter_mut().zip(other.more).for_each(|(more, others)| *more += others);
     }
 
-    /// Those that are kept, in the order in which they were met.
+    /// The entries that are kept, in the order of their occurrence.
     pub fn shown(&self) -> &[Unseen] {
         &self.shown
     }
 
-    /// All, the ones that are not kept too.
+    /// The number of all entries, including those that are not kept.
     pub fn count(&self) -> usize {
         self.shown.len() + self.more.iter().sum::<usize>()
     }
 
-    /// Those of all that only root could look at.
+    /// The number of entries that only root could examine.
     pub fn need_root(&self) -> usize {
         self.shown.iter().filter(|unseen| unseen.needs_root).count() + self.more[1]
     }
 }
 
 impl Unseen {
-    /// For `why`, as an operating system or a reader says it.
+    /// With the reason `why`, in the words of an operating system or a reader.
     pub fn new(path: &Path, why: impl std::fmt::Display) -> Unseen {
         Unseen { path: path.to_owned(), why: why.to_string(), needs_root: false }
     }

@@ -1,4 +1,4 @@
-//! A hashed directory, name by name, and what OpenSSL finds in it.
+//! A hashed directory, name by name, with the certificates that OpenSSL finds in it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
@@ -13,11 +13,11 @@ use super::certificate::Fingerprint;
 use super::check::Unseen;
 use super::machine::{Entry, Machine, Target};
 
-/// One file of a hashed directory is one certificate, or a few.
+/// In bytes. A file of a hashed directory holds one certificate, or a few.
 const MAX_FILE: u64 = 4 << 20;
-/// All files of a directory together.
+/// In bytes, for all files of a directory together.
 const MAX_TOTAL: u64 = 256 << 20;
-/// What a name counts for, besides its file.
+/// The bytes charged for a name, besides its file.
 const OF_NAME: u64 = 128;
 
 /// A directory in which OpenSSL looks up certificates.
@@ -25,40 +25,40 @@ const OF_NAME: u64 = 128;
 pub struct Directory {
     /// Its path without links, as programs of the machine name it.
     pub real: PathBuf,
-    /// What is named by hash, or looks like a certificate, sorted by name.
+    /// Names that are hashes, or that look like certificate files, sorted.
     pub items: Vec<Item>,
-    /// What could not be looked at.
+    /// The paths that could not be examined.
     pub unseen: Vec<Unseen>,
 }
 
 /// A name in the directory.
 #[derive(Debug)]
 pub struct Item {
-    /// As programs of the machine name it.
+    /// The path, as programs of the machine name it.
     pub path: PathBuf,
-    /// By which OpenSSL asks for it; `None` for another name, that is only what such names lead to.
+    /// The hash name by which OpenSSL looks it up; `None` for another name, which is only a target of hash names.
     pub name: Option<HashName>,
-    /// It is a symbolic link.
+    /// Whether it is a symbolic link.
     pub is_link: bool,
     /// The file or directory that the name leads to.
     pub leads: Leads,
 }
 
-/// What a name leads to.
+/// The target of a name.
 #[derive(Clone, Debug)]
 pub enum Leads {
     /// A regular file. Names of the same file share it.
     To(Rc<File>),
     /// A dangling link.
     Nowhere,
-    /// A directory, a device, or what could not be read.
+    /// A directory, a device, or a file that could not be read.
     Elsewhere,
 }
 
 /// A file in the directory.
 #[derive(Debug)]
 pub struct File {
-    /// May be given to libcrypto.
+    /// Whether libcrypto may parse it.
     pub is_ours: bool,
     /// The blocks of the file.
     pub contents: Contents,
@@ -70,7 +70,7 @@ impl Directory {
         Directory::read_within(machine, path, &mut MAX_TOTAL.clone())
     }
 
-    /// Reads a directory of which so many bytes may be read, and takes from them what it read. Its names count, too.
+    /// Reads a directory within a limit of bytes, and subtracts the bytes that were read. Names are charged too.
     pub fn read_within(machine: &Machine<'_>, path: &Path, left: &mut u64) -> Result<Directory, Unseen> {
         let (entries, more) = machine.entries(path)?;
         *left = left.saturating_sub(OF_NAME * entries.len() as u64);
@@ -79,12 +79,12 @@ impl Directory {
         Ok(Directory { real: machine.real(path), items, unseen: reading.unseen })
     }
 
-    /// Somebody uses it as a hashed directory.
+    /// Whether it is in use as a hashed directory.
     pub fn is_hashed(&self) -> bool {
         self.items.iter().any(|item| item.name.is_some())
     }
 
-    /// Names of certificates by hash, in the order in which OpenSSL asks for them.
+    /// Hash names of certificates, in the order in which OpenSSL looks them up.
     pub fn rows(&self) -> BTreeMap<(SubjectHash, bool), Vec<(u32, &Item)>> {
         let mut rows: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for item in &self.items {
@@ -96,7 +96,7 @@ impl Directory {
         rows
     }
 
-    /// The names of certificates that OpenSSL comes to: of each hash, those before the first number that is missing.
+    /// The names of certificates that OpenSSL reaches: for each hash, those before the first missing number.
     pub fn reached(&self) -> impl Iterator<Item = &Item> {
         let rows = self.rows().into_iter().filter(|((_, is_crl), _)| !is_crl);
         rows.flat_map(|(_, row)| {
@@ -104,24 +104,23 @@ impl Directory {
         })
     }
 
-    /// The certificates that OpenSSL finds by their subject and trusts, each with the name that leads to it.
+    /// The certificates that OpenSSL finds by subject and trusts, each with its name.
     pub fn found(&self) -> impl Iterator<Item = (&Item, &Placed)> {
         let trusted = self.fingerprints();
         self.met().filter(move |(_, placed)| trusted.contains(&placed.certificate.fingerprint))
     }
 
-    /// Those certificates, each once.
+    /// The fingerprints of these certificates, each once.
     pub fn fingerprints(&self) -> BTreeSet<Fingerprint> {
         self.standing().0
     }
 
-    /// The certificates that OpenSSL finds by their subject: those that it trusts, and those that it refuses.
+    /// The certificates that OpenSSL finds by subject: those that it trusts, and those that it refuses.
     pub fn standing(&self) -> (BTreeSet<Fingerprint>, BTreeSet<Fingerprint>) {
         standing(self.met().map(|(_, placed)| &placed.certificate))
     }
 
-    /// The certificates in files that lie there without being named by hash: `openssl rehash` names those that are
-    /// alone in a file.
+    /// The certificates in files without a hash link: `openssl rehash` makes links for those that are alone in a file.
     pub fn unlinked(&self) -> BTreeSet<Fingerprint> {
         let files = self.items.iter().filter(|item| item.name.is_none()).map(Item::certificates);
         files.filter(|all| all.len() == 1).flatten().map(|placed| placed.certificate.fingerprint).collect()
@@ -135,12 +134,12 @@ impl Directory {
 }
 
 impl Item {
-    /// The file or directory that the name leads to.
+    /// The file that the name leads to.
     pub fn file(&self) -> Option<&File> {
         if let Leads::To(file) = &self.leads { Some(file) } else { None }
     }
 
-    /// In the file that it leads to.
+    /// The certificates in the file that it leads to.
     pub fn certificates(&self) -> &[Placed] {
         self.file().map_or(&[], |file| &file.contents.certificates)
     }
@@ -150,7 +149,7 @@ impl Item {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Whether its name is the subject hash of this certificate, as far as that is known.
+    /// Whether its name is the subject hash of this certificate, as far as the hash is known.
     pub fn is_hash_of(&self, placed: &Placed) -> bool {
         let Some(says) = &placed.certificate.says else { return true };
         self.name.is_some_and(|name| says.subject_hash().is_none_or(|hash| hash == name.hash))
@@ -169,7 +168,7 @@ impl Reading<'_> {
     fn item(&mut self, entry: Entry) -> Option<Item> {
         let text = entry.name.to_str();
         let name = HashName::parse(&entry.name);
-        // Those that `openssl rehash` takes (apps/rehash.c).
+        // Names that `openssl rehash` accepts (apps/rehash.c).
         let is_candidate = text.is_some_and(|name| [".pem", ".crt", ".cer"].iter().any(|end| name.ends_with(end)));
         if name.is_none() && !is_candidate {
             return None;
@@ -189,7 +188,7 @@ impl Reading<'_> {
             return known.clone();
         }
         if !is_hashed && metadata.len() > MAX_FILE {
-            // A bundle that lies in the directory. OpenSSL does not come to it.
+            // A bundle that lies in the directory. OpenSSL does not reach it.
             return Leads::Elsewhere;
         }
         self.read(path)

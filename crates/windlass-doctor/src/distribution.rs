@@ -1,4 +1,4 @@
-//! Which certificates are the distribution's own: those that its package ca-certificates brings.
+//! The distribution's own certificates: those of its package ca-certificates.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -8,16 +8,16 @@ use super::bundle::Contents;
 use super::certificate::Fingerprint;
 use super::machine::{MAX_FILE, Machine, Target};
 
-/// Where the package puts them: Debian, Ubuntu, Alpine and Arch; Fedora; openSUSE.
+/// The directories of the package: Debian, Ubuntu, Alpine and Arch; Fedora; openSUSE.
 const PLACES: [&str; 3] = ["/usr/share/ca-certificates", "/usr/share/pki/ca-trust-source", "/usr/share/pki/trust"];
-/// What dpkg says of the package. Debian lets administrators put certificates beside those of the package.
+/// dpkg's list for the package. On Debian, administrators may put certificates beside those of the package.
 const LIST: &str = "/var/lib/dpkg/info/ca-certificates.list";
 /// Directories below a place: mozilla/ on Debian, anchors/ on openSUSE.
 const DEPTH: usize = 2;
-/// Files of all places. Mozilla's list has about 150 certificates.
+/// The most files read in all places. Mozilla's list has about 150 certificates.
 const MAX_FILES: usize = 5000;
 
-/// The certificates of the package, whether they are trusted or not. What can't be read is not known to be the
+/// The certificates of the package, trusted or not. A certificate that can't be read does not count as the
 /// distribution's.
 pub fn certificates(machine: &Machine<'_>) -> BTreeSet<Fingerprint> {
     let list = machine.read(Path::new(LIST), MAX_FILE).ok();
@@ -27,7 +27,7 @@ pub fn certificates(machine: &Machine<'_>) -> BTreeSet<Fingerprint> {
     let is_of_package =
         |file: &&PathBuf| listed.as_ref().is_none_or(|listed| listed.contains(file.as_os_str().as_bytes()));
     let contents = files.iter().filter(is_of_package).filter_map(|file| machine.read(file, MAX_FILE).ok());
-    // p11-kit's files hold PEM blocks as well.
+    // p11-kit's files hold PEM blocks too.
     contents
         .flat_map(|content| Contents::of(&content.bytes, None).certificates)
         .map(|placed| placed.certificate.fingerprint)

@@ -1,14 +1,14 @@
-//! Whose home directories are looked into.
+//! The home directories that are searched.
 
 use std::path::{Path, PathBuf};
 
 use super::machine::Machine;
 
 const MAX_PASSWD: u64 = 4 << 20;
-/// Users of one machine whose homes are looked into.
+/// The most homes searched on one machine.
 const MAX_HOMES: usize = 1000;
 
-/// Root looks into every home that passwd(5) names and that exists; another user into the one that HOME names.
+/// For root, every existing home in passwd(5); for another user, the directory in HOME.
 pub fn of(machine: &Machine<'_>) -> Vec<PathBuf> {
     if machine.is_image() || rustix::process::geteuid().is_root() {
         let passwd =
@@ -25,7 +25,7 @@ fn named_in(passwd: &[u8], exists: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     for line in passwd.split(|byte| *byte == b'\n') {
         let Some(home) = line.split(|byte| *byte == b':').nth(5) else { continue };
         let home = Path::new(std::ffi::OsStr::from_bytes(home));
-        // Accounts of services have "/" or the directory of the service, "/nonexistent" and the like.
+        // Service accounts have "/", the directory of the service, "/nonexistent" or similar.
         if home.is_absolute()
             && home != Path::new("/")
             && homes.len() < MAX_HOMES

@@ -1,5 +1,6 @@
-//! What is wrong with the trust stores of this machine, or of an image. A check is one file under `checks/` (OpenSSL's
-//! files, the environment, processes) or `private/` (what programs carry with them); `registry.rs` has the list of all.
+//! Finds faults in the trust stores of this machine, or of an image. A check is one file under `checks/` (OpenSSL's
+//! files, the environment, processes) or `private/` (stores that programs bring along); `registry.rs` has the list of
+//! all.
 
 #![deny(unsafe_code)]
 

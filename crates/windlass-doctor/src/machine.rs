@@ -1,5 +1,5 @@
-//! The machine, or the image, that is looked at. Everything here only reads, and no more than so much of each file:
-//! what it reads may be anybody's.
+//! The machine or image that is examined. Everything here only reads, and only a limited part of each file: anybody may
+//! have written it.
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -20,27 +20,28 @@ use super::check::Unseen;
 use super::measure::{Measure, is_ours};
 use super::sources::Sources;
 
-/// No source of trust is larger, but for those that are made to be.
+/// In bytes. No source of trust is larger, unless it was made to be.
 pub const MAX_FILE: u64 = 64 << 20;
-/// Before what is to be done about an image.
+/// Put before a remedy for an image.
 pub(crate) const INSIDE: &str = "inside the image: ";
-/// Names in one directory.
+/// The most names read in one directory.
 const MAX_ENTRIES: usize = 50_000;
 
-/// What is looked at, and with what.
+/// The examined machine, and the tools to examine it.
 #[derive(Debug)]
 pub struct Machine<'a> {
-    /// That of an image, or this machine's own.
+    /// The root directory of an image, or this machine's own.
     pub root: Root<'a>,
-    /// The time by which certificates are judged.
+    /// The time at which certificates are judged.
     pub now: Timestamp,
-    /// Of this machine, the newest first. They also judge what is in an image.
+    /// This machine's libcryptos, newest first. They also judge the files of an image.
     pub libcryptos: &'a [Libcrypto],
-    /// Whether what is looked at is theirs: their default paths are those of its programs.
+    /// Whether the libcryptos belong to the examined machine: their default paths are then its programs' paths.
     pub asks_libcryptos: bool,
-    /// Of this process; empty with an image.
+    /// The environment of this process; empty for an image.
     pub environment: Vec<(OsString, OsString)>,
-    /// Home directories to look into, as programs of the machine name them: one's own, or for root those of all users.
+    /// Home directories to search, as programs of the machine name them: the user's own, or for root those of all
+    /// users.
     pub homes: Vec<PathBuf>,
     /// Measures the cost of findings.
     pub measure: Measure<'a>,
@@ -53,9 +54,9 @@ pub struct Machine<'a> {
 pub struct Entry {
     /// The file name, without the directory.
     pub name: OsString,
-    /// As programs of the machine name it.
+    /// The path, as programs of the machine name it.
     pub path: PathBuf,
-    /// It is a symbolic link.
+    /// Whether it is a symbolic link.
     pub is_link: bool,
 }
 
@@ -64,20 +65,20 @@ pub struct Entry {
 pub struct Content {
     /// The whole content.
     pub bytes: Vec<u8>,
-    /// Of the file that was read. A path can come to mean another one at any time.
+    /// The metadata of the file that was read. Its path can lead to another file at any time.
     pub metadata: Metadata,
     /// The open file.
     pub file: File,
 }
 
 impl Content {
-    /// Whether the bytes may be given to a foreign parser: see [`is_ours`].
+    /// Whether a foreign parser may read the bytes: see [`is_ours`].
     pub fn is_ours(&self) -> bool {
         is_ours(&self.metadata)
     }
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug)]
 pub enum Target {
     /// A regular file.
@@ -86,9 +87,9 @@ pub enum Target {
     Directory,
     /// A device, a FIFO, a socket.
     Other,
-    /// Nothing, and there is not even a link.
+    /// Nothing: the path does not exist.
     Nothing,
-    /// A link that leads nowhere.
+    /// A link without a target.
     Dangling,
 }
 
@@ -112,7 +113,7 @@ impl<'a> Machine<'a> {
         machine
     }
 
-    /// Whether this is an image: nothing of it runs here.
+    /// Whether this is an image: none of its programs run here.
     pub fn is_image(&self) -> bool {
         self.root.0.is_some()
     }
@@ -131,12 +132,13 @@ impl<'a> Machine<'a> {
         quoted(&words)
     }
 
-    /// Before a command that is meant for what is looked at: links of an image lead to files of this machine elsewhere.
+    /// The prefix of a remedy for the examined machine: from outside, links of an image lead to this machine's own
+    /// files.
     pub fn inside(&self) -> &'static str {
         if self.is_image() { INSIDE } else { "" }
     }
 
-    /// Every place of this machine that holds trust, private ones too, looked for once.
+    /// Every place of trust on this machine, private ones included, searched for once.
     pub fn places(&self) -> &[Place] {
         self.places.get_or_init(|| places::known(self.root.0.unwrap_or(Path::new("/")), &self.homes))
     }
@@ -146,16 +148,16 @@ impl<'a> Machine<'a> {
         self.sources.get_or_init(|| Sources::read(self))
     }
 
-    /// Where this process finds `path`, all links followed.
+    /// The path by which this process reaches `path`, with all links followed.
     pub fn reach(&self, path: &Path) -> io::Result<PathBuf> {
         self.root.reach(path, Last::Followed)
     }
 
-    /// What `path` leads to.
+    /// The target of `path`.
     pub fn look(&self, path: &Path) -> Result<Target, Unseen> {
         let failed = |error: io::Error| unseen(path, &error);
         let reached = match self.reach(path) {
-            // In an image, a link to itself is seen here already.
+            // In an image, a link to itself already fails here.
             Err(error) if is_nowhere(&error) => return Ok(Target::Dangling),
             reached => reached.map_err(failed)?,
         };
@@ -171,7 +173,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The path with all links followed, as programs of the machine name it. Two names of one thing give the same.
+    /// The path with all links followed, as programs of the machine name it. Two names of one file give the same path.
     pub fn real(&self, path: &Path) -> PathBuf {
         let reached = self.reach(path).and_then(std::fs::canonicalize);
         let Ok(reached) = reached else { return path.to_owned() };
@@ -180,12 +182,12 @@ impl<'a> Machine<'a> {
         below.map_or_else(|| path.to_owned(), |below| Path::new("/").join(below))
     }
 
-    /// The first on the way to `path`, itself too, that shuts out whoever is neither its owner nor of its group, and
-    /// its mode: a directory that can't be passed, or a file that can't be read.
+    /// The first component of `path` (the last one included) that shuts out users who are neither its owner nor in its
+    /// group, with its mode: a directory that can't be searched, or a file that can't be read.
     pub fn shuts_out(&self, path: &Path) -> Option<(PathBuf, u32)> {
         let real = self.real(path);
         let mut way: Vec<_> = real.ancestors().collect();
-        // The root directory of an image is whoever's unpacked it.
+        // The root directory of an image belongs to the user who unpacked it.
         way.pop();
         way.into_iter().rev().find_map(|step| {
             let metadata = self.reach(step).and_then(std::fs::metadata).ok()?;
@@ -206,7 +208,7 @@ impl<'a> Machine<'a> {
         let metadata = file.metadata().map_err(failed)?;
         let mut bytes = Vec::new();
         if metadata.len() <= limit {
-            // It may grow meanwhile.
+            // The file may grow meanwhile.
             (&file).take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
         }
         if metadata.len().max(bytes.len() as u64) > limit {
@@ -216,7 +218,7 @@ impl<'a> Machine<'a> {
         Ok(Content { bytes, metadata, file })
     }
 
-    /// The names in a directory, sorted, and whether there are more than can be looked at.
+    /// The names in a directory, sorted, and an entry for the rest if there are more than the limit.
     pub fn entries(&self, directory: &Path) -> Result<(Vec<Entry>, Option<Unseen>), Unseen> {
         let failed = |error: io::Error| unseen(directory, &error);
         let reached = self.reach(directory).map_err(failed)?;
@@ -244,7 +246,7 @@ fn sorted(mut entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 fn is_nowhere(error: &io::Error) -> bool {
-    // ELOOP: a link to itself leads nowhere either.
+    // ELOOP: a link to itself has no target either.
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
         || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }

@@ -1,4 +1,4 @@
-//! What something costs on this machine: measured, or not told.
+//! The cost of a fault on this machine: measured, or not reported.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -9,33 +9,33 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use windlass_libcrypto::Libcrypto;
 
-/// The time of one thing is measured no longer than this…
+/// The time limit for one measurement…
 const AT_MOST: Duration = Duration::from_millis(150);
-/// …and all of them together.
+/// …and for all together.
 const BUDGET: Duration = Duration::from_millis(1500);
-/// A median of fewer says too little.
+/// The fewest runs for a meaningful median.
 const FEWEST: usize = 3;
 const MOST: usize = 9;
-/// Nothing can stop a load that has begun: what is larger takes too long.
+/// In bytes. A load that has begun can't be stopped, and larger files take too long.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A time that was measured: of this thread's processor, as what else runs on the machine says nothing about the cost.
-/// Files are in the page cache by then.
+/// A measured time: CPU time of this thread, because the other load on the machine says nothing about the cost. Files
+/// are in the page cache by then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// Median CPU time.
     pub nanoseconds: u64,
-    /// How many times it was measured.
+    /// The number of runs.
     pub runs: usize,
-    /// What is paid for, each time: `context`.
+    /// The unit of the cost: `context`.
     pub per: &'static str,
-    /// What was done, as a clause.
+    /// The measured action, as a clause.
     pub what: String,
     /// The library that was measured.
     pub library: String,
 }
 
-/// The libcrypto that is asked, and the time that is left for it.
+/// The libcrypto that is measured, and the remaining time.
 #[derive(Debug)]
 pub struct Measure<'a> {
     libcrypto: Option<&'a Libcrypto>,
@@ -43,12 +43,12 @@ pub struct Measure<'a> {
 }
 
 impl<'a> Measure<'a> {
-    /// With the libcrypto that programs of this machine use; without one nothing is measured.
+    /// With the libcrypto that programs of this machine use; without one, nothing is measured.
     pub fn with(libcrypto: Option<&'a Libcrypto>) -> Measure<'a> {
         Measure { libcrypto, left: Cell::new(BUDGET) }
     }
 
-    /// What loading a PEM file into a fresh store costs, as a context does it.
+    /// The cost of loading a PEM file into a fresh store, as a context does.
     pub fn load_file(&self, file: &File) -> Option<Cost> {
         let libcrypto = self.libcrypto?;
         let metadata = file.metadata().ok()?;
@@ -59,7 +59,7 @@ impl<'a> Measure<'a> {
         self.median(String::from("loading the file into a fresh store"), || libcrypto.load_file(&path).is_ok())
     }
 
-    /// What decoding these certificates and adding them to a fresh store costs. They must have been read from a file of
+    /// The cost of decoding these certificates and adding them to a fresh store. They must come from a file that passes
     /// [`is_ours`].
     pub fn load_certificates(&self, certificates: &[&[u8]]) -> Option<Cost> {
         let bytes: usize = certificates.iter().map(|der| der.len()).sum();
@@ -79,7 +79,7 @@ impl<'a> Measure<'a> {
         let libcrypto = self.libcrypto?;
         let begun = Instant::now();
         let mut times = Vec::with_capacity(MOST);
-        // The first one also sets up the library.
+        // The first run also sets up the library.
         let all_well = self.left.get() > Duration::ZERO && run() && {
             let room = AT_MOST.min(self.left.get());
             (0..MOST).all(|_| {
@@ -110,13 +110,13 @@ fn cpu_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// By which a library opens this very file: whoever may write to a directory on the way to it could put another one
-/// there, or a FIFO.
+/// A path by which a library opens this very file: a user who may write to a directory on its original path could
+/// replace the file, or put a FIFO there.
 pub(crate) fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Whether a file may be given to a foreign parser: the doctor may be root, and others' files are anybody's bytes.
+/// Whether a foreign parser may read a file: the doctor may run as root, and strangers' files may hold anything.
 pub fn is_ours(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     metadata.is_file() && (metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw())
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(measure.load_certificates(&[b"no certificate"]), None);
     }
 
-    /// As a swap of the file by whoever may write to its directory, after it was looked at.
+    /// Simulates a swap of the file, after the check, by a user who may write to its directory.
     #[test]
     fn what_is_loaded_is_the_file_that_was_opened() {
         let image = Image::healthy();

@@ -1,5 +1,5 @@
-//! The PKCS#11 modules that p11-kit loads into programs: pkcs11.conf(5), and p11-kit/conf.c for what files of one name
-//! make together.
+//! The PKCS#11 modules that p11-kit loads into programs: pkcs11.conf(5), and p11-kit/conf.c for the merging of files
+//! with the same name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -10,10 +10,10 @@ use windlass_machine::places::{Place, PlaceKind};
 use super::check::Outcome;
 use super::machine::{Machine, Target};
 
-/// No configuration is larger.
+/// In bytes. No configuration is larger.
 const MAX_CONFIGURATION: u64 = 64 << 10;
 
-/// All files `.module`, those that count least first: of packages, the administrator's, users'.
+/// All `.module` files, lowest priority first: packages', the administrator's, users'.
 #[derive(Debug)]
 pub struct Configuration<'a> {
     files: Vec<File<'a>>,
@@ -22,12 +22,12 @@ pub struct Configuration<'a> {
 #[derive(Debug)]
 struct File<'a> {
     place: &'a Place,
-    /// Of the user whose it is.
+    /// The home of the file's user; None for a system file.
     home: Option<&'a Path>,
     settings: BTreeMap<String, String>,
 }
 
-/// A module, as all files of its name describe it.
+/// A module, merged from all files of its name.
 #[derive(Debug)]
 pub struct Module<'a> {
     /// The file that names the library.
@@ -48,18 +48,18 @@ impl<'a> Configuration<'a> {
         Configuration { files }
     }
 
-    /// Those who have files of their own.
+    /// The homes with files of their own.
     pub fn homes(&self) -> BTreeSet<&'a Path> {
         self.files.iter().filter_map(|file| file.home).collect()
     }
 
-    /// The modules that p11-kit loads for everybody, or for the one who has this home.
+    /// The modules that p11-kit loads for everybody, or for the user with this home.
     pub fn modules(&self, home: Option<&Path>) -> Vec<Module<'a>> {
         let mut by_name: BTreeMap<Option<&OsStr>, Module<'a>> = BTreeMap::new();
         for file in self.files.iter().filter(|file| file.home.is_none() || file.home == home) {
             let new = || Module { place: file.place, settings: BTreeMap::new() };
             let module = by_name.entry(file.place.path.file_name()).or_insert_with(new);
-            // What a file does not set stays as the one before has it (`_p11_conf_merge_defaults`).
+            // A setting missing in one file is taken from the file before (`_p11_conf_merge_defaults`).
             module.settings.extend(file.settings.clone());
             if file.settings.contains_key("module") {
                 module.place = file.place;
@@ -70,22 +70,22 @@ impl<'a> Configuration<'a> {
 }
 
 impl Module<'_> {
-    /// A setting, without blanks around it.
+    /// A setting, with surrounding blanks removed.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.settings.get(name).map(String::as_str)
     }
 
-    /// The library, as it is written.
+    /// The library, as written.
     pub fn named(&self) -> &str {
         self.value("module").unwrap_or_default()
     }
 
-    /// It says what is trusted.
+    /// Whether it says which certificates are trusted.
     pub fn has_trust(&self) -> bool {
         self.value("trust-policy").is_some_and(|value| value.eq_ignore_ascii_case("yes"))
     }
 
-    /// Only some programs load it. p11-kit's proxy is no program: it is how others load all modules as one.
+    /// Whether only some programs load it. p11-kit's proxy is not a program: it lets programs load all modules as one.
     pub fn is_limited(&self) -> bool {
         let programs = self.value("disable-in").unwrap_or_default().split([',', ' ', '\t']);
         self.value("enable-in").is_some() || programs.into_iter().any(|name| !matches!(name, "" | "p11-kit-proxy"))
@@ -99,13 +99,13 @@ impl Module<'_> {
         directories.into_iter().map(|directory| directory.join(named)).find(is_file)
     }
 
-    /// A module without a library is none, and `enable-in:` with nothing behind it names no program that loads it.
+    /// A module without a library is ignored, and an empty `enable-in:` names no program that loads it.
     fn is_loaded(&self) -> bool {
         !self.named().is_empty() && self.value("enable-in") != Some("")
     }
 }
 
-/// Where distributions build p11-kit to look for libraries that are named without a directory.
+/// The directories in which distributions' p11-kit looks for libraries named without a directory.
 pub fn directories(machine: &Machine<'_>) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> = ["/usr/lib64", "/usr/lib", "/usr/local/lib"].map(PathBuf::from).into();
     if let Ok((entries, _)) = machine.entries(Path::new("/usr/lib")) {
@@ -115,7 +115,7 @@ pub fn directories(machine: &Machine<'_>) -> Vec<PathBuf> {
     directories.into_iter().map(|directory| directory.join("pkcs11")).collect()
 }
 
-/// Of what is set twice in a file, the last counts.
+/// If a file sets something twice, the last value counts.
 fn settings(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let pairs = lines.filter_map(|line| line.split_once(':'));

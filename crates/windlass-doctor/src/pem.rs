@@ -1,28 +1,28 @@
-//! PEM blocks one by one, the bad ones too. The core's reader is all or nothing, as what it serves has to be; here it
-//! is to be said what is wrong, and where. What OpenSSL makes of the file as a whole, only OpenSSL is asked.
+//! PEM blocks one by one, including bad ones. The core's reader is all or nothing, because its result is served; this
+//! one reports faults and their positions. Only OpenSSL itself is asked how it reads the file as a whole.
 
 use std::fmt;
 
-/// A block as `PEM_read_bio` finds it (crypto/pem/pem_lib.c): from a line that begins `-----BEGIN ` to the next
+/// A block as `PEM_read_bio` finds it (crypto/pem/pem_lib.c): from a line that begins with `-----BEGIN ` to the next
 /// `-----END`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
     /// The label, for example `CERTIFICATE`.
     pub label: String,
-    /// Of its first line, from 1.
+    /// The number of its first line, from 1.
     pub line: u64,
     /// The decoded bytes.
     pub content: Result<Vec<u8>, Fault>,
 }
 
-/// What is wrong with the text of a block.
+/// The fault in the text of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// There is no END line, or another block begins before it.
     NoEnd,
     /// The END line has another label.
     OtherEnd,
-    /// Behind the END, on this line, the next block begins.
+    /// The next block begins on this line, after the END.
     Joined(u64),
     /// Not base64, on this line or at the end of the block.
     NotBase64(u64),
@@ -61,7 +61,7 @@ pub fn blocks(text: &[u8]) -> Vec<Block> {
         let mut digits = Vec::new();
         let mut last = number;
         let content = loop {
-            // The BEGIN of another block is left for the next round.
+            // The BEGIN of another block is left for the next iteration.
             match lines.next_if(|(line, _)| !line.starts_with(b"-----BEGIN ")) {
                 None => break Err(Fault::NoEnd),
                 Some((line, number)) if line.starts_with(b"-----END") => {
@@ -87,8 +87,8 @@ pub fn blocks(text: &[u8]) -> Vec<Block> {
     blocks
 }
 
-/// Certificates that GnuTLS reads and OpenSSL does not see, each with the line of its BEGIN: a marker shares its line
-/// with something. OpenSSL drops blanks at the end of a line, and none at its beginning (`sanitize_line`).
+/// Certificates that GnuTLS reads and OpenSSL does not see, each with the line of its BEGIN: a marker is not alone on
+/// its line. OpenSSL drops blanks at the end of a line, but not at its beginning (`sanitize_line`).
 pub fn skipped(text: &[u8]) -> Vec<(u64, &'static str)> {
     let mut skipped = Vec::new();
     let mut begun = None;
@@ -99,7 +99,7 @@ pub fn skipped(text: &[u8]) -> Vec<(u64, &'static str)> {
             match (bare.len() < line.len(), rest.is_empty()) {
                 (false, true) => begun = Some(number),
                 (true, _) => skipped.push((number, "there are blanks before BEGIN")),
-                // Joined files: OpenSSL refuses them.
+                // Concatenated files: OpenSSL refuses them.
                 _ if rest.starts_with(b"-----BEGIN ") => {}
                 _ => skipped.push((number, "BEGIN does not stand alone on its line")),
             }
@@ -117,7 +117,7 @@ pub fn skipped(text: &[u8]) -> Vec<(u64, &'static str)> {
     skipped
 }
 
-/// What follows the marker of a certificate at the beginning of a line.
+/// The text after a certificate's marker at the beginning of a line.
 fn behind_marker<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
     let rest = line.strip_prefix(start)?;
     [&b"CERTIFICATE-----"[..], b"X509 CERTIFICATE-----", b"TRUSTED CERTIFICATE-----"]
@@ -133,7 +133,7 @@ fn decode(digits: &[u8]) -> Option<Vec<u8>> {
     base64_simd::STANDARD.decode_to_vec(digits).ok()
 }
 
-/// The first line of a block with anything but base64 in it, else its last.
+/// The first line of a block that is not base64, or else its last line.
 fn bad_line(text: &[u8], begin: u64, last: u64) -> u64 {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let lines = text.split(|byte| *byte == b'\n').zip(1..).skip(usize::try_from(begin).unwrap_or(usize::MAX));

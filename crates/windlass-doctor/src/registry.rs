@@ -1,10 +1,10 @@
-//! All checks there are.
+//! The list of all checks.
 
 use super::check::Check;
 use super::machine::Machine;
 use super::{checks, private};
 
-/// In the order in which they run and are listed.
+/// All checks, in the order in which they run and are listed.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     checks::ALL.iter().chain(private::ALL)
 }
@@ -14,12 +14,12 @@ pub fn named(id: &str) -> Option<&'static Check> {
     all().find(|check| check.id == id)
 }
 
-/// Whether a check has anything to look at: no program of an image runs.
+/// Whether a check has anything to examine: no program of an image runs.
 pub fn applies(check: &Check, machine: &Machine<'_>) -> bool {
     !machine.is_image() || !needs_running(check)
 }
 
-/// Whether a check looks at running programs only.
+/// Whether a check examines running programs only.
 pub fn needs_running(check: &Check) -> bool {
     check.id == checks::processes::CHECK.id
 }

@@ -1,5 +1,5 @@
-//! The doctor's report, however it is rendered. The field names are those of the JSON, which `windlass doctor --help`
-//! documents.
+//! The doctor's report, independent of the output format. The field names are those of the JSON, which
+//! `windlass doctor --help` documents.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use super::registry;
 pub struct Report {
     /// The directory of `--root`.
     pub root: Option<PathBuf>,
-    /// In the order in which they ran.
+    /// The results of the checks, in the order in which they ran.
     pub results: Vec<Examined>,
-    /// What could not be looked at, once each: several checks look at the same files.
+    /// The paths that could not be examined, each once: several checks read the same files.
     pub unseen: Unseens,
-    /// Some of them may be known: a baseline was given.
+    /// Whether a baseline was given: if so, findings may be known.
     pub has_baseline: bool,
     /// Totals.
     pub summary: Summary,
@@ -38,40 +38,41 @@ pub struct Examined {
 pub struct Summary {
     /// Number of checks that ran.
     pub checks: usize,
-    /// New findings of this severity; without a baseline all are new.
+    /// New findings of severity error; without a baseline, all findings are new.
     pub errors: usize,
-    /// New findings of this severity.
+    /// New findings of severity warning.
     pub warnings: usize,
-    /// New findings of this severity.
+    /// New findings of severity note.
     pub notes: usize,
-    /// Findings that the baseline has.
+    /// Findings that are in the baseline.
     pub known: usize,
-    /// Things that could not be looked at, and should have been.
+    /// Paths that could not be examined, but should have been.
     pub not_seen: usize,
-    /// Things that only root can look at.
+    /// Paths that only root can examine.
     pub needs_root: usize,
 }
 
-/// What a report comes to.
+/// The overall result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing was found that counts.
+    /// There is no finding that counts.
     Healthy,
     /// The worst finding that counts is a warning, or a note.
     Warnings,
     /// The worst finding is an error.
     Errors,
-    /// Nothing was found that counts, but not everything could be looked at.
+    /// There is no finding that counts, but not everything could be examined.
     Blind,
 }
 
 impl Report {
-    /// Runs those checks that there is something for.
+    /// Runs those of the checks that have anything to examine.
     pub fn of(machine: &Machine<'_>, checks: impl IntoIterator<Item = &'static Check>) -> Report {
         let examine = |check: &'static Check| {
             let mut outcome = Outcome::default();
             (check.run)(machine, &mut outcome);
-            // Paths of an image mean something else on this machine. What is done from here names the image itself.
+            // Paths of an image have another meaning on this machine. Remedies that run from outside name the image
+            // itself.
             for finding in outcome.findings.iter_mut().filter(|_| machine.is_image()) {
                 if !finding.remedy.contains("--root ") && !finding.remedy.starts_with(INSIDE) {
                     finding.remedy.insert_str(0, INSIDE);
@@ -92,7 +93,7 @@ impl Report {
         self.results.iter().flat_map(|result| result.outcome.findings.iter().map(|finding| (result.check, finding)))
     }
 
-    /// Those that no baseline has.
+    /// The findings that are not in the baseline.
     pub fn new_findings(&self) -> impl Iterator<Item = (&'static Check, &Finding)> {
         self.findings().filter(|(_, finding)| !finding.is_known)
     }
@@ -102,7 +103,7 @@ impl Report {
         self.summary = Summary::of(&self.results, &self.unseen);
     }
 
-    /// What the worst finding says, if it is at least so bad, else what could not be seen does.
+    /// Decided by the worst finding of at least this severity, or else by the unexamined paths.
     pub fn verdict(&self, at_least: Severity) -> Verdict {
         match self.summary {
             Summary { errors: 1.., .. } => Verdict::Errors,
@@ -112,7 +113,7 @@ impl Report {
         }
     }
 
-    /// The same if all that was found is accepted.
+    /// The verdict if all findings are accepted.
     pub fn verdict_if_accepted(&self) -> Verdict {
         if self.summary.not_seen > 0 { Verdict::Blind } else { Verdict::Healthy }
     }

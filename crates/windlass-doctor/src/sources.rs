@@ -17,25 +17,25 @@ use super::directory::Directory;
 use super::machine::{Machine, Target};
 use super::measure::Cost;
 
-/// All of them, each once, however many names it has.
+/// The default sources, each once, even if it has several names.
 #[derive(Debug)]
 pub struct Sources {
     /// PEM files.
     pub bundles: Vec<Bundle>,
     /// Hashed directories.
     pub directories: Vec<Directory>,
-    /// What OpenSSL uses together.
+    /// Paths that OpenSSL uses together.
     pub pairs: Vec<Pair>,
-    /// A libcrypto of an image where none of the usual pairs is.
+    /// A libcrypto of an image that has none of the usual pairs.
     pub lonely: Option<PathBuf>,
-    /// What is there, but could not be read.
+    /// Existing paths that could not be read.
     unseen: Vec<Unseen>,
 }
 
-/// The two default paths of an OpenSSL. Either may lead nowhere, and both where a libcrypto of this machine names them.
+/// The two default paths of an OpenSSL. Either may be missing; both may be if a libcrypto of this machine names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Whose: `OpenSSL 3.0.22`, or only `OpenSSL`.
+    /// The OpenSSL that uses them: `OpenSSL 3.0.22`, or only `OpenSSL`.
     pub whose: String,
     /// `cert.pem` in OPENSSLDIR.
     pub file: PathBuf,
@@ -54,7 +54,7 @@ impl Sources {
             match (machine.look(path), &candidate.source) {
                 (Ok(Target::File(_)), Source::Cafile(_)) => sources.add_bundle(machine, path, &candidate.reason),
                 (Ok(Target::Directory), Source::Capath(_)) => sources.add_directory(machine, path),
-                // What is missing or of another kind is a fault, not something that could not be seen.
+                // A missing path, or one of another kind, is a fault rather than unexamined.
                 (Ok(_), _) => {}
                 (Err(unseen), _) => sources.unseen.push(unseen),
             }
@@ -87,43 +87,43 @@ impl Sources {
         }
     }
 
-    /// The file that this path leads to.
+    /// The bundle that this path leads to.
     pub fn bundle(&self, machine: &Machine<'_>, path: &Path) -> Option<&Bundle> {
         let real = machine.real(path);
         self.bundles.iter().find(|bundle| bundle.real == real)
     }
 
-    /// The directory that this path leads to.
+    /// The hashed directory that this path leads to.
     pub fn directory(&self, machine: &Machine<'_>, path: &Path) -> Option<&Directory> {
         let real = machine.real(path);
         self.directories.iter().find(|directory| directory.real == real)
     }
 
-    /// Tells what could not be looked at. Each check that looks at these sources says it: it may be the only one that
-    /// runs.
+    /// Records the paths that could not be examined. Each check that uses these sources does so: it may be the only one
+    /// that runs.
     pub fn tell_unseen(&self, outcome: &mut Outcome) {
         let of_directories = self.directories.iter().flat_map(|directory| &directory.unseen);
         self.unseen.iter().chain(of_directories).for_each(|unseen| outcome.not_seen(unseen.clone()));
     }
 }
 
-/// The certificates of one source, each with where in it it is.
+/// The certificates of one source, each with its position.
 #[derive(Debug)]
 pub struct Holding<'s> {
     /// The path, with links resolved.
     pub path: &'s Path,
-    /// OpenSSL loads all of it for each context.
+    /// Whether OpenSSL loads all of it for each context.
     pub is_bundle: bool,
-    /// May be given to libcrypto.
+    /// Whether libcrypto may parse it.
     pub is_ours: bool,
-    /// In the order of the source: `line 12` or `5ad8a5d6.0`.
+    /// The certificates in source order, with positions such as `line 12` or `5ad8a5d6.0`.
     pub certificates: Vec<(String, &'s SourceCertificate)>,
-    /// Of a directory: what is told of a bundle already, which has the same certificates.
+    /// For a directory: certificates that were already reported for a bundle that also holds them.
     told: Rc<BTreeSet<Fingerprint>>,
 }
 
 impl Sources {
-    /// What TLS libraries find in each source, and trust.
+    /// The certificates that TLS libraries find in each source, and trust.
     pub fn holdings(&self) -> impl Iterator<Item = Holding<'_>> {
         let told: Rc<BTreeSet<_>> =
             Rc::new(self.bundles.iter().flat_map(|bundle| bundle.contents.fingerprints()).collect());
@@ -150,8 +150,8 @@ impl Sources {
 }
 
 impl Holding<'_> {
-    /// Those certificates of which something is so, and that are not told of another source, as particulars; and what
-    /// loading them costs, where it is done for each context.
+    /// The certificates that match, and were not reported for another source, as details; and the cost of loading them,
+    /// if it arises for each context.
     pub fn those(
         &self,
         machine: &Machine<'_>,
@@ -173,10 +173,10 @@ impl Holding<'_> {
     }
 }
 
-/// Certificates of a source that have something in common.
+/// Certificates of a source with a common property.
 #[derive(Debug)]
 pub struct Those {
-    /// Of each, in hexadecimal.
+    /// The fingerprint of each, in hexadecimal.
     pub fingerprints: Vec<String>,
     /// A fact for each certificate.
     pub facts: Vec<String>,
@@ -185,7 +185,7 @@ pub struct Those {
 }
 
 impl Those {
-    /// How many, as `1 certificate` or `3 certificates`.
+    /// The number, as `1 certificate` or `3 certificates`.
     pub fn count(&self) -> String {
         match self.facts.len() {
             1 => String::from("1 certificate"),
@@ -194,7 +194,7 @@ impl Those {
     }
 }
 
-/// Where the dynamic linker looks, and below it the directories of architectures (`x86_64-linux-gnu`).
+/// The dynamic linker's directories; below them are those of architectures (`x86_64-linux-gnu`).
 const LIBRARIES: [&str; 6] = ["/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/usr/local/lib64"];
 
 /// A libcrypto of an image.
@@ -211,7 +211,7 @@ fn libcrypto(machine: &Machine<'_>) -> Option<PathBuf> {
     })
 }
 
-/// Those of the libcryptos of this machine. That of an image can't be asked: there, what OPENSSLDIR usually is.
+/// The pairs of this machine's libcryptos. An image's libcrypto can't be asked: there, the usual values of OPENSSLDIR.
 fn pairs(machine: &Machine<'_>) -> Vec<Pair> {
     let of_libcryptos = machine.libcryptos.iter().filter(|_| machine.asks_libcryptos).map(|libcrypto| Pair {
         whose: libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" "),
@@ -233,10 +233,9 @@ fn pairs(machine: &Machine<'_>) -> Vec<Pair> {
     for pair in candidates {
         let real = |pair: &Pair| (machine.real(&pair.file), machine.real(&pair.directory));
         let is_known = match (is_there(&pair.file), is_there(&pair.directory)) {
-            // An OPENSSLDIR that a libcrypto of this machine was built for, and that is not there, leaves it without
-            // any.
+            // If a libcrypto of this machine was built for a missing OPENSSLDIR, it has no default sources at all.
             (false, false) => !is_named || all.iter().any(|known| known.file == pair.file),
-            // /etc/ssl/certs is what /usr/lib/ssl/certs leads to, and no OPENSSLDIR of its own.
+            // /etc/ssl/certs is the target of /usr/lib/ssl/certs, and not an OPENSSLDIR of its own.
             (false, true) => all.iter().any(|known| real(known).1 == real(&pair).1),
             (true, _) => all.iter().any(|known| real(known) == real(&pair)),
         };

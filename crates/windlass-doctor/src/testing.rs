@@ -35,18 +35,18 @@ pub fn hash(name: &str) -> String {
     format!("{:08x}", says.subject_hash().expect("a usual name").0)
 }
 
-/// A root directory laid out as Debian's.
+/// A root directory laid out like Debian's.
 pub struct Image {
     directory: TempDir,
 }
 
 impl Image {
-    /// With nothing in it at all.
+    /// An entirely empty root directory.
     pub fn bare() -> Image {
         Image { directory: tempfile::tempdir().expect("a directory") }
     }
 
-    /// With nothing in it but directories.
+    /// Only directories.
     pub fn empty() -> Image {
         let image = Image::bare();
         for directory in ["etc/ssl/certs", "usr/lib/ssl", "usr/share/ca-certificates"] {
@@ -57,7 +57,7 @@ impl Image {
         image
     }
 
-    /// With a hashed directory and a bundle of the same certificates, and no link that makes OpenSSL read both.
+    /// A hashed directory and a bundle with the same certificates, and no link that makes OpenSSL read both.
     pub fn healthy() -> Image {
         let image = Image::empty();
         for name in HEALTHY {
@@ -94,7 +94,7 @@ impl Image {
         self.directory.path()
     }
 
-    /// Where a path of the image is.
+    /// The path by which this process reaches a path of the image.
     pub fn path(&self, inside: &str) -> PathBuf {
         self.directory.path().join(inside)
     }
@@ -116,7 +116,7 @@ impl Image {
         std::fs::remove_file(self.path(inside)).expect("a file");
     }
 
-    /// What a check finds here, with costs not measured.
+    /// The outcome of a check here, without measured costs.
     pub fn outcome(&self, check: &Check) -> Outcome {
         let libcryptos = Libcrypto::all();
         let machine = Machine::new(Some(self.directory.path()), &libcryptos, false);

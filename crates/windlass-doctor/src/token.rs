@@ -1,5 +1,5 @@
-//! The trust token (libwindlass_pkcs11.so) as it is set up here: who loads it, and which places it reads.
-//! adapters/pkcs11 decides that in each process; what is here follows its `places.rs`.
+//! The trust token (libwindlass_pkcs11.so) as it is set up here: the programs that load it, and the places that it
+//! reads. adapters/pkcs11 decides that in each process; the code here follows its `places.rs`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ use super::machine::{MAX_FILE, Machine, Target};
 use super::p11_kit::{Configuration, Module, directories};
 
 const LIBRARY: &str = "libwindlass_pkcs11.so";
-/// The directories of a place that are read beside it.
+/// The subdirectories of a place that are also read.
 const BELOW: [&str; 3] = ["anchors", "blocklist", "blacklist"];
 
 /// The token with its places.
@@ -25,43 +25,43 @@ const BELOW: [&str; 3] = ["anchors", "blocklist", "blacklist"];
 pub struct Token {
     /// The file that makes p11-kit load it, or else the library.
     pub named_by: PathBuf,
-    /// p11-kit loads it, and asks it what is trusted.
+    /// Whether p11-kit loads it and uses it as a source of trust.
     pub is_used: bool,
-    /// Another module is asked as well.
+    /// Whether another module is used too.
     pub has_company: bool,
-    /// What it reads, in its order.
+    /// The places that it reads, in order.
     pub places: Vec<PathBuf>,
     /// The origin of the list of places.
     pub origin: Origin,
-    /// Usual places that are there, and not read because of these.
+    /// Usual places that exist, but are not read because of these.
     pub passed_over: Vec<PathBuf>,
 }
 
-/// By what places are known.
+/// The origin of a list of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// They are the usual ones, as far as whoever asks can see them.
+    /// The usual ones, as far as each calling program can see them.
     Usual,
-    /// `paths=` in p11-kit's configuration names them, which GnuTLS does not give to the token.
+    /// `paths=` in p11-kit's configuration names them; GnuTLS does not pass it to the token.
     Configuration,
-    /// So it does, in homes: they are those of the user of the doctor.
+    /// The same in homes: the places of the doctor's user.
     Home,
-    /// `WINDLASS_TRUST_PATHS` of the doctor.
+    /// `WINDLASS_TRUST_PATHS` in the doctor's environment.
     Environment,
 }
 
 impl Origin {
-    /// They come from p11-kit's configuration.
+    /// Whether they come from p11-kit's configuration.
     pub fn is_configured(self) -> bool {
         matches!(self, Origin::Configuration | Origin::Home)
     }
 }
 
 impl Token {
-    /// All that p11-kit loads for everybody, or for the user of the doctor; or else one that is only installed.
+    /// All tokens that p11-kit loads for everybody, or for the doctor's user; otherwise one that is only installed.
     pub fn all(machine: &Machine<'_>, outcome: &mut Outcome) -> Vec<Token> {
         let configuration = Configuration::read(machine, outcome);
-        // p11-kit does not look into root's home.
+        // p11-kit does not read root's home.
         let own = machine.homes.first().filter(|_| !machine.is_image() && !rustix::process::geteuid().is_root());
         let modules = configuration.modules(own.map(PathBuf::as_path));
         let is_token = |module: &&Module<'_>| module.library(machine).is_some_and(|path| is_token(machine, &path));
@@ -121,13 +121,13 @@ fn is_token(machine: &Machine<'_>, library: &Path) -> bool {
     machine.real(library).file_name().is_some_and(|name| name.as_bytes().starts_with(LIBRARY.as_bytes()))
 }
 
-/// One that is set to something.
+/// The value of a variable, if it is set and not empty.
 fn variable<'a>(machine: &'a Machine<'_>, name: &str) -> Option<&'a [u8]> {
     let value = machine.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_bytes());
     value.filter(|value| !value.is_empty())
 }
 
-/// Paths with colons between them; those in a home are meant for the user of the doctor.
+/// Paths separated by colons; those in a home are resolved for the doctor's user.
 fn listed(machine: &Machine<'_>, paths: &[u8]) -> Vec<PathBuf> {
     let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
     let expanded = |named: &[u8]| {
@@ -145,8 +145,8 @@ fn listed(machine: &Machine<'_>, paths: &[u8]) -> Vec<PathBuf> {
     paths.split(|byte| *byte == b':').filter(|path| !path.is_empty()).filter_map(expanded).collect()
 }
 
-/// What a place says, by the token's own reader; and the path of what that can't read, as programs of the machine name
-/// it. What may be read another time was not seen.
+/// The statements of a place, from the token's own reader; and the path that it can't read, as programs of the machine
+/// name it. A path whose fault may be temporary counts as unexamined.
 pub fn load(
     machine: &Machine<'_>,
     place: &Path,
@@ -165,7 +165,7 @@ pub fn load(
     Ok((store, Some(path)))
 }
 
-/// Whether it is this process, or the moment, that is at fault.
+/// Whether the cause is this process or the moment.
 fn is_passing(error: &LoadError) -> bool {
     match error {
         LoadError::ChangedWhileReading { .. } | LoadError::Unsupported { what: Unsupported::OutOfMemory, .. } => true,
@@ -176,8 +176,8 @@ fn is_passing(error: &LoadError) -> bool {
     }
 }
 
-/// A place as this process can read it. Links of an image lead elsewhere here, so there it is a directory of links that
-/// lead where they do in the image.
+/// A place in a form that this process can read. Links of an image lead elsewhere here; for an image this is a
+/// directory of links to the targets they have inside the image.
 struct Mirror {
     path: PathBuf,
     _kept: Option<TempDir>,
@@ -208,7 +208,7 @@ impl Mirror {
     }
 }
 
-/// Files are read to [`MAX_FILE`] here as everywhere; the token reads more.
+/// Files are read up to [`MAX_FILE`] here as everywhere; the token reads more.
 fn mirror(machine: &Machine<'_>, directory: &Path, to: Option<&Path>) -> Result<(), Unseen> {
     let failed = |error: std::io::Error| Unseen::new(directory, error);
     if let Some(to) = to {
@@ -216,7 +216,7 @@ fn mirror(machine: &Machine<'_>, directory: &Path, to: Option<&Path>) -> Result<
     }
     let (entries, more) = match machine.entries(directory) {
         Ok(entries) => entries,
-        // The token passes it over, as this process does; whom it is for may see more.
+        // The token skips it, and so does this process; the users whom it is meant for may see more.
         Err(unseen) if to.is_some() => return Err(unseen),
         Err(_) => return Ok(()),
     };

@@ -1,32 +1,32 @@
 //! Certificates that every GnuTLS from 3.7 to 3.8 is known to load.
 //!
-//! The readers of the core take what every OpenSSL takes, and GnuTLS has other rules. `gnutls_x509_crt_import`
+//! The core's readers accept what every OpenSSL accepts, while GnuTLS has other rules. `gnutls_x509_crt_import`
 //! (lib/x509/x509.c, 3.7.9 to 3.8.13) decodes with libtasn1, compares the two signature algorithms, parses alternative
-//! names, and looks through the extensions; `gnutls_x509_trust_list_add_cas` (lib/x509/verify-high.c) writes to the
-//! audit log if a certificate of version 3 is no CA. Here it is said of which certificates it is known how all this
-//! goes. Any other is outside, whatever GnuTLS thinks of it.
+//! names, and checks the extensions; `gnutls_x509_trust_list_add_cas` (lib/x509/verify-high.c) writes to the audit log
+//! if a certificate of version 3 is not a CA's. This profile covers the certificates for which the result of all this
+//! is known. Every other certificate is outside, whatever GnuTLS does with it.
 //!
-//! The text around certificates needs no rule. `gnutls_x509_crt_list_import` begins a certificate at each `-----BEGIN
-//! CERTIFICATE`, ends it before the next `-----END ` and leaves blanks and line ends out of what is between
-//! (lib/x509_b64.c), wherever these stand. In a file that the core's reader takes they stand nowhere but on the first
-//! and the last line of a block.
+//! The text around certificates needs no rule. `gnutls_x509_crt_list_import` begins a certificate at each
+//! `-----BEGIN CERTIFICATE`, ends it before the next `-----END ` and skips blanks and line ends in between
+//! (lib/x509_b64.c), wherever these occur. In a file that the core's reader accepts, the two markers occur only on the
+//! first and the last line of a block.
 //!
-//! A GnuTLS that was built with `--enable-strict-x509` (off unless asked for) refuses more, for example the serial
-//! number zero, which some of Mozilla's roots have. This profile is not for it.
+//! A GnuTLS that was built with `--enable-strict-x509` (off by default) refuses more, for example the serial number
+//! zero, which some of Mozilla's roots have. This profile is not for it.
 
 #![deny(unsafe_code)]
 
 use windlass::der::{self, BOOLEAN, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, SET};
 use windlass::{DerFault, Finding, RootStore, Timestamp, TrustAnchor};
 
-/// The profile of all certificates of a store, as compiled stores have it. Each change of what these rules let through
-/// needs a new number: a compiled store has the answer of the rules that it names.
+/// The profile of all certificates of a store, as written into compiled stores. Each change of the rules needs a new
+/// number: a compiled store holds the result of the rules that it names.
 pub const FINDING: Finding = Finding { rules: 1, find: |store| of_certificates(store) as u8 };
 
-/// What GnuTLS is known to do with the certificates of a store. The PEM files that they were read from are read by
-/// GnuTLS as the same certificates in the same order.
+/// The known behaviour of GnuTLS with the certificates of a store. GnuTLS reads the same certificates in the same order
+/// from the PEM files that the store was made from.
 pub fn profile(store: &RootStore) -> GnutlsProfile {
-    // A number that these rules don't give was not found by them.
+    // These rules can't have produced a number that they don't use.
     GnutlsProfile::from_number(store.finding(&FINDING)).unwrap_or_else(|| of_certificates(store))
 }
 
@@ -35,16 +35,17 @@ fn of_certificates(store: &RootStore) -> GnutlsProfile {
     store.anchors().map(of).min().unwrap_or(GnutlsProfile::Outside)
 }
 
-/// What GnuTLS 3.7 to 3.8 is known to do with certificates, from the least to the best. Of several it is the least.
+/// The known behaviour of GnuTLS 3.7 to 3.8 with certificates, from worst to best. For several certificates, the worst
+/// counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GnutlsProfile {
-    /// It is not known.
+    /// Unknown.
     Outside,
-    /// All are loaded as they are. Where one is added to a trust list that does not have it yet, a line may be written
-    /// to the audit log: "There was a non-CA certificate in the trusted list". Nobody sees it in a process that has set
-    /// no log function.
+    /// All are loaded unchanged. Adding one to a trust list that does not have it yet may write a line to the audit
+    /// log: "There was a non-CA certificate in the trusted list". The line is invisible in a process without a log
+    /// function.
     Audited,
-    /// All are loaded as they are, and nothing is said.
+    /// All are loaded unchanged, and nothing is logged.
     Plain,
 }
 
@@ -76,10 +77,11 @@ const IA5_STRING: u8 = 0x16;
 
 /// Each byte of an OBJECT IDENTIFIER gives up to four characters, and GnuTLS has room for 127 (`MAX_OID_SIZE`).
 const MAX_OBJECT_IDENTIFIER: usize = 24;
-/// libtasn1 computes the parts of an OBJECT IDENTIFIER in integers, whose size was not always the same.
+/// In bytes. libtasn1 computes the parts of an OBJECT IDENTIFIER in integers of a size that has changed between
+/// versions.
 const MAX_PART: usize = 4;
 
-/// Why a certificate is outside.
+/// The certificate is outside the profile.
 struct Outside;
 
 impl From<DerFault> for Outside {
@@ -88,9 +90,10 @@ impl From<DerFault> for Outside {
     }
 }
 
-/// The profile of one certificate, which the core's walk has accepted. `times` are its notBefore and notAfter.
+/// The profile of one certificate that the core's walk has accepted. `times` are its notBefore and notAfter.
 fn of_certificate(der: &[u8], times: [Timestamp; 2]) -> GnutlsProfile {
-    // `_gnutls_check_cert_sanity` refuses what `mktime_utc` (lib/x509/time.c) can't express; it begins with 1970.
+    // `_gnutls_check_cert_sanity` refuses times that `mktime_utc` (lib/x509/time.c) can't express; these begin with
+    // 1970.
     let are_expressible = times.into_iter().all(|time| time.seconds() >= 0);
     match certificate(der) {
         Ok(is_silent) if are_expressible => {
@@ -104,19 +107,19 @@ fn of_certificate(der: &[u8], times: [Timestamp; 2]) -> GnutlsProfile {
     }
 }
 
-/// Whether nothing is said about a certificate that is loaded.
+/// Whether a certificate is loaded without a log line.
 fn certificate(der: &[u8]) -> Result<bool, Outside> {
     let mut certificate = Reader::new(der).enter(SEQUENCE)?;
     let mut tbs = certificate.enter(SEQUENCE)?;
     let outer_algorithm = certificate.content_of(SEQUENCE)?;
-    // The walk has seen that the number is that of version 2 or 3.
+    // The walk has checked that the number is the one of version 2 or 3.
     let mut is_version_3 = false;
     if tbs.peek() == Some(VERSION) {
         is_version_3 = tbs.enter(VERSION)?.content_of(INTEGER)? == [2];
     }
     tbs.content_of(INTEGER)?;
     let algorithm = tbs.content_of(SEQUENCE)?;
-    // `compare_sig_algorithm` takes NULL for the same as no parameters. Nobody writes one in one place only.
+    // `compare_sig_algorithm` treats NULL like missing parameters. No issuer writes NULL in only one of the two places.
     if algorithm != outer_algorithm {
         return Err(Outside);
     }
@@ -124,7 +127,7 @@ fn certificate(der: &[u8]) -> Result<bool, Outside> {
     let issuer = tbs.content_of(SEQUENCE)?;
     tbs.content_of(SEQUENCE)?;
     let subject = tbs.content_of(SEQUENCE)?;
-    // The identifiers in it are among the few that the walk takes.
+    // The identifiers in it are among the few that the walk accepts.
     tbs.content_of(SEQUENCE)?;
     name(subject, any_value)?;
     if issuer != subject {
@@ -133,8 +136,8 @@ fn certificate(der: &[u8]) -> Result<bool, Outside> {
     if is_version_3 && !tbs.is_empty() { extensions(&mut tbs) } else { Ok(!is_version_3) }
 }
 
-/// A RDNSequence. An empty one leaves nothing for `asn1_der_decoding_startEnd` to find, and an empty RDN nothing for
-/// `_gnutls_x509_get_dn`.
+/// A RDNSequence. An empty one leaves nothing for `asn1_der_decoding_startEnd` to find, and an empty RDN leaves nothing
+/// for `_gnutls_x509_get_dn`.
 fn name(rdns: &[u8], value: fn(&mut Reader<'_>) -> Result<(), Outside>) -> Result<(), Outside> {
     let mut rdns = Reader::new(rdns);
     if rdns.is_empty() {
@@ -154,12 +157,12 @@ fn name(rdns: &[u8], value: fn(&mut Reader<'_>) -> Result<(), Outside>) -> Resul
     Ok(())
 }
 
-/// libtasn1 does not look into it (ANY), and nobody asks for the text of subject and issuer.
+/// libtasn1 does not decode the value (ANY), and nothing asks for the text of subject and issuer.
 fn any_value(_: &mut Reader<'_>) -> Result<(), Outside> {
     Ok(())
 }
 
-/// Whether they are those of a CA.
+/// Whether the extensions are those of a CA certificate.
 fn extensions(tbs: &mut Reader<'_>) -> Result<bool, Outside> {
     let mut is_ca = false;
     let mut list = tbs.enter(EXTENSIONS)?.enter(SEQUENCE)?;
@@ -179,14 +182,14 @@ fn extensions(tbs: &mut Reader<'_>) -> Result<bool, Outside> {
     Ok(is_ca)
 }
 
-/// `gnutls_x509_crt_get_ca_status`. The walk has seen that a length of the path, if there is one, has up to four bytes.
+/// `gnutls_x509_crt_get_ca_status`. The walk has checked that a path length, if present, has up to four bytes.
 fn is_of_ca(constraints: &[u8]) -> Result<bool, Outside> {
     let mut constraints = Reader::new(constraints).enter(SEQUENCE)?;
     Ok(constraints.peek() == Some(BOOLEAN) && constraints.content_of(BOOLEAN)? == [0xFF])
 }
 
-/// `gnutls_x509_ext_import_subject_alt_names`: no name may be empty. Only the common types are inside, and in them only
-/// what can be printed.
+/// `gnutls_x509_ext_import_subject_alt_names`: no name may be empty. Only the common types are accepted, with printable
+/// characters only.
 fn alternative_names(value: &[u8]) -> Result<(), Outside> {
     let mut value = Reader::new(value);
     let mut names = value.enter(SEQUENCE)?;
@@ -201,7 +204,7 @@ fn alternative_names(value: &[u8]) -> Result<(), Outside> {
             RFC822_NAME | DNS_NAME | UNIFORM_RESOURCE_IDENTIFIER => printable(content)?,
             IP_ADDRESS if matches!(content.len(), 4 | 16) => {}
             DIRECTORY_NAME => {
-                // Tagged explicitly, as a CHOICE is.
+                // Tagged explicitly, because it is a CHOICE.
                 let mut explicit = Reader::new(content);
                 name(explicit.content_of(SEQUENCE)?, printable_value)?;
                 explicit.end()?;
@@ -212,7 +215,7 @@ fn alternative_names(value: &[u8]) -> Result<(), Outside> {
     Ok(())
 }
 
-/// `_gnutls_x509_get_dn` makes a text of this one.
+/// `_gnutls_x509_get_dn` converts this value to text.
 fn printable_value(attribute: &mut Reader<'_>) -> Result<(), Outside> {
     let (tag, _, content) = attribute.element()?;
     attribute.end()?;
@@ -226,9 +229,9 @@ fn printable(text: &[u8]) -> Result<(), Outside> {
     if !text.is_empty() && text.iter().all(|byte| matches!(byte, b' '..=b'~')) { Ok(()) } else { Err(Outside) }
 }
 
-/// `asn1_get_object_id_der` makes a text of each. The walk has not seen those in an alternative name of the issuer.
+/// `asn1_get_object_id_der` converts each to text. The walk has not checked those in an issuer's alternative name.
 fn object_identifier(content: &[u8]) -> Result<(), Outside> {
-    // Nearly all: 2.5.4.x and 2.5.29.x.
+    // Nearly all are 2.5.4.x or 2.5.29.x.
     if let [0x55, 0x04 | 0x1D, 0x00..=0x7F] = content {
         return Ok(());
     }

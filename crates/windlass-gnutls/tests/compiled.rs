@@ -1,4 +1,4 @@
-//! What a compiled store says about GnuTLS: taken from the file if it was found by the same rules, else found anew.
+//! The GnuTLS profile in a compiled store: read from the file if the same rules computed it, otherwise computed again.
 
 #[path = "../../windlass/tests/support/mod.rs"]
 mod support;
@@ -56,7 +56,7 @@ fn the_answer_is_believed_if_the_rules_are_the_same() {
                 assert_eq!(profile(&store), wanted, "{answer:?} by rules {rules}");
             }
         }
-        // No answer of these rules: looked for anew.
+        // Not a result of these rules: computed again.
         for answer in [3, 4, 0x80, 0xFF] {
             let mut bytes = written.clone();
             bytes[ANSWER] = answer;
@@ -64,7 +64,7 @@ fn the_answer_is_believed_if_the_rules_are_the_same() {
             fs::write(&path, bytes).unwrap();
             assert_eq!(profile(&bench.load(&source).unwrap()), expected);
         }
-        // None was asked for when it was compiled.
+        // No finding was requested when it was compiled.
         let image = compiled::compile(&source, None, None).unwrap();
         assert_eq!(image.bytes()[ANSWER..RULES + 2], [0; 3]);
         compiled::write(&bench.stores, &image, Overwrite::Forced).unwrap();

@@ -1,8 +1,8 @@
-//! What the profile says must be what libgnutls does: it loads the same certificates in the same order, under the same
-//! names, and writes to the audit log only if that was said. Real certificates, and some of rare forms, are changed at
-//! random, as text, as bytes and as trees.
+//! The profile must match the behaviour of libgnutls: it loads the same certificates in the same order, under the same
+//! names, and writes to the audit log only if the profile says so. Real certificates, and some of rare forms, are
+//! changed at random, as text, as bytes and as trees.
 //!
-//! `WINDLASS_TEST_FACTOR=100` tries a hundred times more, `WINDLASS_TEST_SEED=n` something else.
+//! `WINDLASS_TEST_FACTOR=100` runs a hundred times as many cases, `WINDLASS_TEST_SEED=n` runs others.
 
 mod libgnutls;
 #[path = "../../windlass/tests/support/mod.rs"]
@@ -26,7 +26,7 @@ const VALIDITY: usize = 4;
 const SUBJECT: usize = 5;
 const LAST: usize = 7;
 
-/// Asks both about a PEM file. None if it is not read here, or outside the profile.
+/// Passes a PEM file to both. None if it is not read here, or is outside the profile.
 fn check(text: &[u8]) -> Option<GnutlsProfile> {
     let store = RootStore::from_pem(text).ok()?;
     let profile = windlass_gnutls::profile(&store);
@@ -42,7 +42,7 @@ fn check(text: &[u8]) -> Option<GnutlsProfile> {
     assert_eq!(libgnutls::load(text), Ok(ours.collect()), "{}", show());
     let (count, lines) = libgnutls::trust(text);
     assert_eq!(count, store.len() as i32, "{}", show());
-    // A name of which GnuTLS can make no text (`gnutls_x509_crt_get_dn2`) does not get into the log.
+    // A name that GnuTLS can't convert to text (`gnutls_x509_crt_get_dn2`) is not logged.
     assert!(lines == 0 || profile == GnutlsProfile::Audited, "{lines} lines, {}", show());
     Some(profile)
 }
@@ -114,7 +114,7 @@ fn samples() -> Vec<Vec<u8>> {
     all
 }
 
-/// Runs `change` so often, and wants at least one in `share` to be in the profile.
+/// Runs `change` this many times, and requires at least one in `share` results to be in the profile.
 fn run(times: u64, seed: u64, share: u64, change: impl Fn(&mut Rng, &[Vec<u8>]) -> Vec<u8>) {
     let samples = samples();
     let mut rng = Rng::with_seed(support::seed() ^ seed);
@@ -148,7 +148,7 @@ fn what_is_outside() {
     let with_issuer_names = |names: &[u8]| {
         outside(&with_extensions(&template, &[(BASIC_CONSTRAINTS, OF_A_CA), (18, names)]));
     };
-    // Those that GnuTLS refuses as well.
+    // GnuTLS refuses these too.
     with_issuer_names(b"anything");
     with_issuer_names(b"\x30\x02\x81\0");
     with_issuer_names(b"\x30\x04\xA4\x02\x30\0");
@@ -160,7 +160,7 @@ fn what_is_outside() {
     other_algorithm.children()[1].children()[0] = Node::bytes(der::OID, b"\x2A\x03".as_slice());
     assert!(libgnutls::load(&pem(&other_algorithm.encode())).is_err());
     outside(&other_algorithm.encode());
-    // Those of which it is not known.
+    // The behaviour for these is unknown.
     with_issuer_names(b"\x30\x03\x88\x01\x2A");
     with_issuer_names(b"\x30\0");
     let mut before_1970 = template.clone();
@@ -187,7 +187,7 @@ fn changed_text() {
     });
 }
 
-/// Lines are moved, joined, split, dropped, and get other ends; and lines get in that mean something to GnuTLS.
+/// Moves, joins, splits and drops lines, changes their ends, and inserts lines with a meaning to GnuTLS.
 #[test]
 fn changed_lines() {
     run(4_000, 2, 20, |rng, samples| {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::destination::{Destination, Last};
 use super::systemd::UNIT_DIRECTORIES;
 
-/// As many links as systemd follows from name to name, and some.
+/// A little more than the number of links that systemd follows from name to name.
 const MOST_LINKS: usize = 16;
 
-/// The unit that this name is only another name of.
+/// The unit that this name is an alias of. None if it is not an alias.
 pub fn target(destination: &Destination, unit: &str) -> Option<String> {
     let mut name = unit.to_owned();
     for _ in 0..MOST_LINKS {
@@ -38,7 +38,7 @@ pub fn names_of(destination: &Destination, unit: &str) -> BTreeSet<String> {
     names
 }
 
-/// Where the unit file of this name leads, if it is a link to one of another name that is there.
+/// The target of the unit file with this name, if it is a link to an existing unit file of another name.
 fn link_of(destination: &Destination, name: &str) -> Option<String> {
     let path = unit_file(destination, name)?;
     let link = std::fs::read_link(path).ok()?;
@@ -46,7 +46,7 @@ fn link_of(destination: &Destination, name: &str) -> Option<String> {
     unit_file(destination, next).map(|_| next.to_owned())
 }
 
-/// The unit file of a name that counts, as it is reached from here.
+/// The path at which this process reaches the unit file that systemd would use for a name.
 fn unit_file(destination: &Destination, name: &str) -> Option<PathBuf> {
     let paths = UNIT_DIRECTORIES
         .iter()
@@ -54,7 +54,7 @@ fn unit_file(destination: &Destination, name: &str) -> Option<PathBuf> {
     paths.into_iter().find(|real| real.symlink_metadata().is_ok())
 }
 
-/// `getty@tty1.service` may be a link to `getty@.service`, and is an instance of it all the same.
+/// `getty@tty1.service` may be a link to `getty@.service`, and is an instance of it nevertheless.
 fn is_own_template(unit: &str, name: &str) -> bool {
     unit.split_once('@').is_some_and(|(stem, _)| name == format!("{stem}@.service"))
 }
@@ -94,7 +94,7 @@ mod tests {
         }
         let names: Vec<_> = names_of(&destination, "mariadb.service").into_iter().collect();
         assert_eq!(names, ["mysql.service", "mysqld.service"]);
-        // Ends, whatever it says.
+        // This must terminate, whatever it returns.
         target(&destination, "loop.service");
     }
 }

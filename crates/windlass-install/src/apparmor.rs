@@ -1,16 +1,16 @@
-//! AppArmor, which lets confined programs map libraries of /usr/lib and hardly of any other place
+//! AppArmor, which lets confined programs map libraries from /usr/lib and from few other places
 //! (apparmor.d/abstractions/base).
 
 use std::path::Path;
 
 use super::destination::{Destination, Last};
 
-/// All loaded profiles, as `NAME (MODE)`. Only where securityfs is mounted, and often only for root.
+/// All loaded profiles, as `NAME (MODE)`. Exists only where securityfs is mounted, and is often readable by root only.
 const PROFILES: &str = "/sys/kernel/security/apparmor/profiles";
 /// `Y` or `N`.
 const ENABLED: &str = "/sys/module/apparmor/parameters/enabled";
 
-/// What to know about a library that programs of the machine are to load; none if nobody is kept from it.
+/// A note about a library that programs of the machine are to load; None if AppArmor keeps no program from loading it.
 pub fn note(destination: &Destination, library: &Path) -> Option<String> {
     let is_usual = ["/usr/lib", "/usr/lib32", "/usr/lib64"].iter().any(|directory| library.starts_with(directory));
     if is_usual {
@@ -30,7 +30,7 @@ pub fn note(destination: &Destination, library: &Path) -> Option<String> {
     ))
 }
 
-/// A profile that kills is enforced as well; one that complains lets everything pass.
+/// A profile in kill mode is enforced too; one in complain mode lets everything pass.
 fn is_enforced(profile: &str) -> bool {
     ["(enforce)", "(kill)"].iter().any(|mode| profile.trim_end().ends_with(mode))
 }

@@ -1,4 +1,4 @@
-//! Taking the steps of a plan. Before each change the record says that it is coming.
+//! Runs the steps of a plan. Each change is in the record before it is made.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,19 +16,19 @@ use super::systemd;
 use super::text::sha256;
 use super::upkeep::STORES;
 
-/// Takes steps, one after the other.
+/// Runs steps, one after the other.
 #[derive(Debug)]
 pub struct Executor<'a> {
-    /// Where.
+    /// The place of the installation.
     pub destination: &'a Destination,
-    /// What was done so far; on disk it is always as complete as this or more so.
+    /// The changes made up to now; the record on disk is always at least as complete.
     pub record: Record,
-    /// The running command.
+    /// The executable of the running command.
     pub executable: &'a Path,
 }
 
 impl Executor<'_> {
-    /// Takes all steps that are to be taken. Says what is worth knowing afterwards.
+    /// Runs all steps that are still to do. Returns remarks for the user.
     pub fn install(&mut self, plan: &Plan) -> Result<Vec<String>, Failure> {
         let mut remarks = Vec::new();
         self.begin()?;
@@ -40,7 +40,7 @@ impl Executor<'_> {
         Ok(remarks)
     }
 
-    /// Says in the record that something is going on, and removes what a killed command left half written.
+    /// Marks the record as unfinished, and removes files that a killed command left half written.
     pub fn begin(&mut self) -> Result<(), Failure> {
         for change in &self.record.changes {
             let last = if matches!(change.kind, Kind::Edit { .. }) { Last::Followed } else { Last::Itself };
@@ -73,7 +73,7 @@ impl Executor<'_> {
             Action::Edit { now, before, after, mark } => {
                 self.parents(&step.target, &step.path)?;
                 let real = self.destination.real(&step.path, Last::Followed)?;
-                // Trying the library takes seconds, and whatever else was written meanwhile is not ours to undo.
+                // Trying the library takes seconds: anything written meanwhile is not ours to undo.
                 if disk::read_to_edit(self.destination, &step.path)? != *now {
                     return Err(disk::changed_meanwhile());
                 }
@@ -105,7 +105,7 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// Makes the first compiled store. Without one everything works, so its failure is none of ours.
+    /// Makes the first compiled store. Everything works without one, and therefore a failure here is not an error.
     fn compile(&mut self, remarks: &mut Vec<String>) -> Result<(), Failure> {
         let stores = Path::new(STORES);
         if !self.destination.exists(stores) {
@@ -123,7 +123,8 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// What a file of others was before we ever changed it: as recorded, if nobody has changed it since.
+    /// The content of another program's file before Windlass first changed it: the recorded one, if nobody has changed
+    /// the file since.
     fn before(&self, path: &Path, real: &Path, now: Option<&[u8]>) -> Result<Option<Bytes>, Failure> {
         let Some(now) = now else { return Ok(None) };
         let text = std::fs::read(real).map_err(|error| disk::failure("read", real, &error))?;
@@ -135,7 +136,7 @@ impl Executor<'_> {
         Ok(Some(Bytes(now.to_owned())))
     }
 
-    /// Makes the directories that a path needs, where links on the way lead to.
+    /// Makes the missing directories of a path, at the places that links in it lead to.
     fn parents(&mut self, target: &Target, path: &Path) -> Result<(), Failure> {
         let parent = self.destination.real(path.parent().unwrap_or(path), Last::Followed)?;
         let missing: Vec<_> = parent.ancestors().take_while(|directory| !directory.exists()).collect();
@@ -156,12 +157,12 @@ impl Executor<'_> {
     }
 }
 
-/// Names the process with which a `windlass compile` has to end.
+/// Holds the id of the process that a `windlass compile` must end with.
 const PARENT: &str = "WINDLASS_PARENT";
 
-/// Makes this process end with the one that started it by `compile_command`: else it could go on after an installation
-/// that was killed, and write compiled stores behind the back of the `uninstall` that undoes it. Answers whether that
-/// one is gone already.
+/// Makes this process end with its parent, if `compile_command` started it. Otherwise it could outlive a killed
+/// installation, and write compiled stores while `uninstall` undoes that installation. Returns whether the parent is
+/// gone already.
 #[must_use]
 pub fn end_with_parent() -> bool {
     let Some(parent) = std::env::var(PARENT).ok().and_then(|parent| parent.parse::<u32>().ok()) else { return false };
@@ -169,10 +170,10 @@ pub fn end_with_parent() -> bool {
     armed.is_ok() && std::os::unix::process::parent_id() != parent
 }
 
-/// `windlass compile` for a place.
+/// The `windlass compile` command for a place.
 pub fn compile_command(executable: &Path, destination: &Destination) -> Command {
     let mut command = Command::new(executable);
-    // What the plan names is the place's own directory, whatever the one who installs uses.
+    // The plan names the place's own directory, whatever directory the installing user has set.
     command.arg("compile").stdin(Stdio::null()).env_remove("WINDLASS_STORE");
     command.env(PARENT, std::process::id().to_string());
     if !destination.is_machine() {

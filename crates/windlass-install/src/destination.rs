@@ -1,4 +1,4 @@
-//! Where an installation goes: this machine, a directory that becomes an image, or one user's home.
+//! The place of an installation: this machine, a directory that becomes an image, or one user's home.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -8,15 +8,15 @@ use windlass_machine::{Failure, FailureKind};
 pub use windlass::compiled::Last;
 use windlass::compiled::Root;
 
-/// A root directory with the paths of an installation below it. Paths are written down, shown and put into files as
-/// they are *in* the root; only [`Destination::real`] makes one that this process can open.
+/// A root directory with the paths of an installation below it. Paths are recorded, shown and written into files as
+/// they are *in* the root; only [`Destination::real`] turns one into a path that this process can open.
 #[derive(Clone, Debug)]
 pub struct Destination {
     /// `/`, or the directory of an image.
     root: PathBuf,
-    /// The user's home directory; none for the machine and for images.
+    /// The user's home directory; None for the machine and for images.
     home: Option<PathBuf>,
-    /// Where the record is kept.
+    /// The directory of the record, in the root.
     pub state: PathBuf,
 }
 
@@ -36,12 +36,12 @@ impl Destination {
         Ok(Destination { root, home: None, state: PathBuf::from("/var/lib/windlass") })
     }
 
-    /// One user's own files, on this machine.
+    /// One user's home, on this machine.
     pub fn user(home: &Home) -> Destination {
         Destination { root: PathBuf::from("/"), home: Some(home.path.clone()), state: home.state.join("windlass") }
     }
 
-    /// The home directory, where it is a user's place.
+    /// The home directory; None for the machine and for images.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
@@ -56,17 +56,17 @@ impl Destination {
         &self.root
     }
 
-    /// The path for this process of `path` in the root. Links on the way are followed as they will be when the root is
-    /// a root, never out of it; `last` says whether a link at the very end is followed too. What does not exist is
-    /// taken as named.
+    /// The path at which this process reaches `path` in the root. Links on the path are followed as they will be once
+    /// the root is a root directory, never out of it; `last` says whether a link at the very end is followed too.
+    /// Missing parts are taken literally.
     pub fn real(&self, path: &Path, last: Last) -> Result<PathBuf, Failure> {
         Root(Some(&self.root))
             .reach(path, last)
             .map_err(|error| Failure::new(FailureKind::Other, path.display().to_string(), error))
     }
 
-    /// A path in the root, for people: in an image also as it is reached from here, so that it is not taken for the
-    /// machine's.
+    /// A path in the root, for display. For an image, the path outside the image is shown too, lest it be mistaken for
+    /// one of the machine.
     pub fn shown(&self, path: &Path) -> String {
         if self.is_machine() || !path.is_absolute() {
             return path.display().to_string();
@@ -76,7 +76,7 @@ impl Destination {
         format!("{} (here: {})", path.display(), here.display())
     }
 
-    /// An error of an installation in an image, with what its paths are.
+    /// Adds to an error of an installation in an image how its paths are to be read.
     pub fn told(&self, failure: Failure) -> Failure {
         if self.is_machine() {
             return failure;
@@ -88,17 +88,17 @@ impl Destination {
         ))
     }
 
-    /// The path in the root of what this process opens at `real`.
+    /// The path in the root of a file that this process opens at `real`.
     pub fn inside(&self, real: &Path) -> PathBuf {
         real.strip_prefix(&self.root).map_or_else(|_| real.to_owned(), |path| Path::new("/").join(path))
     }
 
-    /// Whether there is anything at `path`, links followed.
+    /// Whether `path` exists, with links followed.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.real(path.as_ref(), Last::Followed).is_ok_and(|real| real.exists())
     }
 
-    /// Whether there is a directory at `path`, links followed.
+    /// Whether `path` is a directory, with links followed.
     pub fn is_directory(&self, path: impl AsRef<Path>) -> bool {
         self.real(path.as_ref(), Last::Followed).is_ok_and(|real| real.is_dir())
     }
@@ -111,12 +111,13 @@ pub struct Home {
     pub path: PathBuf,
     /// For configuration: `$XDG_CONFIG_HOME`.
     pub config: PathBuf,
-    /// For what must last: `$XDG_STATE_HOME`, where that is below the home directory.
+    /// For data that must last: `$XDG_STATE_HOME`, if that is below the home directory.
     pub state: PathBuf,
 }
 
 impl Home {
-    /// The same, if the home directory is this user's: sudo(8) and su(1) may leave another's in HOME.
+    /// The directories of the current user; None if HOME is not this user's own: sudo(8) and su(1) may leave another
+    /// user's directory in HOME.
     pub fn of_this_user(variable: impl Fn(&str) -> Option<OsString>) -> Option<Home> {
         let is_own = |home: &Home| {
             let owner = std::fs::metadata(&home.path).map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata));
@@ -125,8 +126,8 @@ impl Home {
         Home::from_environment(variable).filter(is_own)
     }
 
-    /// From HOME and the variables of the XDG Base Directory Specification, which says that relative ones are ignored.
-    /// The record stays below HOME, which is known to be this user's.
+    /// From HOME and the variables of the XDG Base Directory Specification, which requires relative paths to be
+    /// ignored. The record stays below HOME, which is known to be this user's.
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Home> {
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let path = absolute("HOME")?;

@@ -1,4 +1,4 @@
-//! The changes of windlass-journal by path, with what an installation says where one fails. A path holds no link
+//! The changes of windlass-journal by path, with the error messages of an installation. The paths hold no links
 //! ([`Destination::real`] has followed them).
 //!
 //! [`Destination::real`]: super::destination::Destination::real
@@ -23,7 +23,7 @@ pub fn make_directory(path: &Path) -> Result<(), Failure> {
     made.map_err(|error| failure("make the directory", path, &error))
 }
 
-/// Puts `content` at `path` at once.
+/// Writes `content` to `path` atomically.
 pub fn write(path: &Path, content: &[u8], attributes: Attributes) -> Result<(), Failure> {
     in_parent(path, |directory, name| directory.write(name, content, attributes))
         .map_err(|error| failure("write", path, &error))
@@ -35,7 +35,7 @@ pub fn link(to: &Path, path: &Path) -> Result<(), Failure> {
         .map_err(|error| failure("make the link", path, &error))
 }
 
-/// Removes a file or a link, if it is there.
+/// Removes a file or a link, if it exists.
 pub fn remove(path: &Path) -> Result<(), Failure> {
     in_parent(path, |directory, name| directory.remove_if_there(name).and_then(|()| directory.synchronise()))
         .map_err(|error| failure("remove", path, &error))
@@ -44,13 +44,13 @@ pub fn remove(path: &Path) -> Result<(), Failure> {
 /// Removes what a killed [`write()`] left behind.
 pub fn remove_temporary(path: &Path) -> Result<(), Failure> {
     match in_parent(path, Directory::remove_temporary) {
-        // Where there is no directory, nothing was left in it.
+        // A missing directory has no leftovers.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
         other => other.map_err(|error| failure("remove what was left beside", path, &error)),
     }
 }
 
-/// Removes a directory if it is there and empty; says whether it is gone.
+/// Removes a directory if it exists and is empty; returns whether it is gone.
 pub fn remove_directory(path: &Path) -> Result<bool, Failure> {
     match in_parent(path, |directory, name| {
         directory.remove_directory(name)?;
@@ -68,8 +68,8 @@ fn in_parent(path: &Path, change: impl FnOnce(&Directory, &OsStr) -> io::Result<
     change(&directory, name)
 }
 
-/// The bytes of a file of others in which something of ours is to be put; none if it is not there. A link is followed:
-/// the file it leads to is the one that is changed.
+/// The content of another program's file that Windlass will edit; None if it does not exist. A link is followed: its
+/// target is the file that is changed.
 pub fn read_to_edit(destination: &Destination, path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let real = destination.real(path, Last::Followed)?;
     let is_link = destination.real(path, Last::Itself)?.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
@@ -90,7 +90,7 @@ pub fn read_to_edit(destination: &Destination, path: &Path) -> Result<Option<Vec
     }
 }
 
-/// The error of a change, with what to do about the usual ones.
+/// The error of a failed change, with advice for the usual causes.
 pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
     let failure = windlass_journal::failure(action, path, error);
     let failure = match error.kind() {
@@ -101,7 +101,7 @@ pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
         .advise("no change is half done: run the same command again, or undo what was done with `windlass uninstall`")
 }
 
-/// What is there is no longer what was planned for.
+/// The file no longer has the state that was planned for.
 pub fn changed_meanwhile() -> Failure {
     Failure::new(FailureKind::Other, "the plan is out of date", "something changed after it was shown")
         .advise("run the command again, and check the new plan")

@@ -1,4 +1,4 @@
-//! The command and the library, where hook, units and activations will find them for as long as they are needed.
+//! The command and the library, at paths where hook, units and activations find them as long as they are needed.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,30 +12,30 @@ use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
 use super::record::{Kind, Record, Target};
 use super::text::sha256;
 
-/// Where the command is copied to.
+/// The path that the command is copied to.
 pub const COMMAND: &str = "/usr/local/bin/windlass";
 /// The directory that the library is copied to.
 pub const LOCAL: &str = "/usr/local/lib/windlass";
 
-/// Where they are, and the steps that bring them there.
+/// The paths of the command and the libraries, and the steps that copy them there.
 #[derive(Debug)]
 pub struct Files {
-    /// The command, in the root.
+    /// The path of the command, in the root.
     pub command_path: PathBuf,
-    /// The step for it.
+    /// The step that copies the command, if it is needed.
     pub command: Option<Step>,
-    /// The library, in the root; only if something is to load it.
+    /// The path of the library, in the root; None if no program is to load it.
     pub library: Option<PathBuf>,
-    /// The file that this will be, or is, as this process opens it.
+    /// The same file at the path where this process can open it, before or after copying.
     pub library_file: Option<PathBuf>,
-    /// The steps for it, and for the tracing library beside it.
+    /// The steps for the library, and for the tracing library beside it.
     pub library_steps: Vec<Step>,
 }
 
 impl Files {
-    /// Takes what is installed under /usr or /opt, where only root can change it, as it is, and copies what is not (a
-    /// build tree, a download) below /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a unit
-    /// must not lead to a place that somebody cleans up, or that somebody but root can write to.
+    /// Files installed under /usr or /opt, where only root can change them, are used in place. All others (a build
+    /// tree, a download) are copied below /usr/local, or into the user's ~/.local: a name in /etc/ld.so.preload or in a
+    /// unit must not lead to a place that somebody may clean up, or that anybody but root can write to.
     pub fn find(context: &Context<'_>, record: &Record, system: bool, activates: bool) -> Result<Files, Failure> {
         let destination = context.destination;
         let local = if system { PathBuf::from(LOCAL) } else { user_directory(context)? };
@@ -83,8 +83,8 @@ impl Files {
     }
 }
 
-/// Copying the library into a directory, and the tracing library that lies beside it, if one does: the copied command
-/// looks for both at the same places.
+/// The steps that copy the library into a directory, and the tracing library if it lies beside it: the copied command
+/// looks for both in the same places.
 fn copies(context: &Context<'_>, record: &Record, library: &Path, to: &Path) -> Result<Vec<Step>, Failure> {
     let trace = library.with_file_name(TRACE_FILE_NAME);
     let all = [
@@ -99,25 +99,26 @@ fn copies(context: &Context<'_>, record: &Record, library: &Path, to: &Path) -> 
     wanted.map(step).collect()
 }
 
-/// The path in the root of `own` if it can be relied upon there.
+/// The path in the root of `own`, if it can be relied upon there.
 fn installed(destination: &Destination, record: &Record, own: &Path, candidates: &[PathBuf]) -> Option<PathBuf> {
     if destination.is_machine() {
-        // The path without links, as each of them could be changed as well.
+        // The path without links: each link could be changed as well.
         let real = own.canonicalize().ok()?;
         let lasting = real.starts_with("/usr") || real.starts_with("/opt");
         return (lasting && changeable_by_others(&real, &owners(destination)).is_none()).then_some(real);
     }
-    // An image has its own, unless that is our copy, which is renewed.
+    // An image uses its own file, unless that is our copy, which is renewed.
     candidates.iter().find(|path| destination.exists(path) && record.file(path).is_none()).cloned()
 }
 
-/// Those who may change what is named in a place: whoever loads or runs it trusts them anyway.
+/// The users who may change the files named in a place: its programs trust them anyway.
 fn owners(destination: &Destination) -> Vec<u32> {
     let user = destination.home().map(|_| rustix::process::geteuid().as_raw());
     user.into_iter().chain([0]).collect()
 }
 
-/// Fails if somebody else can change what will be at a path of this machine. Whose an image is, nobody knows yet.
+/// Fails if an untrusted user can change the file at a path of this machine. The future owner of an image is not known
+/// yet.
 fn only_root_can_change(destination: &Destination, path: &Path) -> Result<(), Failure> {
     if destination.home().is_some() || !destination.is_machine() {
         return Ok(());
@@ -134,12 +135,12 @@ fn only_root_can_change(destination: &Destination, path: &Path) -> Result<(), Fa
     }
 }
 
-/// The library in a directory.
+/// The path of the library in a directory.
 pub fn library_in(directory: &Path) -> PathBuf {
     directory.join(FILE_NAME)
 }
 
-/// The tracing library in a directory.
+/// The path of the tracing library in a directory.
 pub fn trace_library_in(directory: &Path) -> PathBuf {
     directory.join(TRACE_FILE_NAME)
 }
@@ -169,7 +170,7 @@ fn copy<'a>(target: Target, path: PathBuf, from: &Path, mode: u32, why: &'a str)
     }
 }
 
-/// The paths go into shell scripts, units and lists, each with quotes of its own kind.
+/// Fails unless a path is safe in shell scripts, units and lists: each has its own quoting.
 pub fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
     let is_safe = |character: char| character.is_ascii_alphanumeric() || "/._+-".contains(character);
     if path.to_str().is_some_and(|path| path.chars().all(is_safe)) {
@@ -183,13 +184,13 @@ pub fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
     .advise("install Windlass under a path of letters, digits and /._+-"))
 }
 
-/// Adds the step for a file that is to have this content.
+/// Adds the step that gives a file this content.
 pub fn add(plan: &mut Plan, context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Result<(), Failure> {
     plan.steps.push(file_step(context, record, file)?);
     Ok(())
 }
 
-/// The step for a file of ours: to do, or there already, or in the way.
+/// The step for one of Windlass's files: to do, already done, or refused because another file is in the way.
 fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Result<Step, Failure> {
     let NewFile { target, path, content, mode, lines, why, if_foreign } = file;
     let real = context.destination.real(&path, Last::Itself)?;

@@ -1,5 +1,5 @@
-//! What a record may hold: the few things that `windlass install` does, and nothing else. Undoing is done with the
-//! rights of whoever asks for it, so a record gives no names of its own.
+//! The changes that a record may hold: the few that `windlass install` makes, and no others. Undoing runs with the
+//! rights of the user who asks for it, and therefore a record cannot introduce names of its own.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::machine::LIST;
 use super::record::{Change, FILE_NAME, Kind, Mark, Record, Target};
 use super::{service, shell, upkeep};
 
-/// Reads the record of a place; none if there is none.
+/// Reads the record of a place; None if there is none.
 pub fn read(destination: &Destination) -> Result<Option<Record>, Failure> {
     let directory = destination.real(&destination.state, Last::Followed)?;
     let Some(directory) = Directory::open_trusted(&directory)? else { return Ok(None) };
@@ -22,14 +22,14 @@ pub fn read(destination: &Destination) -> Result<Option<Record>, Failure> {
     })
 }
 
-/// Whether it is a change that `windlass install` makes in such a place.
+/// Whether `windlass install` makes this change in this kind of place.
 fn is_known(change: &Change, destination: &Destination) -> bool {
     let path = &*change.path;
     let is_plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     if !is_plain || !path.is_absolute() {
         return change.target == Target::Upkeep && is_started(change);
     }
-    // Only an empty one is ever removed.
+    // Safe, because only an empty directory is ever removed.
     if change.kind == Kind::Directory {
         return true;
     }

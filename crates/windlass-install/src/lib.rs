@@ -1,9 +1,9 @@
 //! `windlass install` and `windlass uninstall`.
 //!
-//! A plan is made first, and shown (`planner.rs`; one file for each part of it). Its steps are taken by `apply.rs`,
-//! through the few atomic changes of windlass-journal (`disk.rs`). Each change is in the record (`record.rs`) before it
-//! is made, with what it takes to undo it; `undo.rs` does that. So a command that was killed anywhere is completed by
-//! `install` and undone by `uninstall`.
+//! First a plan is made and shown (`planner.rs`; each part has a file of its own). `apply.rs` runs its steps, through
+//! the few atomic changes of windlass-journal (`disk.rs`). Each change is in the record (`record.rs`) before it is
+//! made, along with the data to undo it; `undo.rs` does that. After a kill at any point, `install` completes the work
+//! and `uninstall` undoes it.
 
 #![deny(unsafe_code)]
 
@@ -48,19 +48,19 @@ use systemd::Systemd;
 use windlass_machine::loader::preload_library::Library;
 use windlass_machine::{Failure, FailureKind};
 
-/// What is to be installed where.
+/// What to install, and where.
 #[derive(Debug)]
 pub struct Installation {
-    /// What.
+    /// The requested parts.
     pub wanted: Wanted,
-    /// Where.
+    /// The place to install into.
     pub destination: Destination,
-    /// The user's directories, where a shell is asked for.
+    /// The user's directories, if a shell is requested.
     pub home: Option<Home>,
 }
 
 impl Installation {
-    /// What it takes. Changes nothing.
+    /// Plans the installation. Changes nothing.
     pub fn plan(&self) -> Result<Plan, Failure> {
         let record = known::read(&self.destination)?.unwrap_or_else(Record::empty);
         let executable = executable()?;
@@ -78,8 +78,8 @@ impl Installation {
         Plan::install(&self.wanted, &context, &record)
     }
 
-    /// Does what was planned, or less where some of it was done meanwhile; nothing if it would be something else by
-    /// now. Says what is worth knowing afterwards.
+    /// Carries out the plan that was shown, or less if some of it was done meanwhile; nothing if the plan would differ
+    /// by now. Returns remarks for the user.
     pub fn apply(&self, shown: &Plan) -> Result<Vec<String>, Failure> {
         let _lock = state::open_or_make(&self.destination)?;
         let plan = self.plan()?;
@@ -92,12 +92,12 @@ impl Installation {
     }
 }
 
-/// What undoing these targets (all, if there are none) takes; none if nothing is recorded. Changes nothing.
+/// Plans the removal of these targets (all, if there are none); None if nothing is recorded. Changes nothing.
 pub fn plan_removal(destination: &Destination, targets: &[Target]) -> Result<Option<Vec<Undo>>, Failure> {
     known::read(destination)?.map(|record| undo::plan(&record, targets, destination)).transpose()
 }
 
-/// Does what was planned, unless it would be something else by now.
+/// Carries out the removal that was shown, unless the plan would differ by now.
 pub fn apply_removal(destination: &Destination, targets: &[Target], shown: &[Undo]) -> Result<(), Failure> {
     let _lock = state::open(destination)?;
     let Some(record) = known::read(destination)? else { return Err(changed_meanwhile()) };
@@ -108,12 +108,12 @@ pub fn apply_removal(destination: &Destination, targets: &[Target], shown: &[Und
     Executor { destination, record, executable: &executable }.uninstall(shown, Systemd::of(destination))
 }
 
-/// What a removal that was killed at its very end left, if it did.
+/// The directories that a removal left if it was killed at its very end.
 pub fn leftovers(destination: &Destination) -> Result<Vec<std::path::PathBuf>, Failure> {
     Ok(state::leftovers(destination)?.into_iter().map(|left| left.path).collect())
 }
 
-/// The directory of compiled stores, where undoing `plan` leaves such: those that were there before the installation.
+/// The directory of compiled stores, if undoing `plan` leaves stores there: those from before the installation.
 pub fn stores_that_stay(destination: &Destination, plan: &[Undo]) -> Option<&'static Path> {
     let stores = Path::new(upkeep::STORES);
     let is_upkeep = |undo: &Undo| undo.target == Target::Upkeep;
@@ -125,7 +125,7 @@ pub fn stores_that_stay(destination: &Destination, plan: &[Undo]) -> Option<&'st
     std::fs::read_dir(real).ok()?.flatten().any(is_store).then_some(stores)
 }
 
-/// Removes that.
+/// Removes the [`leftovers`].
 pub fn tidy(destination: &Destination) -> Result<(), Failure> {
     state::remove_leftovers(destination)
 }

@@ -1,5 +1,5 @@
-//! Whether the programs of a root can load a library, told by the files alone: nothing is run, so it can be asked of
-//! every image, by everybody.
+//! Whether the programs of a root can load a library, judged by the files alone: nothing is run, and the check works
+//! for every image and every user.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use super::machine::OTHER_LOADERS;
 
 const LIBC: &str = "libc.so.6";
 
-/// Fails if the dynamic linker of the place would not load the library that this process opens at `library`: a library
-/// named in LD_PRELOAD or /etc/ld.so.preload whose versions are missing keeps *every* program from starting.
+/// Fails if the dynamic linker of the place would not load the library that this process opens at `library`. If symbol
+/// versions are missing, a library named in LD_PRELOAD or /etc/ld.so.preload keeps *every* program from starting.
 pub fn check(destination: &Destination, library: &Path) -> Result<(), Failure> {
     let refuse =
         |why: String| Failure::new(FailureKind::Other, format!("can't use the library {}", library.display()), why);
@@ -27,7 +27,7 @@ pub fn check(destination: &Destination, library: &Path) -> Result<(), Failure> {
         return Err(refuse("not a valid ELF library".into()));
     };
     let directories = directories(destination);
-    // No program starts without it, so it is the one that is always asked.
+    // No program starts without libc, and therefore it is always checked.
     let objects: BTreeSet<&str> = linkage.objects.iter().map(String::as_str).chain([LIBC]).collect();
     for object in objects {
         let (path, has) = find(destination, &directories, object, elf.machine).map_err(|others| {
@@ -69,11 +69,11 @@ pub fn check(destination: &Destination, library: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a person should know of programs there that do not start, or not in silence, with a library that every child
-/// inherits. As was tried: docs/install.md, "Programs that it is not for".
+/// Notes about programs of the place that would not start, or would print errors, with a library that every child
+/// inherits. Known from trials: docs/install.md, "Programs that it is not for".
 pub fn notes(destination: &Destination, is_machine: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    // musl's loader reads no list; with another architecture beside this one there is no activation for the machine.
+    // musl's loader reads no list; a machine with a second architecture gets no activation for the machine.
     if let (false, Some(loader)) = (is_machine, musl(destination)) {
         notes.push(format!(
             "{} exists: a musl program that inherits LD_PRELOAD does not start; start it with `env -u LD_PRELOAD`",
@@ -104,7 +104,7 @@ pub fn notes(destination: &Destination, is_machine: bool) -> Vec<String> {
     notes
 }
 
-/// The first musl loader there is.
+/// The first musl loader found.
 fn musl(destination: &Destination) -> Option<PathBuf> {
     let entries =
         destination.real(Path::new("/lib"), Last::Followed).ok().and_then(|real| std::fs::read_dir(real).ok());
@@ -114,7 +114,7 @@ fn musl(destination: &Destination) -> Option<PathBuf> {
     found.first().map(|name| Path::new("/lib").join(name))
 }
 
-/// Where glibc lies. On this machine also where this very program has it from.
+/// The directories that hold glibc. On this machine, also the directory that this program's own glibc came from.
 fn directories(destination: &Destination) -> Vec<PathBuf> {
     let mut all = Vec::new();
     if destination.is_machine() {
@@ -127,11 +127,11 @@ fn directories(destination: &Destination) -> Vec<PathBuf> {
     all
 }
 
-/// Where an object is, and which versions it has.
+/// The path of an object, and the symbol versions that it defines.
 type Found = (PathBuf, BTreeSet<String>);
 type OfOtherMachine = (PathBuf, Machine);
 
-/// An object of this name and machine, and the versions that it has. Otherwise one of another machine, if there is one.
+/// An object of this name and machine type, with its symbol versions. Failing that, one of another machine type.
 fn find(
     destination: &Destination,
     directories: &[PathBuf],
@@ -153,7 +153,7 @@ fn find(
     Err(other)
 }
 
-/// `GLIBC_2.36` among all of them.
+/// The newest `GLIBC_*` version in the set, such as `GLIBC_2.36`.
 fn newest(has: &BTreeSet<String>) -> Option<&str> {
     let number = |name: &str| -> Option<Vec<u32>> {
         name.strip_prefix("GLIBC_")?.split('.').map(|part| part.parse().ok()).collect()

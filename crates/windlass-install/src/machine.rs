@@ -9,10 +9,10 @@ use super::plan::{Action, Context, Plan, Step};
 use super::record::{Kind, Mark, Record, Target};
 use super::text::{has_name, with_name};
 
-/// The list.
+/// The list of preloaded libraries.
 pub const LIST: &str = "/etc/ld.so.preload";
 
-/// Loaders of programs that a library of this machine's first architecture can't be loaded into (Debian's names).
+/// Loaders of programs that can't load a library of this machine's first architecture (Debian's names).
 pub const OTHER_LOADERS: [&str; 3] = ["/lib/ld-linux.so.2", "/libx32/ld-linux-x32.so.2", "/lib/ld-linux-armhf.so.3"];
 
 /// Plans the line in the list.
@@ -35,7 +35,7 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &P
         )
         .advise("activate Windlass for single services or users instead: --service NAME, --shell"));
     }
-    // Where an earlier version put another name, this one takes its place.
+    // The new name replaces the one that an earlier version put there.
     let earlier = record.file(&list).and_then(|change| match &change.kind {
         Kind::Edit { mark, .. } => Some(mark),
         _ => None,

@@ -1,4 +1,4 @@
-//! What is to be done, before anything is done.
+//! The plan of an installation: the steps, before anything is done.
 
 use std::path::{Path, PathBuf};
 
@@ -9,113 +9,113 @@ use super::destination::{Destination, Home};
 use super::record::{Mark, Target};
 use super::systemd::Systemd;
 
-/// What the command line asks for.
+/// The parts that the command line requests.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Every program of the machine.
+    /// Activate for every program of the machine.
     pub machine: bool,
-    /// systemd services, by name.
+    /// Names of systemd services to activate for.
     pub services: Vec<String>,
-    /// A user's shell, by name.
+    /// Name of the user's shell to activate for.
     pub shell: Option<String>,
-    /// Name the library without having run anything with it.
+    /// Activate the library without a trial run.
     pub untried: bool,
 }
 
 impl Wanted {
-    /// Whether something is to be loaded into programs.
+    /// Whether any program will load the library.
     pub fn activates(&self) -> bool {
         self.machine || !self.services.is_empty() || self.shell.is_some()
     }
 
-    /// A shell alone is the user's own affair; everything else keeps the machine's compiled store fresh as well.
+    /// A shell alone concerns only the user; everything else also keeps the machine's compiled store fresh.
     pub fn is_system(&self) -> bool {
         self.machine || !self.services.is_empty() || self.shell.is_none()
     }
 }
 
-/// The steps, and what a person should know besides.
+/// The steps, and notes for the user.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Plan {
-    /// In the order in which they are taken.
+    /// The steps, in the order in which they run.
     pub steps: Vec<Step>,
-    /// What is left out, and why; what is left to do by hand.
+    /// Parts that are left out, with the reason, and work that is left to the user.
     pub notes: Vec<String>,
 }
 
 /// One step.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// What it is for.
+    /// The part of the installation that needs the step.
     pub target: Target,
-    /// What it changes, as a path in the root; what it runs, where that is no path.
+    /// The path that the step changes, in the root; or the command that it runs.
     pub path: PathBuf,
-    /// What happens there.
+    /// The effect of the step, for display.
     pub what: String,
-    /// What that is good for.
+    /// The purpose of the step, for display.
     pub why: String,
-    /// Whether it is still to be taken.
+    /// Whether the step is still to do.
     pub to_do: bool,
-    /// How.
+    /// The action that performs it.
     #[serde(skip)]
     pub action: Action,
 }
 
-/// The kinds of step.
+/// The kinds of action.
 #[derive(Debug, PartialEq)]
 pub enum Action {
-    /// Nothing: it is there.
+    /// Nothing to do: the result is there.
     None,
-    /// A file of ours.
+    /// Write one of Windlass's own files.
     File {
-        /// Its bytes.
+        /// The content of the file.
         content: Content,
         /// Permission bits.
         mode: u32,
-        /// The lines of it that take effect.
+        /// The lines of the file that activate it.
         lines: Vec<String>,
     },
-    /// A symbolic link.
+    /// Make a symbolic link.
     Link {
-        /// Where it points.
+        /// The link's target.
         to: PathBuf,
     },
-    /// A change to a file of others.
+    /// Edit another program's file.
     Edit {
-        /// The file now, if there is one.
+        /// The current content; None if there is no file.
         now: Option<Vec<u8>>,
-        /// The same without our part.
+        /// The content without Windlass's part.
         before: Option<Vec<u8>>,
-        /// The file then.
+        /// The new content.
         after: Vec<u8>,
-        /// Our part.
+        /// Windlass's part.
         mark: Mark,
     },
-    /// Running programs with the library.
+    /// Run programs with the library, as a trial.
     Try {
-        /// Path in the root.
+        /// The path of the library, in the root.
         library: PathBuf,
-        /// Whether it is to take the place of one that programs load now. If that one is broken, so is every trial, and
-        /// the new one must come all the same.
+        /// Whether it replaces a library that programs load now. If the current one is broken, every trial fails, and
+        /// the new one must be installed nevertheless.
         replaces: bool,
     },
-    /// Telling systemd to read its units again.
+    /// Make systemd read its units again.
     Reload,
-    /// Starting a unit.
+    /// Start a unit.
     Start {
-        /// Its name.
+        /// The name of the unit.
         unit: String,
     },
-    /// Compiling the default sources.
+    /// Compile the default sources.
     Compile,
 }
 
-/// The bytes of a file of ours.
+/// The content of one of Windlass's files.
 #[derive(Debug, PartialEq)]
 pub enum Content {
-    /// These.
+    /// Literal bytes.
     Bytes(Vec<u8>),
-    /// Those of a file of this machine.
+    /// A copy of a file of this machine.
     Of(PathBuf),
 }
 
@@ -125,41 +125,41 @@ impl Plan {
         self.steps.iter().all(|step| !step.to_do)
     }
 
-    /// Whether everything to do was to be done in the other plan as well. A `windlass compile` of a killed command may
-    /// have ended since that one was made.
+    /// Whether every step that is still to do was also to do in the plan that was shown. A `windlass compile` of a
+    /// killed command may have finished some of them since.
     pub fn is_within(&self, shown: &Plan) -> bool {
         self.steps.iter().filter(|step| step.to_do).all(|step| shown.steps.contains(step))
     }
 
-    /// Whether a step that is to be taken changes something at such a path.
+    /// Whether a step that is still to do changes a path that `which` accepts.
     pub fn changes(&self, which: impl Fn(&Path) -> bool) -> bool {
         self.steps.iter().any(|step| step.to_do && which(&step.path))
     }
 }
 
-/// A file of ours to be put somewhere.
+/// One of Windlass's files, to be installed.
 #[derive(Debug)]
 pub struct NewFile<'a> {
-    /// What it is for.
+    /// The part of the installation that needs the file.
     pub target: Target,
-    /// Where.
+    /// The path of the file, in the root.
     pub path: PathBuf,
-    /// Its bytes.
+    /// The content of the file.
     pub content: Content,
     /// Permission bits.
     pub mode: u32,
-    /// The lines of it that take effect.
+    /// The lines of the file that activate it.
     pub lines: Vec<String>,
-    /// What it is good for.
+    /// The purpose of the file, for display.
     pub why: &'a str,
-    /// What to do if a file of that name is there that is not ours.
+    /// How to treat an existing file of that name that Windlass did not make.
     pub if_foreign: Foreign<'a>,
 }
 
-/// What to do about a file of the same name that we did not make.
+/// How to treat a file of the same name that Windlass did not make.
 #[derive(Clone, Copy, Debug)]
 pub enum Foreign<'a> {
-    /// It serves as well: a package's, perhaps with the administrator's changes.
+    /// Keep it, as it serves as well: a package's file, perhaps with the administrator's changes.
     Keep,
     /// Stop, with this advice.
     Refuse(&'a str),
@@ -168,33 +168,33 @@ pub enum Foreign<'a> {
 /// See [`Context::fits`].
 pub type Fits<'a> = dyn Fn(&Path, bool) -> Result<Vec<String>, Failure> + 'a;
 
-/// What planning looks at.
+/// The environment of a plan.
 pub struct Context<'a> {
-    /// Where.
+    /// The place of the installation.
     pub destination: &'a Destination,
-    /// The user's directories, where a shell is asked for.
+    /// The user's directories, if a shell is requested.
     pub home: Option<&'a Home>,
-    /// Which systemd there is.
+    /// The state of systemd in this place.
     pub systemd: Systemd,
-    /// The running command.
+    /// The executable of the running command.
     pub executable: &'a Path,
-    /// Finds the library that belongs to it.
+    /// Finds the library that belongs to this command.
     pub library: &'a dyn Fn() -> Result<PathBuf, Failure>,
-    /// Fails if programs there can't load the library at this path of this machine; else says what to know of programs
-    /// that it is not for, of the whole machine or of one activation.
+    /// Fails if programs of the place can't load the library at this path of this machine. Otherwise returns notes
+    /// about programs that the library is not for; the flag selects activation for the whole machine.
     pub fits: &'a Fits<'a>,
     /// Whether the compiled stores are fresh.
     pub is_compiled: &'a dyn Fn() -> bool,
 }
 
 impl Step {
-    /// A step that is there already.
+    /// A step whose result is already there.
     pub fn there(target: Target, path: impl Into<PathBuf>, what: impl Into<String>, why: &str) -> Step {
         let (path, what) = (path.into(), what.into());
         Step { target, path, what, why: why.into(), to_do: false, action: Action::None }
     }
 
-    /// A step to be taken.
+    /// A step that is still to do.
     pub fn to_do(
         target: Target,
         path: impl Into<PathBuf>,

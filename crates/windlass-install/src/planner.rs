@@ -1,4 +1,4 @@
-//! Which steps an installation takes, and in which order.
+//! The steps of an installation, and their order.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::record::{Record, Target};
 use super::{apparmor, machine, service, shell, upkeep};
 
 impl Plan {
-    /// What it takes to have everything that is wanted. `record` is what earlier commands did here.
+    /// Plans all requested parts. `record` holds the changes of earlier commands in this place.
     pub fn install(wanted: &Wanted, context: &Context<'_>, record: &Record) -> Result<Plan, Failure> {
         let mut plan = Plan::default();
         let system = wanted.is_system();
@@ -51,8 +51,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Adds trials of the library: where activations begin, before any is made; before it replaces one that programs
-    /// load already, where the new one can be reached.
+    /// Adds trials of the library: before the first activation is made, and, if the new library can be reached first,
+    /// before it replaces one that programs load already.
     fn trials(&mut self, context: &Context<'_>, record: &Record, library: &Path, activations: usize) {
         let why = "a library that can't be loaded makes every program print an error";
         let is_named = |step: &Step| !step.to_do && step.target.is_activation();

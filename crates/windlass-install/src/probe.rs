@@ -1,7 +1,7 @@
-//! Running programs with the library, before anything is told to load it.
+//! Trial runs of programs with the library, before anything is told to load it.
 //!
-//! The loader does not fail for a library that it can't load: it prints an error line, in every program. So a silent
-//! standard error is what is asked for.
+//! The loader does not fail for a library that it can't load: every program prints an error line instead. The trial
+//! therefore requires an empty standard error.
 
 use std::io::Read;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::destination::Destination;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Starts programs of an image with the library, and without anything of this process's environment.
+/// Starts programs of an image with the library, and without this process's environment.
 const ENV: &str = "/usr/bin/env";
 
-/// Programs that most machines have: one of them is enough, and those that make TLS contexts say most.
+/// Programs that most machines have: one is enough, and programs that make TLS contexts test most.
 const PROGRAMS: [&[&str]; 5] = [
     &["/bin/true"],
     &["/usr/bin/python3", "-I", "-c", "import ssl; ssl.create_default_context()"],
@@ -26,9 +26,9 @@ const PROGRAMS: [&[&str]; 5] = [
     &["/usr/bin/perl", "-e", "1"],
 ];
 
-/// Runs what there is of [`PROGRAMS`] with the library at `library` in the root. Says which programs were run: none
-/// where only root could, by changing the root directory. Where it `replaces` one that programs load already, that one
-/// may be the reason why no program can be run.
+/// Runs the available [`PROGRAMS`] with the library at `library` in the root. Returns the programs that were run: none
+/// where only root could run them, by changing the root directory. If the library `replaces` one that programs load
+/// already, the old one may be the reason why no program can be run.
 pub fn try_library(destination: &Destination, library: &Path, replaces: bool) -> Result<Vec<String>, Failure> {
     let mut tried = Vec::new();
     if !destination.is_machine() && !rustix::process::geteuid().is_root() {
@@ -40,7 +40,7 @@ pub fn try_library(destination: &Destination, library: &Path, replaces: bool) ->
         return Err(failure(destination, what, why).advise("--no-try installs without a trial"));
     }
     for program in PROGRAMS {
-        // What is not there, or has something to say without the library, tells nothing.
+        // A program that is missing, or that prints errors without the library, tells nothing.
         if !destination.exists(program[0]) || !run(destination, None, program).is_ok_and(|outcome| outcome.is_quiet()) {
             continue;
         }
@@ -66,8 +66,8 @@ pub fn try_library(destination: &Destination, library: &Path, replaces: bool) ->
     Ok(tried)
 }
 
-/// Says how things are now: the trial comes after all that no program loads, and before anything that makes programs
-/// load the library.
+/// States the current situation: the trial runs after all steps on files that no program loads yet, and before any step
+/// that makes programs load the library.
 fn failure(destination: &Destination, what: String, why: impl std::fmt::Display) -> Failure {
     let undo = match destination.home() {
         Some(_) => "windlass uninstall --shell".to_owned(),

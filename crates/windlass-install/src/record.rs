@@ -1,4 +1,4 @@
-//! What was done, written down before it is done, so that it can be completed or undone from any moment on.
+//! The record of changes, written before they are made: at any moment they can be completed or undone.
 
 use std::path::{Path, PathBuf};
 
@@ -11,41 +11,41 @@ use super::destination::{Destination, Last};
 use super::disk;
 use super::text::{without_block, without_name};
 
-/// The file, in the state directory.
+/// The name of the record in the state directory.
 pub const FILE_NAME: &str = "install.json";
 
-/// All that is recorded of one place.
+/// All recorded changes in one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Some command was stopped before its end, and services have perhaps not been told of what it did.
+    /// A command was stopped before its end, and services may not know of its changes yet.
     pub unfinished: bool,
-    /// How many directories of the record's own path were made for it.
+    /// The number of directories that were made for the record's own path.
     pub made_directories: usize,
-    /// In the order in which they were made; undone from the last to the first.
+    /// The changes, in the order in which they were made; undone in reverse order.
     pub changes: Vec<Change>,
 }
 
 /// One change of the file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// What it was made for.
+    /// The part of the installation that it was made for.
     pub target: Target,
-    /// Where, in the root.
+    /// The changed path, in the root.
     pub path: PathBuf,
-    /// What was done there.
+    /// The change itself.
     #[serde(flatten)]
     pub kind: Kind,
 }
 
-/// What a change was made for.
+/// A part of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// The command, where hook and units find it.
+    /// The command, at the path that hook and units use.
     Command,
-    /// The library, where activations find it.
+    /// The library, at the path that activations use.
     Library,
-    /// Hook, units, first compiled store.
+    /// Hook, units and the first compiled store.
     Upkeep,
     /// One systemd service.
     Service(String),
@@ -56,7 +56,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Whether it makes programs load the library.
+    /// Whether this part makes programs load the library.
     pub fn is_activation(&self) -> bool {
         matches!(self, Target::Service(_) | Target::Shell | Target::Machine)
     }
@@ -75,54 +75,54 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// The kinds of change, each with what it takes to undo it.
+/// The kinds of change, each with the data to undo it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Kind {
-    /// A directory that was not there.
+    /// A new directory.
     Directory,
-    /// A directory that was not there, and whose files are all made by Windlass: the compiled stores.
+    /// A new directory in which all files are Windlass's own: the compiled stores.
     Stores,
-    /// A symbolic link that was not there.
+    /// A new symbolic link.
     Link {
-        /// Where it points.
+        /// The link's target.
         to: PathBuf,
     },
-    /// A file that was not there.
+    /// A new file.
     File {
-        /// Of what we wrote there, each time that it was something else. In hexadecimal.
+        /// SHA-256 of each content that Windlass wrote there, in hexadecimal.
         sha256: Vec<String>,
-        /// Lines that put it into effect. They are taken out of a file that somebody has changed since.
+        /// Lines that activate the file. If somebody has changed the file since, only these lines are removed from it.
         lines: Vec<String>,
     },
-    /// A file of others, in which something of ours was put.
+    /// An edit of another program's file.
     Edit {
-        /// The file before that; none if it was not there.
+        /// The content before the edit; None if there was no file.
         before: Option<Bytes>,
-        /// Of the file after that, each time that it was something else. In hexadecimal.
+        /// SHA-256 of each content after an edit, in hexadecimal.
         sha256: Vec<String>,
-        /// What was put in.
+        /// The part that was added.
         mark: Mark,
     },
     /// A unit that was started.
     Started {
-        /// Its name.
+        /// The name of the unit.
         unit: String,
     },
 }
 
-/// What was put into a file of others, and how it is found again.
+/// The part that was added to another program's file, and how to find it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// A name in the list of /etc/ld.so.preload, and those that were there before it.
+    /// A name in the list of /etc/ld.so.preload, and Windlass's earlier names for it.
     Names(Vec<PathBuf>),
-    /// The lines between our two marker lines.
+    /// The lines between Windlass's two marker lines.
     Block,
 }
 
 impl Mark {
-    /// `text` without what this mark stands for; none if it is not in there.
+    /// `text` without the marked part; None if it is not in there.
     pub fn taken_out_of(&self, text: &[u8]) -> Option<Vec<u8>> {
         match self {
             Mark::Names(libraries) => {
@@ -138,30 +138,30 @@ impl Mark {
 }
 
 impl Record {
-    /// A record of nothing.
+    /// An empty record.
     pub fn empty() -> Record {
         Record { unfinished: false, made_directories: 0, changes: Vec::new() }
     }
 
-    /// Writes it into the state directory, which exists.
+    /// Writes the record into the state directory, which must exist.
     pub fn write(&self, destination: &Destination) -> Result<(), Failure> {
         self.write_in(&destination.real(&destination.state, Last::Followed)?)
     }
 
-    /// The same, where that directory has another name yet.
+    /// The same, into a state directory that still has its temporary name.
     pub fn write_in(&self, directory: &Path) -> Result<(), Failure> {
         Directory::open(directory)
             .and_then(|directory| record::write(&directory, FILE_NAME, self, self.mode()))
             .map_err(|error| disk::failure("write the record in", directory, &error))
     }
 
-    /// A profile may hold secrets, and its bytes are in the record.
+    /// Private if it holds the content of a profile, which may contain secrets.
     fn mode(&self) -> u32 {
         if self.changes.iter().any(|change| change.target == Target::Shell) { 0o600 } else { 0o644 }
     }
 
-    /// Adds a change, or takes the place of the one that did the same thing before. What was written earlier stays
-    /// known: until the file is replaced, and if that never comes, it is what is there.
+    /// Adds a change, or replaces an earlier one that did the same. Earlier contents stay known: until the file is
+    /// replaced, and if that never happens, one of them is the actual content.
     pub fn note(&mut self, mut change: Change) {
         let same = |other: &&mut Change| {
             other.path == change.path && std::mem::discriminant(&other.kind) == std::mem::discriminant(&change.kind)
@@ -170,7 +170,7 @@ impl Record {
         match (&old.kind, &mut change.kind) {
             (Kind::File { sha256: old, .. }, Kind::File { sha256: new, .. }) => add(new, old),
             (Kind::Edit { before: first, sha256: old, mark: then }, Kind::Edit { before, sha256: new, mark }) => {
-                // What was made of another file is not undone by the bytes of this one.
+                // An edit of another file's content is not undone with the content of this one.
                 if first == before {
                     add(new, old);
                 }
@@ -183,14 +183,14 @@ impl Record {
         *old = change;
     }
 
-    /// The change recorded of a path that is a file.
+    /// The recorded change of a path that is a file.
     pub fn file(&self, path: &Path) -> Option<&Change> {
         self.changes
             .iter()
             .find(|change| change.path == path && matches!(change.kind, Kind::File { .. } | Kind::Edit { .. }))
     }
 
-    /// Whether this link was made by us.
+    /// Whether Windlass made this link.
     pub fn has_link(&self, path: &Path) -> bool {
         self.changes.iter().any(|change| change.path == path && matches!(change.kind, Kind::Link { .. }))
     }

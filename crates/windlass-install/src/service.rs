@@ -80,15 +80,14 @@ pub fn plan(
         };
         unset.iter().find(|(_, word)| is_taken(word))
     };
-    // A value that the service never sees must not come back behind the library.
+    // A value that the service never sees must not return through our drop-in.
     let earlier = earlier.filter(|value| !value.is_empty() && takes(value).is_none());
     let value = match &earlier {
         Some(kept) if kept.split([':', ' ']).any(|name| Path::new(name) == library) => kept.clone(),
         Some(kept) => format!("{}:{kept}", library.display()),
         None => library.display().to_string(),
     };
-    // systemd.exec(5): "applied as the final step when the environment block is compiled", so no drop-in comes after
-    // it.
+    // systemd.exec(5): "applied as the final step when the environment block is compiled". No drop-in can override it.
     if let Some((path, word)) = takes(&value) {
         let why =
             format!("has UnsetEnvironment={word}, which systemd applies last: the service would never see the library");
@@ -134,12 +133,12 @@ fn refuse_alias(unit: &str, real: &str) -> Failure {
         .advise(format!("windlass install --service {real}"))
 }
 
-/// Our drop-in of a service.
+/// The path of Windlass's drop-in for a service.
 pub fn drop_in(unit: &str) -> PathBuf {
     Path::new("/etc/systemd/system").join(format!("{unit}.d")).join(DROP_IN)
 }
 
-/// The full name of a service.
+/// The full name of a service, with its suffix.
 pub fn unit_name(name: &str) -> Result<String, Failure> {
     let is_valid = |character: char| character.is_ascii_alphanumeric() || ":-_.\\@".contains(character);
     if name.is_empty() || !name.chars().all(is_valid) || name.starts_with('.') {
@@ -166,8 +165,9 @@ struct UnitFile {
     is_unit: bool,
 }
 
-/// The unit file and its drop-ins, in the order in which systemd reads them (systemd.unit(5)): the most important unit
-/// file of that name, or of its template; then drop-ins by file name, of which the most important directory's counts.
+/// The unit file and its drop-ins, in the order in which systemd reads them (systemd.unit(5)): the unit file of that
+/// name, or of its template, from the most important directory; then drop-ins by file name, each from the most
+/// important directory.
 fn files_of(destination: &Destination, unit: &str) -> Vec<UnitFile> {
     let template = unit.split_once('@').map(|(stem, _)| format!("{stem}@.service"));
     let names: Vec<_> = std::iter::once(unit.to_owned()).chain(template).collect();
@@ -179,7 +179,7 @@ fn files_of(destination: &Destination, unit: &str) -> Vec<UnitFile> {
     if let Some(path) = names.iter().flat_map(|name| in_directories(name)).find(is_there) {
         files.push(UnitFile { path, is_unit: true });
     }
-    // Drop-ins count under each name of a unit.
+    // Drop-ins apply under each name of a unit.
     let aliases = alias::names_of(destination, unit);
     let mut folders: Vec<String> = names.iter().chain(&aliases).map(|name| format!("{name}.d")).collect();
     // foo-bar-.service.d, foo-.service.d, service.d
@@ -196,13 +196,13 @@ fn files_of(destination: &Destination, unit: &str) -> Vec<UnitFile> {
             }
         }
     }
-    // A drop-in that is a link to /dev/null is switched off.
+    // A drop-in that is a link to /dev/null is disabled.
     let is_on = |path: &PathBuf| destination.real(path, Last::Followed).is_ok_and(|real| real.is_file());
     files.extend(drop_ins.into_values().filter(is_on).map(|path| UnitFile { path, is_unit: false }));
     files
 }
 
-/// Whether an environment file sets LD_PRELOAD. One that can't be read can't be read by systemd either, or is optional.
+/// Whether an environment file sets LD_PRELOAD. A file that can't be read is also unreadable for systemd, or optional.
 fn names_preload(destination: &Destination, path: &str) -> bool {
     let real = destination.real(Path::new(path), Last::Followed);
     let text = real.ok().and_then(|real| std::fs::read(real).ok()).unwrap_or_default();

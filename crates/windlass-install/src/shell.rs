@@ -10,9 +10,9 @@ use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
 use super::record::{Mark, Record, Target};
 use super::text::{BEGIN, END, with_block};
 
-/// The profiles that get the block.
+/// The profiles that get the block, if they exist.
 pub const PROFILES: [&str; 4] = [".bash_profile", ".bash_login", ".profile", ".zprofile"];
-/// The file for fish, in the directory for configuration.
+/// The file for fish, relative to the configuration directory.
 pub const FISH: &str = "fish/conf.d/windlass.fish";
 
 const BY: &str = "Put here by `windlass install --shell`, removed by `windlass uninstall`.";
@@ -71,13 +71,13 @@ pub fn plan(
     Ok(())
 }
 
-/// The first of bash's profiles that is there, as bash(1) chooses: another one of ours would hide those behind it.
+/// The first existing profile of bash, in the order of bash(1): a new file of ours would hide those after it.
 fn bash(home: &Home) -> PathBuf {
     let names = [".bash_profile", ".bash_login", ".profile"].map(|name| home.path.join(name));
     names.iter().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&names[2]).clone()
 }
 
-/// What is not below HOME may be another user's.
+/// Fails for a path outside HOME, which may belong to another user.
 fn below_home(home: &Home, path: PathBuf) -> Result<PathBuf, Failure> {
     if path.starts_with(&home.path) && !path.components().any(|part| part == std::path::Component::ParentDir) {
         return Ok(path);
@@ -87,8 +87,8 @@ fn below_home(home: &Home, path: PathBuf) -> Result<PathBuf, Failure> {
         .advise("set LD_PRELOAD there yourself, or unset ZDOTDIR and XDG_CONFIG_HOME"))
 }
 
-/// The block for shells in the tradition of Bourne's. A library that is gone must not be named: the loader would
-/// complain in every program.
+/// The block for Bourne-like shells. A missing library must not be named: the loader would print an error in every
+/// program.
 fn block(library: &Path) -> String {
     let library = library.display();
     format!(
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// What LD_PRELOAD is after a shell has read the block. env -i keeps the variable from the shell itself.
+    /// The value of LD_PRELOAD after a shell has read the block. env -i keeps the variable from the shell itself.
     fn after(library: &Path, before: Option<&str>) -> String {
         let set = before.map(|value| format!("LD_PRELOAD='{value}'\n")).unwrap_or_default();
         let script =

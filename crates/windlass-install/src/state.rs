@@ -1,4 +1,4 @@
-//! The state directory: made at once with the record in it, locked while it is used, and gone at once.
+//! The state directory: created and removed atomically, together with the record in it, and locked while it is used.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -13,11 +13,11 @@ use super::destination::{Destination, Last};
 use super::disk;
 use super::record::{FILE_NAME, Record};
 
-/// Only its owner can open it, so that nobody else can hold the lock.
+/// Only its owner can open it, which keeps others from holding the lock.
 const LOCK: &str = "lock";
 const NEW: &str = ".windlass-new-";
 
-/// Opens and locks the state directory; makes it with an empty record if it is not there.
+/// Opens and locks the state directory; creates it with an empty record if it is missing.
 pub fn open_or_make(destination: &Destination) -> Result<Lock, Failure> {
     loop {
         if let Some(locked) = open(destination)? {
@@ -27,15 +27,15 @@ pub fn open_or_make(destination: &Destination) -> Result<Lock, Failure> {
     }
 }
 
-/// Opens and locks it; none if there is none.
+/// Opens and locks the state directory; None if it does not exist.
 pub fn open(destination: &Destination) -> Result<Option<Lock>, Failure> {
     let path = destination.real(&destination.state, Last::Followed)?;
     loop {
         let Some(directory) = Directory::open_trusted(&path)? else { return Ok(None) };
         let file = directory.open_own(OsStr::new(LOCK))?;
         let lock = Lock::take(&file, &path.join(LOCK))?;
-        // Somebody may have removed the directory while we waited for nothing: then this is a lock on a file without
-        // name.
+        // Another process may have removed the directory before we took the lock: the lock would then be on a deleted
+        // file.
         let same = |found: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == found.ino());
         if fs::symlink_metadata(path.join(LOCK)).is_ok_and(same) {
             disk::remove_temporary(&path.join(FILE_NAME))?;
@@ -44,8 +44,8 @@ pub fn open(destination: &Destination) -> Result<Option<Lock>, Failure> {
     }
 }
 
-/// Makes the directory with all of its missing parents under another name, and gives it its own at the end: there is
-/// never a directory of ours without a record that says so.
+/// Makes the directory with all missing parents under a temporary name, and renames it at the end: our directory never
+/// exists without a record that mentions it.
 fn make(destination: &Destination) -> Result<(), Failure> {
     remove_leftovers(destination)?;
     let (existing, missing) = split(destination)?;
@@ -62,17 +62,17 @@ fn make(destination: &Destination) -> Result<(), Failure> {
     record.write_in(&directory)?;
     let final_name = existing.join(first);
     match rename_new(&top, &final_name) {
-        // Another one was quicker, and its directory will do.
+        // Another process was faster, and its directory will do.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => remove_leftovers(destination),
         other => other.map_err(|error| disk::failure("make the directory", &final_name, &error)),
     }
 }
 
-/// Removes the directory, with those of its parents that were made for it and hold nothing else. The caller has the
+/// Removes the directory, and those of its parents that were made for it and hold nothing else. The caller holds the
 /// lock.
 pub fn remove(destination: &Destination, made_directories: usize) -> Result<(), Failure> {
     let directory = destination.real(&destination.state, Last::Followed)?;
-    // Of the directories that we made, the outermost that leads to nothing but ours.
+    // The outermost of our directories that holds nothing except ours.
     let mut top = directory.clone();
     for _ in 1..made_directories {
         match top.parent() {
@@ -81,7 +81,7 @@ pub fn remove(destination: &Destination, made_directories: usize) -> Result<(), 
         }
     }
     let (Some(name), true) = (top.file_name(), made_directories > 0) else {
-        // The directory itself was there before: take out what is ours.
+        // The directory itself was there before: remove only our files.
         disk::remove(&directory.join(FILE_NAME))?;
         return disk::remove(&directory.join(LOCK));
     };
@@ -93,15 +93,15 @@ pub fn remove(destination: &Destination, made_directories: usize) -> Result<(), 
 /// A directory that a killed [`make`] or [`remove`] left behind.
 #[derive(Debug)]
 pub struct Leftover {
-    /// Where, for people.
+    /// The path, for display.
     pub path: PathBuf,
     parent: Directory,
-    /// Its own name, then those of the directories in it, one in the other.
+    /// Its own name, then the names of the directories nested in it.
     names: Vec<OsString>,
 }
 
-/// Finds them: beside the state directory and beside those of its parents that may have been made for it, never above
-/// the place.
+/// Finds leftovers: beside the state directory and beside those of its parents that may have been made for it, never
+/// above the place.
 pub fn leftovers(destination: &Destination) -> Result<Vec<Leftover>, Failure> {
     let mut found = Vec::new();
     let mut below = Vec::new();
@@ -120,7 +120,7 @@ pub fn leftovers(destination: &Destination) -> Result<Vec<Leftover>, Failure> {
     Ok(found)
 }
 
-/// Removes them. What is neither ours nor expected stays, and its directory with it.
+/// Removes the leftovers. Unexpected files stay, and keep their directory.
 pub fn remove_leftovers(destination: &Destination) -> Result<(), Failure> {
     leftovers(destination)?.iter().try_for_each(|left| remove_one(&left.parent, &left.names))
 }
@@ -141,14 +141,14 @@ fn remove_one(parent: &Directory, names: &[OsString]) -> Result<(), Failure> {
     }
 }
 
-/// Gives a directory another name in the same one, where nothing may be yet.
+/// Renames a directory within its parent, where the new name must be free.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     let (directory, name) = parent(from)?;
     directory.rename(name, &directory, to.file_name().unwrap_or_default())?;
     directory.synchronise()
 }
 
-/// The part of the path that exists, and the names of the directories that don't.
+/// The existing part of the path, and the names of the missing directories.
 fn split(destination: &Destination) -> Result<(PathBuf, Vec<String>), Failure> {
     let directory = destination.real(&destination.state, Last::Followed)?;
     let mut missing = Vec::new();

@@ -1,4 +1,4 @@
-//! systemd: whether it is there, and what is said to it.
+//! systemd: whether it is there, and the commands sent to it.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,7 +8,7 @@ use windlass_machine::{Failure, FailureKind};
 
 use super::destination::Destination;
 
-/// Where units are looked for, most important first (systemd.unit(5)).
+/// The directories of units, most important first (systemd.unit(5)).
 pub const UNIT_DIRECTORIES: [&str; 6] = [
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -18,19 +18,19 @@ pub const UNIT_DIRECTORIES: [&str; 6] = [
     "/run/systemd/generator",
 ];
 
-/// How much of systemd there is.
+/// The state of systemd in a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Systemd {
-    /// None.
+    /// Not installed.
     Missing,
-    /// Its files are installed, but it does not run here: an image, a container.
+    /// Installed, but not running here: an image, a container.
     Installed,
     /// It runs this machine.
     Running,
 }
 
 impl Systemd {
-    /// Looks at a place. sd_booted(3) is the existence of one directory.
+    /// Checks a place. sd_booted(3) tests the existence of one directory.
     pub fn of(destination: &Destination) -> Systemd {
         if destination.is_machine() && Path::new("/run/systemd/system").is_dir() {
             return Systemd::Running;
@@ -45,8 +45,8 @@ pub fn is_active(unit: &str) -> bool {
     systemctl(["is-active", "--quiet", "--", unit]).status().is_ok_and(|status| status.success())
 }
 
-/// Stops those units that are there, running or about to, in this order. That one failed, now or earlier, is forgotten:
-/// systemd would list it after its file is gone.
+/// Stops those of the units that exist and are running or starting, in this order. Their failures, now or earlier, are
+/// reset: systemd would list them after the unit files are gone.
 pub fn stop<const N: usize>(units: [&str; N]) -> Result<(), Failure> {
     for unit in units {
         if !matches!(&*state(unit), "" | "inactive" | "failed") {
@@ -59,13 +59,13 @@ pub fn stop<const N: usize>(units: [&str; N]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As systemd calls it; empty if it does not answer.
+/// The state in systemd's words; empty if it does not answer.
 fn state(unit: &str) -> String {
     let output = systemctl(["show", "--property=ActiveState", "--value", "--", unit]).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }
 
-/// Runs systemctl, and fails as it does.
+/// Runs systemctl, and fails if it fails.
 pub fn call<const N: usize>(arguments: [&str; N]) -> Result<(), Failure> {
     let what = || format!("systemctl {}", arguments.join(" "));
     let output = systemctl(arguments).stdout(Stdio::null()).output();

@@ -24,7 +24,7 @@ const LIBRARY: &str = "/usr/local/lib/windlass/libwindlass_preload.so";
 const HOOK: &str = "/etc/ca-certificates/update.d/windlass";
 const DROP_IN: &str = "/etc/systemd/system/web.service.d/windlass.conf";
 
-/// A root with what an installation meets, and a command and a library beside it.
+/// A root with the files that an installation meets, and a command and a library beside it.
 struct World {
     directory: tempfile::TempDir,
     wanted: Wanted,
@@ -32,7 +32,7 @@ struct World {
 
 impl World {
     fn new() -> World {
-        // Thousands of small changes, each made durable: memory is the place for that, where there is such a directory.
+        // Thousands of small synced changes: the memory file system is used for them, if there is one.
         let memory = Path::new("/dev/shm");
         let directory = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let world =
@@ -150,7 +150,7 @@ impl World {
         all
     }
 
-    /// What must be so at every moment: nothing is named that is not there.
+    /// The invariant at every moment: every named file exists.
     fn assert_nothing_dangles(&self, when: &str) {
         let library = if self.wanted.shell.is_some() {
             self.root().join(".local/lib/windlass/libwindlass_preload.so")

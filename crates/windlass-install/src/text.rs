@@ -1,4 +1,4 @@
-//! Bytes of files: how our part is put into them and taken out.
+//! Adding our part to the content of files, and removing it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +9,7 @@ use windlass_machine::anchors::name::hex;
 
 /// First line of a block in a profile.
 pub const BEGIN: &str = "# >>> windlass >>> put here by `windlass install --shell`, removed by `windlass uninstall`";
-/// Last line of it.
+/// Last line of the block.
 pub const END: &str = "# <<< windlass <<<";
 
 /// SHA-256 in hexadecimal.
@@ -17,18 +17,18 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Whether a list as that in /etc/ld.so.preload holds a name.
+/// Whether a list like the one in /etc/ld.so.preload holds a name.
 pub fn has_name(text: &[u8], library: &Path) -> bool {
     listed(text).any(|name| name == library)
 }
 
-/// The names in such a list: separated by spaces, tabs, line feeds or colons; "#" begins a comment (glibc, elf/rtld.c,
-/// to which a carriage return is a part of a name).
+/// The names in a list like that: separated by spaces, tabs, line feeds or colons; "#" begins a comment (glibc,
+/// elf/rtld.c, to which a carriage return is a part of a name).
 pub fn listed(text: &[u8]) -> impl Iterator<Item = &Path> {
     text.split(|byte| *byte == b'\n').flat_map(names).map(|name| Path::new(OsStr::from_bytes(name)))
 }
 
-/// The list with a name at its end, on a line of its own.
+/// The list with a name added at its end, on a line of its own.
 pub fn with_name(text: &[u8], library: &Path) -> Vec<u8> {
     let mut text = ended(text);
     text.extend(library.as_os_str().as_bytes());
@@ -36,7 +36,7 @@ pub fn with_name(text: &[u8], library: &Path) -> Vec<u8> {
     text
 }
 
-/// The list without a name; none if it does not hold it.
+/// The list without a name; None if it does not hold the name.
 pub fn without_name(text: &[u8], library: &Path) -> Option<Vec<u8>> {
     if !has_name(text, library) {
         return None;
@@ -62,7 +62,7 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b':')
 }
 
-/// The line without the name, and without the separators behind it.
+/// The line without the name and the separators after it.
 fn cut(line: &[u8], library: &[u8]) -> Vec<u8> {
     let code = line.iter().position(|byte| *byte == b'#').unwrap_or(line.len());
     let mut kept = Vec::new();
@@ -88,7 +88,7 @@ pub fn with_block(text: &[u8], block: &str) -> Vec<u8> {
     text
 }
 
-/// A profile without our block; none if it is not in there.
+/// A profile without our block; None if it holds no block.
 pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
     let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
     let is = |line: &[u8], marker: &str| line.trim_ascii_end() == marker.as_bytes();
@@ -97,7 +97,7 @@ pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
     Some([&lines[..begin], &lines[begin + length + 1..]].concat().concat())
 }
 
-/// `text` with its last line ended.
+/// `text` with a line end after its last line.
 fn ended(text: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     if text.last().is_some_and(|byte| *byte != b'\n') {

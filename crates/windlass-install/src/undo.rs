@@ -1,4 +1,4 @@
-//! Undoing what is recorded, from the last change to the first: names go before the files they name.
+//! Undoing the recorded changes, last change first: names are removed before the files that they name.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -20,14 +20,14 @@ use super::systemd::{self, Systemd};
 use super::text::{listed, sha256};
 use super::upkeep::{COMPILE, WATCH};
 
-/// How one change is undone.
+/// The undoing of one change.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Undo {
-    /// What it was for.
+    /// The part of the installation that the change was made for.
     pub target: Target,
-    /// Where, in the root.
+    /// The changed path, in the root.
     pub path: PathBuf,
-    /// What happens there.
+    /// The effect, for display.
     pub what: &'static str,
     #[serde(skip)]
     change: Change,
@@ -37,25 +37,26 @@ pub struct Undo {
 
 #[derive(Debug, PartialEq)]
 enum Action {
-    /// It is as if it had never been, or has to stay: only the record changes.
+    /// Nothing is left to undo, or it has to stay: only the record changes.
     Forget,
     Remove,
     RemoveDirectory,
     RemoveStores,
-    /// If the file is still as it was when this was planned.
+    /// Restore the content, if the file is unchanged since this was planned.
     Write {
         now: Vec<u8>,
         bytes: Vec<u8>,
     },
-    /// Of the one unit that is ever started, and of the one that it starts: its program may be about to go.
+    /// Stop the one unit that Windlass starts, and the unit that it starts in turn: their program may be about to be
+    /// removed.
     Stop,
 }
 
-/// What undoing these targets (all, if there are none) takes. What only they needed goes with them.
+/// Plans the removal of these targets (all, if there are none). Parts that only these needed are removed too.
 pub fn plan(record: &Record, targets: &[Target], destination: &Destination) -> Result<Vec<Undo>, Failure> {
     let chosen = chosen(record, targets);
     let changes = record.changes.iter().rev().filter(|change| chosen.contains(&change.target));
-    // Nothing may be named that is gone, also where the name was put in long before the file that it has now.
+    // No name may outlive its file, even if the name was added long before the file was last replaced.
     let (first, last): (Vec<_>, Vec<_>) = changes.partition(|change| change.target.is_activation());
     first.into_iter().chain(last).map(|change| undo(change, destination)).collect()
 }
@@ -126,7 +127,7 @@ fn read(real: &Path) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// None: they are not in there.
+/// None if the text does not hold the lines.
 fn without_lines(text: &[u8], ours: &[String]) -> Option<Vec<u8>> {
     let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
     let is_ours = |line: &&[u8]| ours.iter().any(|own| line.trim_ascii() == own.as_bytes());
@@ -134,8 +135,7 @@ fn without_lines(text: &[u8], ours: &[String]) -> Option<Vec<u8>> {
 }
 
 impl Executor<'_> {
-    /// Undoes what is planned; the record shrinks with each change that is gone. Without anything left in it, it goes
-    /// as well.
+    /// Carries out the plan; the record shrinks with each change that is undone. An empty record is removed too.
     pub fn uninstall(&mut self, plan: &[Undo], systemd: Systemd) -> Result<(), Failure> {
         self.begin()?;
         let mut full = Vec::new();
@@ -147,7 +147,7 @@ impl Executor<'_> {
                 full.push(&undo.change);
             }
         }
-        // Directories that hold something of others are theirs now; those that hold something of ours are still needed.
+        // Directories that hold other people's files belong to them now; those that hold our files are still needed.
         let others: Vec<_> = self.record.changes.iter().filter(|change| !full.contains(change)).cloned().collect();
         self.record.changes.retain(|change| {
             !full.contains(&change) || others.iter().any(|other| other.path.starts_with(&change.path))
@@ -162,7 +162,7 @@ impl Executor<'_> {
         self.write()
     }
 
-    /// Says whether it is gone.
+    /// Returns whether the change is gone.
     fn undo(&self, undo: &Undo) -> Result<bool, Failure> {
         let last = if matches!(undo.change.kind, Kind::Edit { .. }) { Last::Followed } else { Last::Itself };
         let real = self.destination.real(&undo.path, last)?;
@@ -176,7 +176,7 @@ impl Executor<'_> {
             }
             Action::RemoveDirectory => return disk::remove_directory(&real),
             Action::RemoveStores => return remove_stores(&real),
-            // Mode and owner are as before, unless somebody wanted them otherwise since.
+            // Mode and owner are as before, unless somebody changed them since.
             Action::Write { now, .. } if read(&real)?.as_ref() != Some(now) => return Err(disk::changed_meanwhile()),
             Action::Write { bytes, .. } => disk::write(&real, bytes, Attributes::Kept)?,
             Action::Stop => systemd::stop([WATCH, COMPILE])?,
@@ -184,11 +184,11 @@ impl Executor<'_> {
         Ok(true)
     }
 
-    /// A library that is named in the machine's list must not go: the loader would print an error in every program.
+    /// A library that the machine's list names must stay: without it the loader would print an error in every program.
     fn is_not_named(&self, library: &Path) -> Result<(), Failure> {
         let list = self.destination.real(Path::new(LIST), Last::Followed)?;
         let real = self.destination.real(library, Last::Followed)?;
-        // By whatever name: through a link it is the same file that would be missing.
+        // Under whatever name: through a link, the same file would be missing.
         let is_it = |name: &Path| {
             name == library || self.destination.real(name, Last::Followed).is_ok_and(|other| other == real)
         };
@@ -204,7 +204,7 @@ impl Executor<'_> {
     }
 }
 
-/// Removes compiled stores, and the directory if nothing else is in it; says whether it is gone.
+/// Removes compiled stores, and the directory if nothing else is in it; returns whether it is gone.
 fn remove_stores(path: &Path) -> Result<bool, Failure> {
     let Some(directory) = Directory::open_trusted(path)? else { return Ok(true) };
     for name in directory.names().map_err(|error| disk::failure("read the directory", path, &error))? {

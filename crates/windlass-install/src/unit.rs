@@ -2,30 +2,30 @@
 
 use windlass_machine::unit_file;
 
-/// What one file of a unit says.
+/// The relevant settings in one file of a unit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// About LD_PRELOAD.
+    /// Its effect on LD_PRELOAD.
     pub preload: Preload,
-    /// Files whose variables come on top of that.
+    /// Files with further variables, which override that.
     pub environment_files: Vec<String>,
     /// A setting that gives the service another root directory.
     pub other_root: Option<String>,
-    /// What `UnsetEnvironment` names: variables, and variables with the value that they must have to be taken away.
+    /// The words of `UnsetEnvironment`: variables, or assignments that are removed only if the value matches.
     pub unset: Vec<String>,
-    /// What earlier files named there no longer counts.
+    /// The words of earlier files no longer count.
     pub unset_begins_anew: bool,
 }
 
-/// What a file does to LD_PRELOAD.
+/// The effect of a file on LD_PRELOAD.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum Preload {
-    /// Nothing.
+    /// No effect.
     #[default]
     Untouched,
-    /// It takes away what was set before.
+    /// The earlier value is removed.
     Unset,
-    /// It sets this.
+    /// A new value.
     Set(String),
 }
 

@@ -1,4 +1,4 @@
-//! What keeps the compiled stores fresh: the hook of update-ca-certificates(8), and units for edits that bypass it.
+//! The upkeep of the compiled stores: the hook of update-ca-certificates(8), and units for edits that bypass it.
 
 use std::path::Path;
 
@@ -17,23 +17,23 @@ const PACKAGED_COMMAND: &str = "/usr/bin/windlass";
 
 const HOOK_DIRECTORY: &str = "/etc/ca-certificates/update.d";
 const UNITS: &str = "/etc/systemd/system";
-/// Where packages put units.
+/// The directories that packages install units in.
 const PACKAGED_UNITS: [&str; 2] = ["/usr/lib/systemd/system", "/lib/systemd/system"];
-/// The unit that watches.
+/// The unit that watches the sources.
 pub const WATCH: &str = "windlass-compile.path";
 /// The unit that it starts.
 pub const COMPILE: &str = "windlass-compile.service";
-/// Where the compiled stores of the machine are.
+/// The directory of the machine's compiled stores.
 pub const STORES: &str = "/var/cache/windlass";
 
-/// The files that are made.
+/// The files that upkeep installs.
 pub const FILES: [&str; 3] = [
     "/etc/ca-certificates/update.d/windlass",
     "/etc/systemd/system/windlass-compile.service",
     "/etc/systemd/system/windlass-compile.path",
 ];
 
-/// The link that is made.
+/// The link that upkeep installs.
 pub fn link() -> std::path::PathBuf {
     Path::new(UNITS).join("paths.target.wants").join(WATCH)
 }
@@ -89,7 +89,7 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, command: &P
     Ok(())
 }
 
-/// What `systemctl enable` would do, which works as well where systemd does not run, and is undone exactly.
+/// Does the work of `systemctl enable`; unlike that, it works where systemd does not run, and can be undone exactly.
 fn enable(plan: &mut Plan, destination: &Destination, record: &Record, watch: &Path) {
     let link = link();
     let why = "starts the path unit at boot";
@@ -104,7 +104,7 @@ fn enable(plan: &mut Plan, destination: &Destination, record: &Record, watch: &P
     }
 }
 
-/// Plans what comes when all files are in place: telling systemd, and the first compiled store.
+/// Plans the steps after all files are in place: reloading systemd, and the first compiled store.
 pub fn finish(plan: &mut Plan, context: &Context<'_>, record: &Record) {
     let units_change = plan.changes(|path| path.starts_with(UNITS));
     match context.systemd {

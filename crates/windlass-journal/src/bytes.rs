@@ -1,5 +1,5 @@
-//! Bytes and names in JSON: as text where they are text, else as `{"hex": "…"}`. A name that comes back changed could
-//! not be undone.
+//! Bytes and names in JSON: as text if they are valid text, otherwise as `{"hex": "…"}`. A change under a name that
+//! does not survive the round trip could not be undone.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -18,7 +18,7 @@ enum Read {
     Bytes {
         hex: String,
     },
-    /// As records of the first version have it.
+    /// The form in records of the first version.
     Text {
         text: String,
     },
@@ -57,22 +57,22 @@ fn of_hex(hex: &[u8]) -> Option<Vec<u8>> {
     hex.chunks(2).map(pair).collect()
 }
 
-/// Writes a name.
+/// Serializes a name.
 pub fn serialize<S: Serializer>(name: &(impl AsRef<OsStr> + ?Sized), serializer: S) -> Result<S::Ok, S::Error> {
     write(name.as_ref().as_bytes(), serializer)
 }
 
-/// Reads a name.
+/// Deserializes a name.
 pub fn deserialize<'de, D: Deserializer<'de>, N: From<OsString>>(deserializer: D) -> Result<N, D::Error> {
     Bytes::deserialize(deserializer).map(|Bytes(name)| N::from(OsString::from_vec(name)))
 }
 
-/// The same of names that may be missing.
+/// The same for names that may be missing.
 pub mod optional {
     use super::{Bytes, Deserialize, Deserializer, OsString, OsStringExt, Serializer, write};
     use std::os::unix::ffi::OsStrExt;
 
-    /// Writes a name.
+    /// Serializes a name, or nothing.
     pub fn serialize<S: Serializer>(name: &Option<OsString>, serializer: S) -> Result<S::Ok, S::Error> {
         match name {
             Some(name) => write(name.as_bytes(), serializer),
@@ -80,7 +80,7 @@ pub mod optional {
         }
     }
 
-    /// Reads a name.
+    /// Deserializes a name, if there is one.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<OsString>, D::Error> {
         Option::<Bytes>::deserialize(deserializer).map(|name| name.map(|Bytes(name)| OsString::from_vec(name)))
     }

@@ -1,4 +1,4 @@
-//! The atomic changes, each in an opened directory.
+//! The atomic changes, each made inside an opened directory.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
@@ -15,16 +15,16 @@ use super::seen::reopen;
 use super::stop::change;
 use super::trust;
 
-/// What a file has besides its bytes.
+/// The attributes of a written file besides its bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Attributes {
-    /// A file of ours, with this mode and this process's owner.
+    /// Windlass's own file, with this mode and this process's owner.
     Own(u32),
-    /// A file of others: mode, owner and extended attributes (ACL, security label) of the one that it replaces.
+    /// Another program's file: keeps mode, owner and extended attributes (ACL, security label) of the file it replaces.
     Kept,
 }
 
-/// The opened parent of a path that holds no links, and the name in it.
+/// Opens the parent of a path without links, and returns it with the name in it.
 pub fn parent(path: &Path) -> io::Result<(Directory, &OsStr)> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(ErrorKind::InvalidInput.into());
@@ -32,8 +32,8 @@ pub fn parent(path: &Path) -> io::Result<(Directory, &OsStr)> {
     Ok((Directory::open(parent)?, name))
 }
 
-/// The name under which a file is written before it gets its own. It begins with a dot and has no known suffix, so that
-/// run-parts(8), systemd, shells, .NET and OpenSSL take no notice of it.
+/// The temporary name under which a file is written before the rename. It begins with a dot and has no known suffix:
+/// run-parts(8), systemd, shells, .NET and OpenSSL ignore it.
 pub fn temporary(name: &OsStr) -> OsString {
     let mut temporary = OsString::from(".");
     temporary.push(name);
@@ -42,8 +42,8 @@ pub fn temporary(name: &OsStr) -> OsString {
 }
 
 impl Directory {
-    /// Puts `content` there at once: whoever opens it sees all of the old file or all of the new one, also after a
-    /// power failure.
+    /// Replaces the file atomically: every reader sees all of the old file or all of the new one, even after a power
+    /// failure.
     pub fn write(&self, name: &OsStr, content: &[u8], attributes: Attributes) -> io::Result<()> {
         let temporary = temporary(name);
         self.remove_if_there(&temporary)?;
@@ -51,7 +51,7 @@ impl Directory {
         let written = file.write_all(content).and_then(|()| self.apply(attributes, name, &file));
         let renamed = written.and_then(|()| file.sync_all()).and_then(|()| self.replace(name, &temporary));
         if let Err(error) = renamed {
-            // Nothing is left behind by an error (a full disk); what a kill leaves is removed by the next run.
+            // Errors (a full disk) leave nothing behind; the leftovers of a kill are removed by the next run.
             let _ = self.remove_if_there(&temporary);
             return Err(error);
         }
@@ -74,12 +74,12 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes what a killed command has left half written there.
+    /// Removes a temporary file that a killed command left behind.
     pub fn remove_temporary(&self, name: &OsStr) -> io::Result<()> {
         self.remove_if_there(&temporary(name))
     }
 
-    /// Opens a file of ours for writing, and makes it (mode 0600) if it is not there.
+    /// Opens Windlass's own file for writing, and creates it (mode 0600) if it is missing.
     pub fn open_own(&self, name: &OsStr) -> Result<File, Failure> {
         let path = self.path.join(name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -104,19 +104,19 @@ impl Directory {
             return Err(io::ErrorKind::CrossesDevices.into());
         }
         match rustix::fs::renameat_with(&self.fd, name, &to.fd, new, RenameFlags::NOREPLACE) {
-            // NFS and others know no flags.
+            // NFS and some others support no flags.
             Err(rustix::io::Errno::INVAL) => self.link_and_remove(name, to, new),
             other => Ok(other?),
         }
     }
 
-    /// The same in two steps: for a moment it has both names.
+    /// The same in two steps: for a moment the file has both names.
     fn link_and_remove(&self, name: &OsStr, to: &Directory, new: &OsStr) -> io::Result<()> {
         rustix::fs::linkat(&self.fd, name, &to.fd, new, AtFlags::empty())?;
         self.remove(name)
     }
 
-    /// Swaps two names at once.
+    /// Swaps two names atomically.
     pub fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<()> {
         change()?;
         Ok(rustix::fs::renameat_with(&self.fd, one, &self.fd, other, RenameFlags::EXCHANGE)?)
@@ -128,7 +128,7 @@ impl Directory {
         Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
 
-    /// The same, if it is there.
+    /// Removes a file or a link, if it exists.
     pub fn remove_if_there(&self, name: &OsStr) -> io::Result<()> {
         match if self.has(name) { self.remove(name) } else { Ok(()) } {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -136,7 +136,7 @@ impl Directory {
         }
     }
 
-    /// Makes a directory in it, of this mode whatever the umask, and opens it.
+    /// Creates a directory in this one, with this mode whatever the umask, and opens it.
     pub fn make(&self, name: &OsStr, mode: u32) -> io::Result<Directory> {
         change()?;
         rustix::fs::mkdirat(&self.fd, name, Mode::RWXU)?;
@@ -146,38 +146,39 @@ impl Directory {
         Ok(made)
     }
 
-    /// Makes a symbolic link in it.
+    /// Creates a symbolic link in this directory.
     pub fn link(&self, to: &OsStr, name: &OsStr) -> io::Result<()> {
         change()?;
         Ok(rustix::fs::symlinkat(to, &self.fd, name)?)
     }
 
-    /// Removes an empty directory in it.
+    /// Removes an empty directory from this one.
     pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         change()?;
         Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Makes a file that was not there, for its owner alone.
+    /// Creates a new file, readable by its owner alone.
     pub fn create(&self, name: &OsStr) -> io::Result<File> {
         change()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// Gives a file the place of another at once.
+    /// Replaces a file by another atomically.
     pub fn replace(&self, name: &OsStr, by: &OsStr) -> io::Result<()> {
         change()?;
         Ok(rustix::fs::renameat(&self.fd, by, &self.fd, name)?)
     }
 
-    /// Makes sure that changes outlive a power failure.
+    /// Writes the changes to the disk: they survive a power failure.
     pub fn synchronise(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.fd)?)
     }
 }
 
-/// Copies what can be copied: a label that this file system or process may not set is no reason to fail.
+/// Copies all extended attributes that can be copied: a label that this file system or process may not set is not an
+/// error.
 pub fn copy_extended(from: &File, to: &File, is_copied: impl Fn(&[u8]) -> bool) {
     let mut names = vec![0; 65536];
     let Ok(length) = rustix::fs::flistxattr(from, &mut names[..]) else { return };

@@ -1,5 +1,5 @@
-//! A directory that was opened once, and is used by its descriptor from then on. Others may own it and change it at any
-//! moment: no link in it or on the way to it is followed, and what was moved is looked at again after the move.
+//! A directory that is opened once and then used by its descriptor. Others may own it and change it at any moment: no
+//! link in it or on the path to it is followed, and a moved file is checked again after the move.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,7 +14,7 @@ use super::failure;
 use super::seen::{Held, Seen, again, bytes_of_at_most, reopen};
 use super::trust;
 
-/// Names of one directory that are looked at.
+/// The largest number of names read from one directory.
 const MAX_ENTRIES: usize = 100_000;
 
 const ON_THE_WAY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::PATH);
@@ -23,14 +23,14 @@ const READABLE: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags:
 /// An opened directory.
 #[derive(Debug)]
 pub struct Directory {
-    /// Its descriptor.
+    /// The descriptor.
     pub fd: OwnedFd,
-    /// Its path, without links.
+    /// The path, without links.
     pub path: PathBuf,
 }
 
 impl Directory {
-    /// Opens a directory by a path without links: none is followed.
+    /// Opens a directory by a path without links: a link is an error.
     pub fn open(path: &Path) -> io::Result<Directory> {
         let mut names = path.components().filter(|part| matches!(part, Component::Normal(_))).peekable();
         let flags = |is_last| if is_last { READABLE } else { ON_THE_WAY };
@@ -41,7 +41,7 @@ impl Directory {
         Ok(Directory { fd, path: path.to_owned() })
     }
 
-    /// Opens one that is this user's or root's, and that nobody else can write to. None: it is not there.
+    /// Opens a directory that this user or root owns and nobody else can write to. None if it does not exist.
     pub fn open_trusted(path: &Path) -> Result<Option<Directory>, Failure> {
         match Directory::open(path) {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -49,7 +49,7 @@ impl Directory {
         }
     }
 
-    /// The same of a directory in it, where something else of that name is an error.
+    /// The same for a subdirectory; anything other than a directory under that name is an error.
     pub fn enter_trusted(&self, name: &OsStr) -> Result<Option<Directory>, Failure> {
         let path = self.path.join(name);
         match self.enter(name) {
@@ -59,31 +59,31 @@ impl Directory {
         }
     }
 
-    /// This directory, if it is this user's or root's, and nobody else can write to it.
+    /// This directory, if this user or root owns it and nobody else can write to it.
     pub fn trusted(self) -> Result<Directory, Failure> {
         let (owner, mode) = self.owner().map_err(|error| failure("look at", &self.path, &error))?;
         trust::objection(owner, mode).map_or(Ok(()), |why| Err(trust::refused(&self.path, why)))?;
         Ok(self)
     }
 
-    /// Opens a directory in it.
+    /// Opens a subdirectory.
     pub fn enter(&self, name: &OsStr) -> io::Result<Directory> {
         Ok(Directory { fd: rustix::fs::openat(&self.fd, name, READABLE, Mode::empty())?, path: self.path.join(name) })
     }
 
-    /// Who owns it, and its permission bits.
+    /// The owner's user id and the permission bits.
     pub fn owner(&self) -> io::Result<(u32, u32)> {
         let status = rustix::fs::fstat(&self.fd)?;
         Ok((status.st_uid, status.st_mode & 0o7777))
     }
 
-    /// Its device and inode number.
+    /// The device and inode number.
     pub fn inode(&self) -> io::Result<(u64, u64)> {
         let status = rustix::fs::fstat(&self.fd)?;
         Ok((status.st_dev, status.st_ino))
     }
 
-    /// Whether the other is on another file system.
+    /// Whether the other directory is on another file system.
     pub fn is_apart(&self, other: &Directory) -> bool {
         let (Ok(own), Ok(other)) = (self.inode(), other.inode()) else { return true };
         #[cfg(any(test, feature = "testing"))]
@@ -93,10 +93,10 @@ impl Directory {
         own.0 != other.0
     }
 
-    /// The names in it, sorted.
+    /// The names in the directory, sorted.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
-        // Not `Dir::new`: the descriptor's place in the directory would be shared.
+        // Not `Dir::new`, which would share the descriptor's read position.
         for entry in Dir::read_from(&self.fd)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -111,30 +111,30 @@ impl Directory {
         Ok(names)
     }
 
-    /// What is there under a name, with the bytes of a file of at most `limit`; none if it is neither a regular file
-    /// nor a link, or too large. An error if nothing is there.
+    /// The file or link under a name, with a file's content of at most `limit` bytes. None for anything else, and for
+    /// larger files. An error if nothing is there.
     pub fn look(&self, name: &OsStr, limit: u64) -> io::Result<Option<(Seen, Vec<u8>)>> {
         Ok(self.hold(name, limit)?.map(|held| (held.seen, held.bytes)))
     }
 
-    /// The same, and keeps a file open.
+    /// Like [`Directory::look`], and keeps the file open.
     pub fn hold(&self, name: &OsStr, limit: u64) -> io::Result<Option<Held>> {
-        // With O_PATH nothing is opened yet, which could wait or have effects. What was looked at is what is read.
+        // O_PATH does not open the file yet, which could block or have side effects. The same descriptor is then read.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Held::of(&rustix::fs::openat(&self.fd, name, flags, Mode::empty())?, limit)
     }
 
-    /// The bytes of the regular file of at most `limit` bytes that a name leads to, also through links.
+    /// The content of the regular file, of at most `limit` bytes, that a name leads to, through links too.
     pub fn read_through(&self, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
         let found = rustix::fs::openat(&self.fd, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
         self.bytes_of(&found, limit)
     }
 
-    /// The bytes of a regular file that a name in here led to.
+    /// The content of a regular file that a name in this directory led to.
     pub fn bytes_of(&self, found: &OwnedFd, limit: u64) -> Option<Vec<u8>> {
         let status = rustix::fs::fstat(found).ok()?;
-        // A file of the file system that this directory is on is as good as the directory; others may be no bytes on a
-        // disk.
+        // A file on the file system of this directory is as safe to read as the directory; files on others may not be
+        // plain bytes on a disk.
         let is_here = self.inode().is_ok_and(|(device, _)| device == status.st_dev);
         let file = match FileType::from_raw_mode(status.st_mode) {
             FileType::RegularFile if is_here => reopen(found),
@@ -143,32 +143,32 @@ impl Directory {
         bytes_of_at_most(&file.ok()?, limit).ok()?
     }
 
-    /// What kind of thing a name is; none if it is not there.
+    /// The file type of a name; None if it does not exist.
     pub fn kind(&self, name: &OsStr) -> Option<FileType> {
         let status = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
         status.ok().map(|status| FileType::from_raw_mode(status.st_mode))
     }
 
-    /// Whether a name is there, as whatever.
+    /// Whether a name exists, with any file type.
     pub fn has(&self, name: &OsStr) -> bool {
         self.kind(name).is_some()
     }
 
-    /// Whether a link leads to something.
+    /// Whether a link has a target that exists.
     pub fn leads_somewhere(&self, name: &OsStr) -> bool {
         let status = rustix::fs::statat(&self.fd, name, AtFlags::empty());
         status.err().is_none_or(|errno| !is_nowhere(&errno.into()))
     }
 }
 
-/// Whether an error says that a link leads nowhere. All that says nothing about its target (no permission, a network
-/// that is away) counts as something.
+/// Whether an error proves that a link's target does not exist. Errors that prove nothing about the target (no
+/// permission, a network that is down) count as an existing target.
 pub fn is_nowhere(error: &io::Error) -> bool {
     let nowhere = [rustix::io::Errno::NOENT, rustix::io::Errno::NOTDIR, rustix::io::Errno::LOOP];
     rustix::io::Errno::from_io_error(error).is_some_and(|errno| nowhere.contains(&errno))
 }
 
-/// Whether what should be a directory is a file or a link, or nothing any more.
+/// Whether an error says that a directory is missing, or that a file or a link is in its place.
 pub fn is_no_directory(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
         || rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)

@@ -1,4 +1,4 @@
-//! The error of a change, with what to do about the usual ones.
+//! The error of a failed change, with advice for the usual causes.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// An error without the number that says nothing more.
+/// The text of an error without its number, which adds nothing.
 pub fn without_number(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()

@@ -1,10 +1,10 @@
-//! What `windlass install` and `windlass prune` have in common: changes of a file system that are written down before
-//! they are made, each of them atomic, so that a command that was killed anywhere can be undone.
+//! The common base of `windlass install` and `windlass prune`: file system changes that are recorded before they are
+//! made, each of them atomic. A command that was killed at any point can be undone.
 //!
-//! All is done by the descriptors of opened directories (`directory`), never through a link, so that nobody can lead a
-//! change elsewhere. `changes` has the atomic changes, `transfer` moves a file, also to another file system, and
-//! `record` keeps what was done. What others could have written is not believed (`trust`), and of two commands one is
-//! kept out (`lock`).
+//! Every change goes through the descriptor of an opened directory (`directory`), never through a link, and cannot be
+//! redirected elsewhere. `changes` has the atomic changes, `transfer` moves a file, across file systems too, and
+//! `record` stores the changes that were made. Files that others could have written are not believed (`trust`), and
+//! only one command runs at a time (`lock`).
 
 #![deny(unsafe_code)]
 

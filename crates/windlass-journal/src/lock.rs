@@ -1,4 +1,4 @@
-//! Keeping a second command out.
+//! The lock that keeps a second command out.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -8,13 +8,13 @@ use windlass_machine::{Failure, FailureKind};
 
 use super::failure;
 
-/// The lock on a file or directory, until it is dropped.
+/// The lock on a file or directory, held until it is dropped.
 #[derive(Debug)]
 pub struct Lock(OwnedFd);
 
 impl Lock {
-    /// Takes the lock on what was opened at `path`, or says that another command has it. Only its owner may be able to
-    /// open that, or anybody could keep commands out.
+    /// Takes the lock on the file opened at `path`, or says that another command holds it. Only the owner may be able
+    /// to open that file, or any user could keep commands out.
     pub fn take(opened: impl AsFd, path: &Path) -> Result<Lock, Failure> {
         let failed = |error| failure("lock", path, &error);
         match rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive) {
@@ -30,7 +30,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing would not do: a child process may have the descriptor until it executes its program.
+        // Closing is not enough: a child process may hold the descriptor until it executes its program.
         let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
 }

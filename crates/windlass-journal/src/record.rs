@@ -1,4 +1,4 @@
-//! Records of what was done: a file of JSON that only its owner can write, replaced at once.
+//! Records of changes: a JSON file that only its owner can write, replaced atomically.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,9 +11,9 @@ use super::changes::Attributes;
 use super::directory::Directory;
 use super::trust;
 
-/// A larger number means a change that readers must know of.
+/// A larger number means a change that readers must know about.
 const SCHEMA: u32 = 1;
-/// A hundred thousand entries take less.
+/// In bytes. A hundred thousand entries take less.
 const MAX_RECORD: u64 = 256 << 20;
 
 #[derive(Serialize)]
@@ -28,15 +28,15 @@ struct Head {
     schema: u32,
 }
 
-/// Writes a record at once, and to the disk.
+/// Writes a record atomically, and to the disk.
 pub fn write(directory: &Directory, name: &str, record: &impl Serialize, mode: u32) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(&Written { schema: SCHEMA, record })?;
     text.push(b'\n');
     directory.write(OsStr::new(name), &text, Attributes::Own(mode))
 }
 
-/// Reads one; none if it is not there. That of somebody else is not believed, and `objection` says what a record of
-/// ours would not hold.
+/// Reads a record; None if there is none. Another user's record is not believed. `objection` names anything in it that
+/// a record of Windlass would not hold.
 pub fn read<T: DeserializeOwned>(
     directory: &Directory,
     name: &str,

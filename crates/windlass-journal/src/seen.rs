@@ -1,4 +1,4 @@
-//! What is seen of a file or a link, and how it is read without anything else being opened in its place.
+//! The observed state of a file or a link, and reading it without opening something else that took its place.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,56 +12,56 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use windlass_machine::anchors::name::hex;
 
-/// A link's text (PATH_MAX).
+/// The longest link text, in bytes (PATH_MAX).
 const MAX_LINK: usize = 4096;
 
-/// What was seen of a file or a link.
+/// The observed state of a file or a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Of a link, where it points; none is a regular file. Names that are no UTF-8 are told in [`crate::bytes`].
+    /// The target of a link; None for a regular file. [`crate::bytes`] describes names that are not UTF-8.
     #[serde(with = "super::bytes::optional")]
     pub target: Option<OsString>,
     /// Permission bits.
     pub mode: u32,
-    /// Owner.
+    /// User id of the owner.
     pub uid: u32,
-    /// Group.
+    /// Group id.
     pub gid: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
-    /// Last change of the bytes: seconds since 1970, and nanoseconds.
+    /// Last change of the content: seconds since 1970, and nanoseconds.
     pub mtime: (i64, i64),
-    /// Last use.
+    /// Last access, in the same form.
     pub atime: (i64, i64),
-    /// Last change of the inode. Renaming changes it.
+    /// Last change of the inode, in the same form. Renaming changes it.
     #[serde(skip)]
     pub ctime: (i64, i64),
-    /// Device and inode number. They are not recorded: a file system may give others when it is mounted anew.
+    /// Device and inode number. They are not recorded: a file system may assign others at the next mount.
     #[serde(skip)]
     pub inode: (u64, u64),
-    /// Of the bytes of a file.
+    /// SHA-256 of the content in hexadecimal; None for a link.
     pub sha256: Option<String>,
 }
 
-/// A file or a link that was looked at.
+/// A file or a link, with its observed state.
 #[derive(Debug)]
 pub struct Held {
-    /// What was seen.
+    /// The observed state.
     pub seen: Seen,
-    /// The bytes of a file.
+    /// The content of a file.
     pub bytes: Vec<u8>,
-    /// The file that they came from.
+    /// The open file that the content was read from; None for a link.
     pub file: Option<File>,
 }
 
 impl Seen {
-    /// Whether it is the same thing with the same content, wherever it is by now. That of a file is compared by
+    /// Whether it is the same file or link with the same content, wherever it is now. Content of files is compared by
     /// `sha256`.
     pub fn is_same(&self, other: &Seen) -> bool {
         (&self.target, self.size, self.mtime, &self.sha256) == (&other.target, other.size, other.mtime, &other.sha256)
     }
 
-    /// Whether nothing at all has happened to it.
+    /// Whether nothing at all has changed.
     pub fn is_untouched(&self, now: &Seen) -> bool {
         self.is_same(now)
             && (self.ctime, self.inode, self.mode, self.uid, self.gid)
@@ -70,8 +70,8 @@ impl Seen {
 }
 
 impl Held {
-    /// What a descriptor that was opened with O_PATH stands for; none if it is neither a link nor a regular file of at
-    /// most `limit` bytes.
+    /// The state of the file behind a descriptor that was opened with O_PATH; None if it is neither a link nor a
+    /// regular file of at most `limit` bytes.
     pub fn of(found: &OwnedFd, limit: u64) -> io::Result<Option<Held>> {
         let status = rustix::fs::fstat(found)?;
         match FileType::from_raw_mode(status.st_mode) {
@@ -92,25 +92,25 @@ impl Held {
     }
 }
 
-/// The path by which this process reaches what a descriptor stands for.
+/// A path by which this process can open the file behind a descriptor.
 pub fn again(found: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", found.as_raw_fd()))
 }
 
 /// Opens a regular file that was found with O_PATH.
 pub fn reopen(found: &OwnedFd) -> io::Result<File> {
-    // NOATIME, where it is allowed: looking should leave no trace.
+    // NOATIME where it is allowed: looking should leave no trace.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let path = again(found);
     let opened = rustix::fs::open(&path, flags | OFlags::NOATIME, Mode::empty());
     match opened.or_else(|_| rustix::fs::open(&path, flags, Mode::empty())) {
-        // The file is there: it was found.
+        // The file exists, because it was found before.
         Err(rustix::io::Errno::NOENT) => Err(io::Error::other("/proc is not mounted")),
         other => Ok(File::from(other?)),
     }
 }
 
-/// All bytes, if they are no more than `limit`.
+/// The whole content, if it is at most `limit` bytes.
 pub fn bytes_of_at_most(file: &File, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     if file.metadata()?.len() > limit {

@@ -1,8 +1,8 @@
-//! Where a test stops changes, as if the process had been killed there.
+//! The points at which a test stops the changes, as if the process had been killed there.
 
 use std::io;
 
-/// Comes before each change.
+/// Called before each change.
 #[cfg(not(any(test, feature = "testing")))]
 #[expect(clippy::unnecessary_wraps, reason = "tests stop here")]
 pub fn change() -> io::Result<()> {
@@ -11,13 +11,13 @@ pub fn change() -> io::Result<()> {
 
 #[cfg(any(test, feature = "testing"))]
 thread_local! {
-    /// Changes that are still made in this thread; none: all.
+    /// How many more changes this thread makes; None: no limit.
     pub static LEFT: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
-    /// Any two directories are on different file systems.
+    /// Treats any two directories as being on different file systems.
     pub static APART: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Comes before each change.
+/// Called before each change.
 #[cfg(any(test, feature = "testing"))]
 pub fn change() -> io::Result<()> {
     LEFT.with(|left| match left.get() {

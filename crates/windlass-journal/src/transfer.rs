@@ -1,5 +1,5 @@
-//! Moving a file or a link from one directory to another, also to another file system: with its bytes, mode, owner,
-//! times and extended attributes.
+//! Moves a file or a link to another directory, across file systems too: with its bytes, mode, owner, times and
+//! extended attributes.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -10,17 +10,17 @@ use super::changes::{copy_extended, temporary};
 use super::directory::Directory;
 use super::seen::{Held, Seen};
 
-/// What is copied beyond this is none of the files that are moved here.
+/// In bytes. Larger files are none of those that are moved here.
 pub const MAX_FILE: u64 = 1 << 20;
 
-/// Moves `name` to `to`, where `new` must be free. What arrives is what was `seen`; else it goes back, and this is an
-/// error.
+/// Moves `name` to `to`, where `new` must be free. If the moved file is not the one in `seen`, it goes back, and this
+/// is an error.
 pub fn transfer(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen) -> io::Result<()> {
     match from.rename(name, to, new) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => return copy(from, name, to, new, seen),
         other => other?,
     }
-    // Between the last look and the move somebody may have put something else there.
+    // Another process may have replaced the file between the last look and the move.
     let arrived = to.look(new, MAX_FILE);
     if arrived.is_ok_and(|arrived| arrived.is_some_and(|(arrived, _)| arrived.is_same(seen))) {
         return Ok(());
@@ -29,14 +29,14 @@ pub fn transfer(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, see
     if error.kind() != io::ErrorKind::AlreadyExists {
         return Err(error);
     }
-    // And the next thing has its name already. It goes back beside that: it is not ours to keep.
+    // The name is already taken again. The file goes back beside it: it is not ours to keep.
     let beside = OsString::from(format!("windlass-{}-{}", new.to_string_lossy(), name.to_string_lossy()));
     to.rename(new, from, &beside)?;
     Err(io::Error::other(format!("it was changed while it was moved, and is called {} now", beside.to_string_lossy())))
 }
 
-/// Whether an error says something about this name alone, and the others can still be moved. No permission is that of a
-/// file that can't be changed, or of its directory: where backups are, everything was permitted before.
+/// Whether an error concerns this name alone, and the others can still be moved. A permission error comes from a file
+/// that can't be changed, or from its directory: in the directory of backups, earlier operations were permitted.
 pub fn is_about_one(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -61,7 +61,7 @@ fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen
     to.remove_if_there(&part)?;
     let copied = copy_to(&held, to, &part).and_then(|()| to.rename(&part, to, new));
     if let Err(error) = copied {
-        // A full disk leaves nothing behind; what a kill leaves is removed by the next undo.
+        // A full disk leaves nothing behind; the leftovers of a kill are removed by the next undo.
         let _ = to.remove_if_there(&part);
         return Err(error);
     }
@@ -79,7 +79,7 @@ fn copy(from: &Directory, name: &OsStr, to: &Directory, new: &OsStr, seen: &Seen
 fn copy_to(held: &Held, to: &Directory, part: &OsStr) -> io::Result<()> {
     let seen = &held.seen;
     let times = Timestamps { last_access: time(seen.atime), last_modification: time(seen.mtime) };
-    // Only root can give files away; others own them anyway.
+    // Only root can give files away; other users own them anyway.
     let (owner, group) = (Uid::from_raw(seen.uid), Gid::from_raw(seen.gid));
     if let Some(target) = &seen.target {
         to.link(target, part)?;
@@ -106,8 +106,8 @@ fn time((seconds, nanoseconds): (i64, i64)) -> Timespec {
     Timespec { tv_sec: seconds, tv_nsec: nanoseconds.try_into().unwrap_or_default() }
 }
 
-/// Whether an extended attribute comes along. What only root may set gives power, and does not: who owned the file
-/// could have had it from elsewhere.
+/// Whether an extended attribute is copied. Attributes that only root may set grant privileges, and are not copied: the
+/// owner of the file could have taken it from elsewhere.
 pub fn is_copied(name: &[u8]) -> bool {
     name != b"security.capability" && !name.starts_with(b"trusted.")
 }

@@ -1,6 +1,6 @@
-//! What may be believed: what belongs to root or to this user, and what others can't write to. A record says where
-//! files are put, and by whom they are owned there: whose record it is decides whose word that is. What somebody else
-//! can change is never named where root's programs look.
+//! The files that may be believed: root's and this user's, if others can't write to them. A record says where files are
+//! put and who owns them there: the owner of the record decides how far to believe it. A file that somebody else can
+//! change is never named in places that root's programs read.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -13,20 +13,20 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags};
 use windlass_machine::{Failure, FailureKind};
 
-/// Links on one way, as in the kernel (path_resolution(7)).
+/// Links followed in one path, as in the kernel (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// What is said of a link and the like, where a file or directory of ours is expected.
+/// The objection to a link or similar where one of Windlass's files or directories is expected.
 pub const NO_FILE: &str = "it is a link, or no file or directory of ours: what is in it is not believed";
 
-/// Why it is not, if so, from the owner and the permission bits.
+/// The reason not to believe a file, from its owner and permission bits. None if there is none.
 pub fn objection(owner: u32, mode: u32) -> Option<&'static str> {
     let is_foreign = !is_ours(owner);
     (is_foreign || mode & 0o022 != 0)
         .then_some("it belongs to another user, or others can write to it: what is in it is not believed")
 }
 
-/// The error that says so.
+/// The error for a path that is not believed.
 pub fn refused(path: &Path, why: &str) -> Failure {
     Failure::new(FailureKind::Other, path.display().to_string(), why)
         .advise("nothing was changed; look at who made it, and run this as that user, or remove it")
@@ -36,8 +36,8 @@ fn is_ours(owner: u32) -> bool {
     [0, rustix::process::geteuid().as_raw()].contains(&owner)
 }
 
-/// A path without links and `..`. A link that belongs to somebody else than root or this user is not followed: in /tmp,
-/// anybody could lead us to anything. What is not there yet stays as it is.
+/// The path without links and `..`. A link that belongs to anybody other than root or this user is not followed: in
+/// /tmp, anybody could redirect us. Missing parts are kept as they are.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     let mut left = names(path);
     let (mut real, mut links) = (PathBuf::from("/"), 0);
@@ -47,7 +47,7 @@ pub fn real(path: &Path) -> io::Result<PathBuf> {
             continue;
         }
         let next = real.join(&name);
-        // Looked at and read by one descriptor: nobody can put another link there in between.
+        // Stat and read through one descriptor: nobody can replace the link in between.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = match rustix::fs::open(&next, flags, Mode::empty()) {
             Err(rustix::io::Errno::NOENT) if !left.iter().any(|name| name == "..") => {
@@ -83,8 +83,8 @@ fn names(path: &Path) -> VecDeque<OsString> {
     names.map(|part| part.as_os_str().to_owned()).collect()
 }
 
-/// The first part of a path that somebody besides these users can change; what is not there (yet) is left out. A sticky
-/// bit is no excuse: in such a directory anybody can put the first file of a name.
+/// The first part of a path that somebody other than these users can change; missing parts are skipped. A sticky bit
+/// does not help: in a sticky directory anybody can create a new file.
 pub fn changeable_by_others(path: &Path, owners: &[u32]) -> Option<PathBuf> {
     let mut parts: Vec<_> = path.ancestors().collect();
     parts.reverse();
@@ -98,13 +98,13 @@ pub fn changeable_by_others(path: &Path, owners: &[u32]) -> Option<PathBuf> {
     changeable.map(Path::to_owned)
 }
 
-/// Whether it is the name of something in a directory, and leads to no other.
+/// Whether this is a plain file name, with no path in it.
 pub fn is_name(name: &OsStr) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
 }
 
-/// Whether it is a path from the root, with no way back in it.
+/// Whether this is an absolute path without `..`.
 pub fn is_plain(directory: &Path) -> bool {
     directory.is_absolute()
         && directory.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))

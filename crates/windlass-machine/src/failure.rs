@@ -1,16 +1,15 @@
-//! The one error type for people: what failed, why, and what to do about it. How a command ends for it is the command's
-//! to say.
+//! The one error type for display: what failed, why, and what to do about it. Each command chooses its own exit status.
 
 use std::fmt;
 
 use crate::printable::{printable, printable_lines};
 
-/// What kind of thing went wrong. A command can end differently for each.
+/// The kind of a failure. A command can choose its exit status by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Nothing of the following.
+    /// None of the kinds below.
     Other,
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     Usage,
     /// A source of trust is missing or can't be read.
     SourceUnreadable,
@@ -18,7 +17,7 @@ pub enum FailureKind {
     SourceUnsupported,
     /// A source lost so many anchors that it is not believed.
     StoreShrinks,
-    /// Something that a program is started with can't be used.
+    /// A file needed for starting a program can't be used.
     RunFailed,
     /// The program to be started was found, but can't be executed.
     NotExecutable,
@@ -26,10 +25,10 @@ pub enum FailureKind {
     NotFound,
 }
 
-/// Why the command can't do what it was asked for, worded for the person who reads it.
+/// Why the command can't do its work, worded for the user.
 #[derive(Debug)]
 pub struct Failure {
-    /// What kind of thing went wrong.
+    /// The kind of failure.
     pub kind: FailureKind,
     what: String,
     why: String,
@@ -49,7 +48,7 @@ impl Failure {
     }
 }
 
-/// The standard library appends the error number, which says nothing that the words before it don't.
+/// The standard library appends the error number, which adds nothing to the words before it.
 fn without_number(mut why: String) -> String {
     if let Some(start) = why.rfind(" (os error ").filter(|_| why.ends_with(')')) {
         why.truncate(start);
@@ -59,7 +58,7 @@ fn without_number(mut why: String) -> String {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // All of it may name files, and whoever made these chose their names. Only a reason has several lines.
+        // All of it may contain file names chosen by strangers. Only a reason has several lines.
         write!(f, "windlass: {}: {}", printable(&self.what), printable_lines(&self.why))?;
         for advice in &self.advice {
             write!(f, "\n  help: {}", printable(advice))?;

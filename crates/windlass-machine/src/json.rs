@@ -1,4 +1,5 @@
-//! The one writer of JSON. Names of strangers are in it: what could drive a terminal is escaped, and means the same.
+//! The one writer of JSON. Output may contain strangers' names: characters that could drive a terminal are escaped,
+//! which does not change their meaning.
 
 use serde::Serialize;
 
@@ -6,11 +7,11 @@ use crate::printable::printable_json;
 
 /// A document with a final newline.
 pub fn render(document: &impl Serialize) -> String {
-    // Strings, numbers and booleans in structs, and maps with string keys: nothing that serde_json could refuse.
+    // Strings, numbers and booleans in structs, and maps with string keys: serde_json cannot fail on these.
     try_render(document).unwrap_or_default()
 }
 
-/// The same, of what holds paths as they are: JSON has no way to write one that is not UTF-8.
+/// The same, for documents with unconverted paths: JSON cannot represent a path that is not UTF-8.
 pub fn try_render(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string_pretty(document).map(written)
 }

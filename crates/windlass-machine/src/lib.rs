@@ -1,7 +1,7 @@
-//! Facts about a machine or an image of one: where trust lies (`places/`) and what is in it (`anchors/`), what a
-//! process is (`processes/`), what the dynamic linker can load into what (`loader/`), what a unit of systemd says
-//! (`unit_file.rs`). Nothing here changes a machine or prints anything. What is read may be anybody's, so reads are
-//! bounded and nothing but regular files is opened.
+//! Facts about a machine or an image of one: where trust is stored (`places/`) and its content (`anchors/`), running
+//! processes (`processes/`), which libraries the dynamic linker can load into which programs (`loader/`), and systemd's
+//! unit files (`unit_file.rs`). Nothing here changes a machine or prints anything. Any user may have written the files:
+//! reads are bounded, and only regular files are opened.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Texts of strangers, such that they can be shown to people.
+//! Making strangers' texts safe to display.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ fn is_printable(character: char) -> bool {
         )
 }
 
-/// `text` with what must not reach a terminal written as escapes.
+/// `text` with escapes for characters that must not reach a terminal.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_printable) {
         return Cow::Borrowed(text);
@@ -24,12 +24,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// The same for a text of several lines, which stay lines.
+/// The same for a text of several lines, which are kept.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |character| character.escape_default().to_string())
 }
 
-/// The same for JSON, in which such characters are in strings only: what it says does not change.
+/// The same for JSON, where these characters only occur in strings: the escapes do not change the meaning.
 pub fn printable_json(text: &str) -> Cow<'_, str> {
     let mut units = [0; 2];
     escaped(text, |character| character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect())

@@ -1,8 +1,8 @@
-//! Opening files of others: a regular file with bytes on a disk, or nothing.
+//! Opening strangers' files: only regular files with bytes on a disk.
 //!
-//! A FIFO would wait, opening a device can have effects of its own, and some files of /proc and its kind look regular
-//! but wait, or are used up by reading (/proc/kmsg). Between a look at a path and its opening it can come to mean
-//! something else, so what was looked at is what is opened.
+//! A FIFO would block, opening a device can have side effects, and some files of /proc and similar file systems look
+//! regular but block, or are consumed by reading (/proc/kmsg). A path can change between the check and the opening: the
+//! descriptor that was checked is therefore the one that is opened.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 
-/// `f_type` of file systems whose files are no bytes on a disk (statfs(2), magic.h): proc, sysfs, tracefs, debugfs,
+/// `f_type` of file systems whose files are not bytes on a disk (statfs(2), magic.h): proc, sysfs, tracefs, debugfs,
 /// securityfs, cgroup, cgroup2, bpf, efivarfs, configfs, selinuxfs.
 const NO_DISK: [u32; 11] = [
     0x9fa0,
@@ -27,12 +27,12 @@ const NO_DISK: [u32; 11] = [
     0x6265_6570,
     0xf97c_ff8c,
 ];
-/// The answers of a program that a user runs; or the whole machine, in containers on fuse-overlayfs.
+/// Files served by a user's program; or the whole machine, in containers on fuse-overlayfs.
 const FUSE: u32 = 0x6573_5546;
 
-/// Opens a regular file for reading, through links.
+/// Opens a regular file for reading, with links followed.
 pub fn open(path: &Path) -> io::Result<File> {
-    // With O_PATH nothing is opened yet.
+    // O_PATH opens nothing yet.
     let found = File::from(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
     let metadata = found.metadata()?;
     if !metadata.is_file() {

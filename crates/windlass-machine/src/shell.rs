@@ -1,6 +1,6 @@
-//! A command as it would be typed.
+//! Quoting a command as it would be typed into a shell.
 
-/// Words with what a shell needs to read them as they are.
+/// Joins the words, quoted for a shell where needed.
 pub fn quoted(words: &[String]) -> String {
     words.iter().enumerate().map(|(place, word)| one(word, place == 0)).collect::<Vec<_>>().join(" ")
 }
@@ -9,7 +9,7 @@ fn one(word: &str, is_first: bool) -> String {
     let is_plain = |character: char| {
         character.is_alphanumeric()
             || matches!(character, '/' | '.' | '_' | '-' | '+' | ',' | ':' | '@' | '%')
-            // In the first word it would set a variable.
+            // In the first word, it would set a variable.
             || character == '=' && !is_first
     };
     if !word.is_empty() && word.chars().all(is_plain) {

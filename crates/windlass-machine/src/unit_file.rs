@@ -1,8 +1,8 @@
-//! Unit files of systemd, their drop-ins, and what else has their syntax (systemd.syntax(7)).
+//! Unit files of systemd, their drop-ins, and other files with the same syntax (systemd.syntax(7)).
 
-/// The lines that say something, in order, each with the number of the first line of the file that it is made of. A
-/// line that ends in a backslash goes on in the next one. Comments are taken out before that, wherever they are and
-/// however they end (conf-parser.c, `config_parse`).
+/// The lines with content, in order, each with the number of its first line in the file. A line that ends in a
+/// backslash continues on the next one. Comments are removed before that, wherever they are and however they end
+/// (conf-parser.c, `config_parse`).
 pub fn lines(bytes: &[u8]) -> Vec<(Vec<u8>, u64)> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut lines: Vec<(Vec<u8>, u64)> = Vec::new();
@@ -12,7 +12,7 @@ pub fn lines(bytes: &[u8]) -> Vec<(Vec<u8>, u64)> {
         if matches!(line.first(), Some(b'#' | b';')) {
             continue;
         }
-        // A doubled backslash is one, and ends nothing.
+        // A doubled backslash stands for one, and does not continue the line.
         let (text, more) = match line.iter().rev().take_while(|byte| **byte == b'\\').count() {
             count if count % 2 == 1 => (&line[..line.len() - 1], true),
             _ => (line, false),
@@ -30,14 +30,14 @@ pub fn lines(bytes: &[u8]) -> Vec<(Vec<u8>, u64)> {
     lines
 }
 
-/// The name and the value of a line that sets something.
+/// The name and the value of an assignment.
 pub fn setting(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = line.iter().position(|byte| *byte == b'=')?;
     Some((line[..equals].trim_ascii(), line[equals + 1..].trim_ascii()))
 }
 
-/// The words of a value: quotes hold them together, a backslash stands before a character that means something else, or
-/// nothing, and a doubled per cent sign is one.
+/// The words of a value: quotes hold words together, a backslash begins an escape (before other characters it is
+/// dropped), and a doubled per cent sign stands for one.
 pub fn words(value: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -64,8 +64,8 @@ pub fn words(value: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// Puts what the text after a backslash stands for into the word, and gives what comes after that. What means nothing
-/// stands for itself.
+/// Decodes the escape after a backslash into the word, and returns the rest of the text. A character without a special
+/// meaning stands for itself.
 fn unescape<'a>(text: &'a [u8], word: &mut Vec<u8>) -> &'a [u8] {
     let Some((&byte, rest)) = text.split_first() else { return text };
     let number = |digits: &'a [u8], length: usize, radix: u32| {
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(texts("a\\\r\n  b\r\n\nc\\"), [line("a b", 1), line("c", 4)]);
         assert_eq!(texts("a\\\\\nb"), [line("a\\\\", 1), line("b", 2)]);
         assert_eq!(texts("a\\\\\\\nb"), [line("a\\\\ b", 1)]);
-        // An empty line is a line, and ends what goes on.
+        // An empty line is a line, and ends a continuation.
         assert_eq!(texts("a\\\n\nb"), [line("a ", 1), line("b", 3)]);
     }
 
@@ -157,7 +157,7 @@ mod tests {
     fn words_may_hold_escapes() {
         assert_eq!(words_of(r#"a\ b \"c\" 'd\'e' f\\g h%%i j%k"#), ["a b", "\"c\"", "d'e", "f\\g", "h%i", "j%k"]);
         assert_eq!(words_of(r"a\x20b \101\s\t \u00e9\U0001f600"), ["a b", "A \t", "é😀"]);
-        // Not numbers of that length.
+        // Not numbers of the required length.
         assert_eq!(words_of(r"\xg1 \x4 \+1 \9 \78 a\"), ["xg1", "x4", "+1", "9", "78", "a"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Taking away what is planned. The record comes first.
+//! Removes the planned files. The record is written first.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,18 +12,18 @@ use super::plan::{Item, Plan, Store};
 use super::record::{Entry, Record};
 use windlass::Timestamp;
 
-/// What was done.
+/// The result of a prune.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// The name of the backup; none if nothing was taken away.
+    /// The name of the backup; None if nothing was removed.
     pub backup: Option<OsString>,
-    /// Files and links that are in it.
+    /// The number of files and links moved into it.
     pub moved: usize,
-    /// What was left alone, and why.
+    /// Items that were left alone, with the reason.
     pub left: Vec<String>,
 }
 
-/// Takes away what is planned. Stops at the first error that is not about one file alone; what is moved by then is
+/// Removes the planned files. Stops at the first error that concerns more than one file; everything moved by then is
 /// recorded.
 pub fn apply(plan: &Plan, backups: &Backups, now: Timestamp) -> Result<Done, Failure> {
     let failed = |error: io::Error| failure("write a backup below", &backups.directory.path, &error);
@@ -49,7 +49,7 @@ pub fn apply(plan: &Plan, backups: &Backups, now: Timestamp) -> Result<Done, Fai
     }
     let entries_of = entries.iter().map(|(_, entry)| entry.clone()).collect();
     let mut record = Record { made: date, finished: false, entries: entries_of };
-    // From here on whatever happens can be undone.
+    // From here on, everything can be undone.
     let written = record.write(&backup).and_then(|()| backups.directory.synchronise());
     if let Err(error) = written {
         let _ = backups.forget(&backup, &name);
@@ -93,7 +93,7 @@ pub fn apply(plan: &Plan, backups: &Backups, now: Timestamp) -> Result<Done, Fai
     Ok(done)
 }
 
-/// The directory that was planned for, if it is still there.
+/// The planned directory, if it still exists.
 fn reopen(store: &Store) -> Result<Directory, String> {
     let directory = Directory::open(&store.path).map_err(|error| without_number(&error))?;
     match directory.inode() {
@@ -130,9 +130,8 @@ fn take(directory: &Directory, backup: &Directory, entry: &Entry, item: &Item) -
     transfer(directory, &last, backup, OsStr::new(&entry.saved), &entry.seen)
 }
 
-/// OpenSSL asks for the numbers of a hash one after the other, up to the first that is missing: what is to go is
-/// swapped with its successors until it is the last. So there is a whole row at every moment, and the others keep their
-/// order.
+/// OpenSSL looks up the numbers of a hash one after the other, up to the first gap: an item to be removed is swapped
+/// with its successors until it is last. The sequence is complete at every moment, and the others keep their order.
 fn to_the_end(directory: &Directory, hash: HashName) -> io::Result<OsString> {
     let end = hash.end(|name| directory.has(name));
     for number in hash.number..end.saturating_sub(1) {

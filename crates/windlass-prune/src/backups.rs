@@ -12,31 +12,31 @@ use windlass_machine::{Failure, FailureKind};
 
 use super::record::{FILE_NAME, Record};
 
-/// Root's.
+/// The directory for root.
 const OF_ROOT: &str = "/var/backups/windlass";
-/// In XDG_DATA_HOME or ~/.local/share.
+/// The directory for other users, in XDG_DATA_HOME or ~/.local/share.
 const OF_USER: &str = "windlass/pruned";
 
-/// The opened directory, which nobody else uses meanwhile.
+/// The opened directory of backups, locked against other commands.
 #[derive(Debug)]
 pub struct Backups {
-    /// It.
+    /// The directory.
     pub directory: Directory,
     _lock: Lock,
 }
 
-/// One of them.
+/// One backup.
 #[derive(Debug)]
 pub struct Backup {
-    /// By which it is named.
+    /// Its name, made from the time of the prune.
     pub name: OsString,
     /// Its directory.
     pub directory: Directory,
-    /// What is in it.
+    /// Its record.
     pub record: Record,
 }
 
-/// Where backups go: what was named; else root's directory, or the user's.
+/// The directory for backups: the one named on the command line, otherwise root's or the user's.
 pub fn usual(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(named) = named {
         return std::path::absolute(named).map_err(|error| Failure::new(FailureKind::Usage, "--backups", error));
@@ -53,7 +53,7 @@ pub fn usual(named: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 impl Backups {
-    /// Opens and locks it; none if it is not there.
+    /// Opens and locks the directory; None if it does not exist.
     pub fn open(path: &Path) -> Result<Option<Backups>, Failure> {
         let failed = |error: io::Error| failure("open the directory of backups", path, &error);
         let directory = match trust::real(path).and_then(|real| Directory::open(&real)) {
@@ -64,7 +64,7 @@ impl Backups {
         Ok(Some(Backups { _lock: Lock::take(&directory.fd, path)?, directory }))
     }
 
-    /// The same; makes it if it is not there.
+    /// Opens and locks the directory; creates it if it is missing.
     pub fn open_or_make(path: &Path) -> Result<Backups, Failure> {
         let failed = |error: io::Error| failure("make the directory of backups", path, &error);
         let real = trust::real(path).map_err(failed)?;
@@ -92,15 +92,15 @@ impl Backups {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// All of them, the oldest first, and why others can't be read. One without a record is of a prune that was killed
-    /// before it moved anything.
+    /// All backups, oldest first, and the errors of those that can't be read. A backup without a record is from a prune
+    /// that was killed before it moved anything.
     pub fn all(&self) -> Result<(Vec<Backup>, Vec<Failure>), Failure> {
         let failed = |error: io::Error| failure("read the directory of backups", &self.directory.path, &error);
         let (mut all, mut damaged) = (Vec::new(), Vec::new());
         for name in self.directory.names().map_err(failed)? {
             let directory = match self.directory.enter(&name) {
                 Ok(opened) => opened,
-                // A file or a link is no backup, and one of our own that is being removed none any more.
+                // A file or a link is not a backup, and one of our own that is being removed no longer is.
                 Err(error) if is_no_directory(&error) => continue,
                 Err(error) => {
                     damaged.push(failure("read the backup", &self.directory.path.join(&name), &error));
@@ -114,14 +114,14 @@ impl Backups {
                 Err(failure) => damaged.push(failure),
             }
         }
-        // Those of one second have numbers behind their names.
+        // Backups of the same second have numbers after their names.
         all.sort_by_cached_key(|backup| (backup.record.made.clone(), backup.name.len(), backup.name.clone()));
         Ok((all, damaged))
     }
 
-    /// Removes the directory of a backup of which nothing is left but its record, if that is so.
+    /// Removes the directory of a backup if nothing but its record is left in it.
     pub fn forget(&self, backup: &Directory, name: &OsStr) -> io::Result<()> {
-        // Without its record it is nothing; with it and no files it would be tried again.
+        // Without its record it is no backup; with a record and no files, it would be tried again.
         for left in [OsStr::new(FILE_NAME).to_owned(), temporary(OsStr::new(FILE_NAME))] {
             backup.remove_if_there(&left)?;
         }
@@ -132,7 +132,7 @@ impl Backups {
     }
 }
 
-/// The error of a change, with what to do about the usual ones.
+/// The error of a failed change, with advice for the usual causes.
 pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
     let failure = windlass_journal::failure(action, path, error);
     match error.kind() {

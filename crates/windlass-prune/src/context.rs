@@ -1,4 +1,4 @@
-//! What planning knows, and what it has taken so far.
+//! The input of planning, and the resources that it has used.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,37 +15,37 @@ use super::image::Image;
 use super::packages::Packages;
 use super::plan::Note;
 
-/// What planning knows.
+/// The input of planning.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// The time by which certificates are judged.
+    /// The time at which certificates are judged.
     pub now: Timestamp,
-    /// Valid test certificates go too.
+    /// Remove valid test certificates too.
     pub tests: bool,
-    /// The last anchors of a hashed directory go too, and most of it.
+    /// Remove even the last anchors of a hashed directory, or most of its files.
     pub force: bool,
-    /// Where the directories are, if not on this machine.
+    /// The image that holds the directories; None for this machine.
     pub image: Option<&'a Image>,
-    /// Who owns what.
+    /// The packages that own files.
     pub packages: &'a Packages,
-    /// What update-ca-certificates makes its links to: the distribution's certificates, and the administrator's.
+    /// The directories that update-ca-certificates links to: the distribution's certificates, and the administrator's.
     pub sources: [&'a Path; 2],
-    /// What stores of .NET have taken.
+    /// The resources used on .NET stores, by user.
     pub spent: Spent,
 }
 
 impl Context<'_> {
-    /// A path, which holds no links, as programs know it.
+    /// The path by which programs know a path without links.
     pub fn inside(&self, path: &Path) -> PathBuf {
         self.image.map_or_else(|| path.to_owned(), |image| image.inside(path))
     }
 
-    /// Whether a link in a directory leads to something.
+    /// Whether a link in a directory has a target that exists.
     pub fn leads_somewhere(&self, directory: &Directory, name: &OsStr) -> bool {
         self.image.map_or_else(|| directory.leads_somewhere(name), |image| image.leads_somewhere(directory, name))
     }
 
-    /// The bytes of the regular file that a name in a directory leads to.
+    /// The content of the regular file that a name in a directory leads to.
     pub fn read_through(&self, directory: &Directory, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
         match self.image {
             None => directory.read_through(name, limit),
@@ -54,33 +54,33 @@ impl Context<'_> {
     }
 }
 
-/// Stores of one user that are looked through. .NET makes four, and one for each other name that a program gives.
+/// The most stores of one user that are read. .NET makes four, and one for each other name that a program asks for.
 const MAX_STORES: usize = 64;
-/// What is read of all stores of one user.
+/// The most bytes read from all stores of one user.
 pub const MAX_BYTES: usize = 1 << 30;
 
-/// What looking through the stores of each user has taken. Whoever makes many of them, or such that are hard to
-/// decrypt, holds nobody up but himself.
+/// The resources used on the stores of each user. A user who makes many stores, or stores that are slow to decrypt,
+/// delays only his own.
 #[derive(Debug, Default)]
 pub struct Spent(RefCell<BTreeMap<u32, Rc<OfUser>>>);
 
-/// The same of one user.
+/// The resources used on the stores of one user.
 #[derive(Debug, Default)]
 pub struct OfUser {
-    /// Decrypting.
+    /// Work spent on decryption.
     pub work: Work,
     stores: Cell<usize>,
-    /// Reading.
+    /// Bytes read.
     pub bytes: Cell<usize>,
 }
 
 impl Spent {
-    /// What the stores of an owner have taken.
+    /// The resources used on the stores of an owner.
     pub fn by(&self, owner: u32) -> Rc<OfUser> {
         Rc::clone(self.0.borrow_mut().entry(owner).or_default())
     }
 
-    /// Whether one more store of its owner is looked at. The first that is not tells of all.
+    /// Whether one more store of its owner may be read. The first refusal adds a note that covers all.
     pub fn admits(&self, directory: &Directory, notes: &mut Vec<Note>) -> io::Result<bool> {
         let spent = self.by(directory.owner()?.0);
         let before = spent.stores.replace(spent.stores.get() + 1);

@@ -1,4 +1,4 @@
-//! What is superfluous in a store of .NET.
+//! Superfluous files in a .NET store.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,7 +14,7 @@ use super::plan::{Found, Item, Note};
 use windlass_journal::Directory;
 use windlass_journal::Seen;
 
-/// A file holds one certificate, and maybe its key.
+/// A file holds one certificate, and possibly its key.
 const MAX_PFX: u64 = 1 << 20;
 
 struct File {
@@ -23,7 +23,7 @@ struct File {
     certificate: Certificate,
 }
 
-/// Looks through the directory. A file with several certificates, or with none that can be read, stays.
+/// Searches the directory. A file with several certificates, or with none that can be read, stays.
 pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     let mut found = Found::default();
     let spent = context.spent.by(directory.owner()?.0);
@@ -55,8 +55,8 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
             several => found.kept += several.len(),
         }
     }
-    // Of equal certificates the first stays: the one that has a key with it, under .NET's own name (others have a
-    // number in theirs).
+    // Of equal certificates, the first is kept: the one with a key, or under .NET's own name (others have a number in
+    // theirs).
     files.sort_by_key(|file| (-file.seen.size, file.name.len(), file.name.clone()));
     let certificates: Vec<_> = files.iter().map(|file| Some(file.certificate.clone())).collect();
     let judged = judge(&certificates, context.now);

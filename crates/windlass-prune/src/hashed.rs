@@ -1,8 +1,8 @@
-//! What is superfluous in a hashed directory.
+//! Superfluous files in a hashed directory.
 //!
-//! A directory that a tool makes is left to the tool: what came from /usr/share/ca-certificates would be there again
-//! after the next update-ca-certificates. A certificate that is no authority is left alone too: a server may use the
-//! file for itself, as Debian's snakeoil certificate.
+//! Files that a tool generates are left to the tool: certificates from /usr/share/ca-certificates would return with the
+//! next update-ca-certificates. Certificates that are not authorities are left alone too: a server may use the file
+//! itself, as with Debian's snakeoil certificate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -22,15 +22,15 @@ use windlass::SubjectHash;
 use windlass_journal::Directory;
 use windlass_journal::Seen;
 
-/// A file of one certificate is smaller; a bundle is larger, and is never touched.
+/// In bytes. A file with one certificate is smaller; a larger one is a bundle, and is never touched.
 const MAX_FILE: u64 = 256 << 10;
-/// Links that are followed within the directory: Debian has two.
+/// The most links followed within the directory: Debian has two.
 const MAX_STEPS: usize = 8;
 
-/// For who knows better.
+/// Advice for a user who knows better.
 const MEANT: &str = "if you still want this: --force";
 
-/// Looks through the directory.
+/// Searches the directory.
 pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     let inside = context.inside(&directory.path);
     let left = |what: String, remedy: String| Found {
@@ -72,21 +72,21 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     Ok(look.found)
 }
 
-/// A remedy as it is said of an image.
+/// A remedy, worded for an image if there is one.
 fn within(context: &Context<'_>, remedy: String) -> String {
     if context.image.is_some() { remedy + ", in the image" } else { remedy }
 }
 
 struct Look<'a> {
     directory: &'a Directory,
-    /// The directory as programs know it.
+    /// The path by which programs know the directory.
     inside: PathBuf,
     context: &'a Context<'a>,
     /// Regular files and links.
     all: BTreeMap<OsString, Seen>,
     found: Found,
     leaving: BTreeSet<OsString>,
-    /// Names that lead nowhere.
+    /// Links without an existing target.
     nowhere: BTreeSet<OsString>,
 }
 
@@ -129,7 +129,7 @@ impl Look<'_> {
             for (((name, _), certificate), judgement) in row.into_iter().zip(certificates).zip(judged) {
                 let Some(certificate) = certificate else { continue };
                 let test = certificate.test_like().filter(|_| self.context.tests);
-                // Two CAs of one name are both in use while servers change from one to the other.
+                // Two CAs of one name are both in use while servers move from one to the other.
                 let judgement =
                     judgement.filter(|found| self.context.tests || !matches!(found, Superfluous::Superseded(_)));
                 match (&judgement, test) {
@@ -143,7 +143,7 @@ impl Look<'_> {
         }
         let is_last = valid == 0 && !self.context.force;
         for (name, reason, certificate, judgement) in going {
-            // One of two that are the same may always go: the other stays.
+            // One of two equal certificates may always be removed: the other stays.
             let is_duplicate = matches!(judgement, Some(Superfluous::Duplicate(_)));
             if is_last && !is_duplicate {
                 let path = self.directory.path.join(&name);
@@ -160,8 +160,8 @@ impl Look<'_> {
         }
     }
 
-    /// The certificates that stay in the directory: each that a name by hash leads to, whatever trust settings are
-    /// behind it, and those that lie there alone in a file without such a name.
+    /// The number of certificates that stay in the directory: those that a hash link leads to, whatever their trust
+    /// settings, and those alone in a file without a hash link.
     fn staying(&self) -> usize {
         let stays = |name: &OsString| !self.leaving.contains(name) && !self.nowhere.contains(name);
         let read = |name: &OsString| {
@@ -183,8 +183,8 @@ impl Look<'_> {
         count + alone.difference(&named).count()
     }
 
-    /// The one certificate that a name leads to. None if OpenSSL's settings are behind it, which can take trust away:
-    /// they say more than the same certificate without them.
+    /// The one certificate that a name leads to. None if the file has OpenSSL trust settings, which can restrict trust:
+    /// it is not equivalent to the same certificate without them.
     fn certificate(&self, name: &OsStr) -> Option<Certificate> {
         let bytes = self.context.read_through(self.directory, name, MAX_FILE)?;
         if memchr::memmem::find(&bytes, b"BEGIN TRUSTED CERTIFICATE").is_some() {
@@ -197,8 +197,8 @@ impl Look<'_> {
         }
     }
 
-    /// Lets a hash link go with all that it leads to in this directory, and with what else leads there: else the next
-    /// `openssl rehash` would make it again.
+    /// Removes a hash link together with every file that it leads to in this directory, and every other link to them:
+    /// otherwise the next `openssl rehash` would make it again.
     fn whole(&mut self, name: &OsStr, reason: &str, certificate: &Certificate) {
         let mut chain = vec![name.to_owned()];
         let mut outside = None;
@@ -249,7 +249,7 @@ impl Look<'_> {
         self.found.items.push(Item { name: name.to_owned(), reason, certificate, seen: seen.clone() });
     }
 
-    /// The package that a name in the directory belongs to.
+    /// The package that owns a name in the directory.
     fn owner(&self, name: &OsStr) -> Option<String> {
         self.context.packages.owner(&self.inside.join(name))
     }
@@ -260,7 +260,7 @@ impl Look<'_> {
         Note::new(&self.directory.path.join(name), what, within(self.context, remedy))
     }
 
-    /// A directory in which most leads nowhere is rather an image's, or one whose targets are not mounted.
+    /// A directory in which most links have no target is more likely an image's, or its targets are not mounted.
     fn refuse_if_doubtful(&mut self) {
         let Some(but) = self.doubt() else { return };
         let going = std::mem::take(&mut self.found.items).len();
@@ -279,7 +279,7 @@ impl Look<'_> {
         let is_by_hash = |name: &&OsString| HashName::parse(name).is_some_and(|hash| !hash.is_crl);
         let by_hash: Vec<_> = self.all.keys().filter(is_by_hash).collect();
         if by_hash.is_empty() {
-            // Nothing is found by its hash yet: `openssl rehash` may be still to come.
+            // No hash link exists yet: `openssl rehash` may be still to come.
             let stays_some = self.all.keys().filter(stays).any(|name| is_candidate(name));
             return (!stays_some).then_some(EMPTY);
         }
@@ -291,8 +291,8 @@ impl Look<'_> {
         Some("most of its hash links lead nowhere")
     }
 
-    /// Links before what they lead to, and in a row the last first: so no number that is planned changes before it is
-    /// its turn.
+    /// Links before their targets, and numbered sequences from the last to the first: no planned number changes before
+    /// its item is removed.
     fn in_order(&mut self) {
         self.found.items.sort_by_key(|item| match HashName::parse(&item.name) {
             Some(hash) => (0, hash.hash, u32::MAX - hash.number, item.name.clone()),
@@ -301,7 +301,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether `openssl rehash` would look at it (apps/rehash.c).
+/// Whether `openssl rehash` would read it (apps/rehash.c).
 fn is_candidate(name: &OsStr) -> bool {
     Path::new(name).extension().is_some_and(|end| ["pem", "crt", "cer"].iter().any(|known| end == *known))
 }

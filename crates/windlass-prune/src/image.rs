@@ -1,5 +1,5 @@
-//! An image: what paths and links in it lead to for its own programs. Taken as they stand, absolute links of an image
-//! lead nowhere here, or to this machine's own files.
+//! An image: the paths and links in it, resolved as its own programs see them. Followed from outside, absolute links of
+//! an image lead nowhere, or to this machine's own files.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,14 +10,14 @@ use windlass::compiled::{Last, Root};
 
 use windlass_journal::{Directory, is_nowhere};
 
-/// The directory that an image lies in.
+/// The root directory of an image.
 #[derive(Debug)]
 pub struct Image {
     root: PathBuf,
 }
 
 impl Image {
-    /// None if it is this machine's own root directory.
+    /// Opens an image; None if it is this machine's own root directory.
     pub fn open(root: &Path) -> io::Result<Option<Image>> {
         let root = root.canonicalize()?;
         if !root.is_dir() {
@@ -26,12 +26,12 @@ impl Image {
         Ok((root != Path::new("/")).then_some(Image { root }))
     }
 
-    /// That directory, without links.
+    /// The root directory, without links.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The path by which this process reaches what is there for programs of the image. An error if nothing is.
+    /// The path by which this process reaches `path` of the image. An error if it does not exist.
     pub fn reach(&self, path: &Path) -> io::Result<PathBuf> {
         let reached = Root(Some(&self.root)).reach(path, Last::Followed)?;
         reached.symlink_metadata().map(|_| reached)
@@ -42,21 +42,21 @@ impl Image {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The path by which programs of the image know what is here at `path`, which holds no links.
+    /// The path by which programs of the image know this process's `path`, which holds no links.
     pub fn inside(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.root).map_or_else(|_| path.to_owned(), |below| Path::new("/").join(below))
     }
 
-    /// Whether a name in a directory of the image leads to something.
+    /// Whether a name in a directory of the image has a target that exists.
     pub fn leads_somewhere(&self, directory: &Directory, name: &OsStr) -> bool {
         self.end(directory, name).err().is_none_or(|error| !is_nowhere(&error))
     }
 
-    /// The bytes of the regular file of at most `limit` bytes that a name in a directory of the image leads to.
+    /// The content of the regular file, of at most `limit` bytes, that a name in a directory of the image leads to.
     pub fn read_through(&self, directory: &Directory, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
         let end = self.end(directory, name).ok()?;
         let parent = Directory::open(end.parent()?).ok()?;
-        // No link any more: one that was put there since could lead out of the image.
+        // Follow no link: one that was put there since could lead out of the image.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = rustix::fs::openat(&parent.fd, end.file_name()?, flags, Mode::empty()).ok()?;
         let status = rustix::fs::fstat(&found).ok()?;

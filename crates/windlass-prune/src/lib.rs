@@ -1,8 +1,9 @@
-//! `windlass prune`: takes away what is superfluous in .NET stores and hashed directories, and can put it back.
+//! `windlass prune`: removes superfluous files from .NET stores and hashed directories, and can restore them.
 //!
-//! The way of one prune: `scope` says which directories, of this machine or of an `image`; `dotnet` and `hashed` look
-//! through one each and give items, which make a `plan`; `apply` writes a `record` into a new directory of `backups`,
-//! then moves item by item; `undo` reads the record. Looking, moving and recording are windlass-journal's.
+//! The course of a prune: `scope` selects the directories, on this machine or in an `image`; `dotnet` and `hashed`
+//! search one directory each and return items, which make a `plan`; `apply` writes a `record` into a new directory of
+//! `backups`, then moves the items one by one; `undo` reads the record. windlass-journal does the reading, moving and
+//! recording.
 
 #![deny(unsafe_code)]
 

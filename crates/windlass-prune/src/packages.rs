@@ -1,4 +1,4 @@
-//! Which files belong to a package: those are the package manager's to remove.
+//! The files that belong to packages: only the package manager may remove them.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,10 +13,10 @@ use super::image::Image;
 use windlass_journal::bytes_of_at_most;
 use windlass_journal::is_nowhere;
 
-/// The lists of one package are smaller.
+/// In bytes. The lists of one package are smaller.
 const MAX_LIST: u64 = 64 << 20;
 
-/// What packages have in some directories.
+/// The files of packages in some directories.
 #[derive(Debug, Default)]
 pub struct Packages {
     owned: BTreeMap<PathBuf, String>,
@@ -25,8 +25,8 @@ pub struct Packages {
 }
 
 impl Packages {
-    /// Reads the databases of dpkg, pacman and apk below `root` for what is in these directories. rpm's is asked later,
-    /// file by file; that of an image is not: its format may be another one.
+    /// Reads the databases of dpkg, pacman and apk below `root` for files in these directories. rpm is asked later,
+    /// file by file; an image's rpm database is not read at all, because its format may differ.
     pub fn read(root: &Path, directories: &[PathBuf], image: Option<&Image>) -> Packages {
         let databases = Databases { root, image, is_unread: Cell::new(false) };
         let asks_rpm = root == Path::new("/") && is_rpm(root);
@@ -61,7 +61,7 @@ impl Packages {
         packages
     }
 
-    /// Whether there are packages of an image of which nothing is known.
+    /// Whether the image has packages that could not be read.
     pub fn are_unknown(&self) -> bool {
         self.are_unknown
     }
@@ -72,16 +72,16 @@ impl Packages {
     }
 }
 
-/// Where the databases are. Those of an image may be anybody's.
+/// The locations of the databases. An image's databases may belong to anybody.
 struct Databases<'a> {
     root: &'a Path,
     image: Option<&'a Image>,
-    /// Something of an image's is there, but can't be read.
+    /// Set if the image has a database that can't be read.
     is_unread: Cell<bool>,
 }
 
 impl Databases<'_> {
-    /// The path by which this process reaches a database; an empty one if it is not there.
+    /// The path by which this process reaches a database; an empty one if it does not exist.
     fn at(&self, path: &str) -> PathBuf {
         let Some(image) = self.image else { return self.root.join(path) };
         image.reach(&Path::new("/").join(path)).unwrap_or_else(|error| self.unread(&error))
@@ -100,22 +100,22 @@ impl Databases<'_> {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Nothing; and a note of it, unless that is because nothing is there.
+    /// An empty result. Records the error, unless the database does not exist.
     fn unread<T: Default>(&self, error: &io::Error) -> T {
         self.is_unread.set(self.is_unread.get() || !is_nowhere(error));
         T::default()
     }
 }
 
-/// The directories of packages without links. A package that names /lib/x has its file in /usr/lib, and so in other
-/// cases.
+/// The directories of packages, with links resolved. A package that names /lib/x has its file in /usr/lib, for
+/// instance.
 struct Directories<'a> {
     image: Option<&'a Image>,
     known: HashMap<PathBuf, PathBuf>,
 }
 
 impl Directories<'_> {
-    /// Each directory is looked at once: a machine has a hundred thousand of them.
+    /// Each directory is resolved only once: a machine has a hundred thousand of them.
     fn real(&mut self, path: &Path) -> &Path {
         if !self.known.contains_key(path) {
             let real = match (path.parent(), path.file_name()) {
@@ -128,7 +128,7 @@ impl Directories<'_> {
         self.known.get(path).map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// Where a link leads; none if it is no link, or leads nowhere.
+    /// The target of a link; None if it is not a link, or has no target.
     fn followed(&self, path: &Path) -> Option<PathBuf> {
         match self.image {
             None if path.is_symlink() => path.canonicalize().ok(),
@@ -138,7 +138,7 @@ impl Directories<'_> {
     }
 }
 
-/// Where rpm keeps its database, of whatever format.
+/// The locations of rpm's database, in all its formats.
 const RPM_DATABASES: [&str; 6] = [
     "usr/lib/sysimage/rpm/rpmdb.sqlite",
     "usr/lib/sysimage/rpm/Packages.db",
@@ -198,7 +198,8 @@ mod tests {
         assert_eq!((owner("/usr/a.pem"), owner("/etc/ssl/certs/d.pem")), (None, None));
     }
 
-    /// dpkg lists what a package ships, which may lead through a link of the system: /lib is one to usr/lib.
+    /// dpkg lists paths as packages ship them, and these may go through a link of the system: /lib is a link to
+    /// usr/lib.
     #[test]
     fn a_package_names_a_directory_by_a_link() {
         let root = tempfile::tempdir().unwrap();

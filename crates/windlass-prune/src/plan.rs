@@ -1,4 +1,4 @@
-//! What is to go, before anything goes.
+//! The plan of a prune: the items to remove, before anything is removed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,98 +6,98 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use windlass_journal::Seen;
 
-/// What kind of directory it is.
+/// The kind of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A store of .NET: one PKCS#12 file for each certificate.
+    /// A .NET store: one PKCS#12 file for each certificate.
     DotnetStore,
     /// A directory of files named by subject hash.
     HashedDirectory,
 }
 
-/// All that is to go, and what a person should know besides.
+/// All items to remove, and notes for the user.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
-    /// Directory by directory.
+    /// The directories with their items.
     pub stores: Vec<Store>,
-    /// What can't be looked at, or is not done here.
+    /// Paths that can't be read, and removals that are not done.
     pub notes: Vec<Note>,
 }
 
-/// A directory, and what goes from it.
+/// A directory, and the items to remove from it.
 #[derive(Debug, Serialize)]
 pub struct Store {
     /// Its path, without links.
     #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub path: PathBuf,
-    /// What it is.
+    /// The kind of the directory.
     pub kind: Kind,
-    /// In the order in which they go.
+    /// The items, in the order of removal.
     pub items: Vec<Item>,
-    /// Certificates that stay.
+    /// The number of certificates that stay.
     pub kept: usize,
-    /// Nothing goes, as no anchor would be left, or most leads nowhere.
+    /// Nothing is removed, because no anchor would be left, or because most links have no target.
     pub refused: bool,
-    /// Which directory it was when this was planned.
+    /// Device and inode number of the directory at planning time.
     #[serde(skip)]
     pub inode: (u64, u64),
 }
 
-/// One file or link that goes.
+/// One file or link to remove.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
     /// Its name in the directory.
     #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub name: OsString,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The certificate in it, for people; none where it leads nowhere.
+    /// The certificate in it, for display; None for a link without a target.
     pub certificate: Option<String>,
-    /// As it was then.
+    /// Its state at planning time.
     #[serde(skip)]
     pub seen: Seen,
 }
 
-/// Something that is not done, and why.
+/// Something that is not done, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// About what.
+    /// The path that it is about.
     #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub path: PathBuf,
-    /// What is so.
+    /// The reason.
     pub what: String,
-    /// What to do instead; empty if nothing.
+    /// The remedy; empty if there is none.
     pub remedy: String,
 }
 
-/// What a directory gives.
+/// The result of searching a directory.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What goes.
+    /// The items to remove.
     pub items: Vec<Item>,
-    /// Certificates that stay.
+    /// The number of certificates that stay.
     pub kept: usize,
-    /// Nothing goes, as no anchor would be left, or most leads nowhere.
+    /// Nothing is removed, because no anchor would be left, or because most links have no target.
     pub refused: bool,
-    /// What is not done.
+    /// Removals that are not done.
     pub notes: Vec<Note>,
 }
 
 impl Plan {
-    /// Whether nothing is taken from a directory of which something is superfluous.
+    /// Whether the directory has superfluous files, and none of them is removed.
     pub fn is_refused(&self) -> bool {
         self.stores.iter().any(|store| store.refused)
     }
 
-    /// Whether nothing is to go.
+    /// Whether nothing is to be removed.
     pub fn is_empty(&self) -> bool {
         self.stores.iter().all(|store| store.items.is_empty())
     }
 }
 
 impl Note {
-    /// About `path`.
+    /// A note about `path`.
     pub fn new(path: &Path, what: impl Into<String>, remedy: impl Into<String>) -> Note {
         Note { path: path.to_owned(), what: what.into(), remedy: remedy.into() }
     }

@@ -1,4 +1,4 @@
-//! What was taken away, and where it is kept: `record.json` in a directory of its own, written before anything is
+//! The record of removed files and their backup: `record.json` in a directory of its own, written before anything is
 //! moved.
 
 use std::ffi::{OsStr, OsString};
@@ -12,50 +12,50 @@ use windlass_machine::Failure;
 
 use super::plan::Kind;
 
-/// Its name in the backup's directory.
+/// The name of the record in the backup's directory.
 pub const FILE_NAME: &str = "record.json";
 
-/// What one `windlass prune` took away.
+/// The files that one `windlass prune` removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// When: RFC 3339, UTC.
+    /// The time of the prune: RFC 3339, UTC.
     pub made: String,
-    /// All was done. Else the command was interrupted, and some of it may not have been moved.
+    /// Everything was done. If false, the command was interrupted, and some entries may not have been moved.
     pub finished: bool,
-    /// What was taken away, in this order.
+    /// The removed files, in the order of removal.
     pub entries: Vec<Entry>,
 }
 
-/// A file or a link.
+/// A removed file or link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The directory that it was in.
     #[serde(with = "windlass_journal::bytes")]
     pub directory: PathBuf,
-    /// What that is.
+    /// The kind of that directory.
     pub kind: Kind,
-    /// Its name there.
+    /// Its name in that directory.
     #[serde(with = "windlass_journal::bytes")]
     pub name: OsString,
     /// Its name in the backup's directory.
     pub saved: String,
-    /// Why it went.
+    /// The reason for its removal.
     pub reason: String,
-    /// The certificate, for people.
+    /// The certificate in it, for display.
     pub certificate: Option<String>,
-    /// The first number of its row in the directory, if its name is that of a hash.
+    /// The first number of its sequence in the directory, if it is named by hash.
     pub row: Option<u32>,
-    /// What it is.
+    /// Its state before the removal.
     pub seen: Seen,
 }
 
 impl Record {
-    /// Writes it at once, and to the disk.
+    /// Writes the record atomically, and to the disk.
     pub fn write(&self, backup: &Directory) -> io::Result<()> {
         record::write(backup, FILE_NAME, self, 0o600)
     }
 
-    /// Reads it. None: there is none yet, so nothing was moved.
+    /// Reads the record. None if there is none yet: nothing was moved.
     pub fn read(backup: &Directory) -> Result<Option<Record>, Failure> {
         record::read(backup, FILE_NAME, |record: &Record| {
             let entry = record.entries.iter().find(|entry| !entry.is_well_formed())?;
@@ -66,7 +66,7 @@ impl Record {
 }
 
 impl Entry {
-    /// Whether it is about one file of one directory, and one of its backup.
+    /// Whether it names one file in one directory, and one file in its backup.
     fn is_well_formed(&self) -> bool {
         let is_record = self.saved.starts_with(FILE_NAME);
         is_name(&self.name) && is_name(OsStr::new(&self.saved)) && !is_record && is_plain(&self.directory)

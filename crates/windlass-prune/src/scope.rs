@@ -1,4 +1,4 @@
-//! Which directories are looked through.
+//! The directories that a prune searches.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -16,22 +16,22 @@ use super::packages::Packages;
 use super::plan::{Found, Kind, Note, Plan, Store};
 use super::{dotnet, hashed};
 
-/// What is asked for.
+/// The options of a prune.
 #[derive(Debug, Default)]
 pub struct Wanted<'a> {
-    /// Directories; without any, the .NET stores below the homes and the default hashed directories.
+    /// Directories to search; if empty, the .NET stores below the homes and the default hashed directories.
     pub named: &'a [PathBuf],
-    /// As programs know them.
+    /// Home directories, as programs know them.
     pub homes: &'a [PathBuf],
-    /// Valid test certificates go too.
+    /// Remove valid test certificates too.
     pub tests: bool,
-    /// The last anchors of a hashed directory go too, and most of it.
+    /// Remove even the last anchors of a hashed directory, or most of its files.
     pub force: bool,
-    /// In which all these paths are.
+    /// The image that all these paths are in; None for this machine.
     pub image: Option<&'a Image>,
 }
 
-/// What is to go.
+/// Plans a prune. Removes nothing.
 pub fn plan(wanted: &Wanted<'_>, now: Timestamp) -> Result<Plan, Failure> {
     let Wanted { named, homes, tests, force, image } = *wanted;
     let mut plan = Plan::default();
@@ -48,7 +48,7 @@ pub fn plan(wanted: &Wanted<'_>, now: Timestamp) -> Result<Plan, Failure> {
 }
 
 impl Plan {
-    /// Adds what is to go from a directory. `path` holds no links.
+    /// Adds the items to remove from a directory. `path` holds no links.
     pub fn add(&mut self, path: &Path, kind: Kind, context: &Context<'_>) {
         let looked = Directory::open(path).and_then(|directory| {
             let found = match kind {
@@ -72,7 +72,7 @@ impl Plan {
     }
 }
 
-/// A path without links, as this process reaches it.
+/// A path without links, by which this process reaches `path`.
 fn real(path: &Path, image: Option<&Image>) -> std::io::Result<PathBuf> {
     image.map_or_else(|| path.canonicalize(), |image| image.reach(path))
 }
@@ -100,7 +100,7 @@ fn of_paths(named: &[PathBuf], image: Option<&Image>) -> Result<Vec<(PathBuf, Ki
     Ok(chosen)
 }
 
-/// A directory of .NET's stores stands for all of them; anything else is one store.
+/// A directory of .NET stores stands for all of them; any other directory is one store.
 fn below(real: &Path) -> Vec<(PathBuf, Kind)> {
     if real.file_name().is_some_and(|name| name == "x509stores") {
         let names = Directory::open(real).and_then(|directory| directory.names()).unwrap_or_default();
@@ -111,7 +111,7 @@ fn below(real: &Path) -> Vec<(PathBuf, Kind)> {
     vec![(real.to_owned(), kind(real))]
 }
 
-/// By its place, or by what is in it.
+/// The kind of a directory, by its location or by its files.
 fn kind(real: &Path) -> Kind {
     let is_below_stores = real.parent().and_then(Path::file_name).is_some_and(|name| name == "x509stores");
     let has_pfx = || {
@@ -126,7 +126,7 @@ fn usual(homes: &[PathBuf], image: Option<&Image>, plan: &mut Plan) -> Vec<(Path
     for Place { path, kind, .. } in places::known(image.map_or(Path::new("/"), Image::root), homes) {
         let kind = match kind {
             PlaceKind::DotnetStore => Kind::DotnetStore,
-            // The machine's are root's to change.
+            // Only root may change the machine's directories.
             PlaceKind::Capath if image.is_some() || rustix::process::geteuid().is_root() => Kind::HashedDirectory,
             _ => continue,
         };
@@ -144,8 +144,8 @@ fn usual(homes: &[PathBuf], image: Option<&Image>, plan: &mut Plan) -> Vec<(Path
     chosen
 }
 
-/// Whether a store in a home, both without links, is really below it, and its owner's. A link could lead root to what
-/// that user may not touch.
+/// Whether a store in a home (both without links) is really below it, and owned by the home's owner. A link could lead
+/// root to files that this user may not touch.
 fn is_of(home: &Path, real: &Path) -> bool {
     let owner = |path: &Path| path.symlink_metadata().map(|metadata| metadata.uid()).ok();
     real.starts_with(home) && owner(home).is_some() && owner(home) == owner(real)

@@ -1,4 +1,4 @@
-//! Hashed directories with one of each that goes, pruned and put back.
+//! Hashed directories with one of each removable item, pruned and restored.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +31,7 @@ struct Scene {
     directory: tempfile::TempDir,
 }
 
-/// Also those with trust settings behind them, which are never judged, and those that have no name by hash.
+/// Also those with trust settings, which are never judged, and those without a hash name.
 #[test]
 fn all_certificates_that_stay_are_counted() {
     let scene = Scene::hashed();
@@ -49,7 +49,7 @@ fn all_certificates_that_stay_are_counted() {
 }
 
 impl Scene {
-    /// A hashed directory in which a row has one of each that goes, and two that stay.
+    /// A hashed directory in which one sequence has one of each removable item, and two items that stay.
     fn hashed() -> Scene {
         let scene = Scene { directory: tempfile::tempdir().unwrap() };
         fs::create_dir(scene.store()).unwrap();
@@ -109,7 +109,7 @@ impl Scene {
         Backups::open(&self.backups()).unwrap().unwrap()
     }
 
-    /// Undoes the last prune; says what stays in the backup.
+    /// Undoes the last prune; returns the reasons for anything left in the backup.
     fn undo(&self) -> Result<Vec<String>, windlass_machine::Failure> {
         let backups = self.opened();
         match backups.all().unwrap().0.pop() {
@@ -118,7 +118,7 @@ impl Scene {
         }
     }
 
-    /// All there is: type, mode, owner, time and content.
+    /// The state of everything: type, mode, owner, time and content.
     fn state(&self) -> BTreeMap<String, String> {
         let entries = fs::read_dir(self.store()).unwrap().map(|entry| entry.unwrap());
         let text = |path: &Path| {
@@ -138,7 +138,7 @@ impl Scene {
         self.state().into_keys().filter(|name| name.starts_with(HASH)).collect()
     }
 
-    /// OpenSSL would come to all of the row.
+    /// Requires that OpenSSL would reach the whole sequence.
     fn assert_no_gap(&self, when: &str) {
         let expected: Vec<_> = (0..self.row().len()).map(|number| format!("{HASH}.{number}")).collect();
         assert_eq!(self.row(), expected, "{when}");
@@ -187,7 +187,7 @@ fn the_last_anchors_and_what_is_no_authority_stay() {
     fs::copy(fixture("expired.pem"), scene.store().join("43aeb4b8.0")).unwrap();
     let plan = scene.plan();
     assert!(plan.is_empty() && plan.notes[0].what.ends_with("no other anchor would be left"), "{:?}", plan.notes);
-    // Unless that is what is wanted.
+    // Unless it is forced.
     assert_eq!(names(&scene.plan_with(true)), ["43aeb4b8.0"]);
     fs::copy(fixture("rsa.pem"), scene.store().join(format!("{HASH}.0"))).unwrap();
     assert_eq!(names(&scene.plan()), ["43aeb4b8.0"]);

@@ -1,5 +1,4 @@
-//! Putting back what a `windlass prune` took away, also one that was killed, and where others have changed things
-//! since.
+//! Restores the files that a `windlass prune` removed, even if it was killed, or if others have made changes since.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,30 +12,30 @@ use windlass_machine::places::hash_name::HashName;
 use super::backups::{Backup, Backups, failure};
 use super::record::Entry;
 
-/// How one entry is undone.
+/// The undoing of one entry.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Undo {
-    /// Its place.
+    /// The path to restore.
     #[serde(serialize_with = "windlass_journal::bytes::serialize")]
     pub path: PathBuf,
-    /// What happens there.
+    /// The effect, for display.
     pub what: String,
-    /// The certificate, for people.
+    /// The certificate, for display.
     pub certificate: Option<String>,
 }
 
 enum State {
-    /// It is in the backup, and its place is free.
+    /// The file is in the backup, and its name is free.
     Saved,
-    /// It is in the backup, and something else has its name.
+    /// The file is in the backup, and its name is taken by another.
     Occupied,
-    /// It never left the directory; in a row it may be at another place.
+    /// The file never left the directory; in a sequence, it may have another number.
     There(OsString),
-    /// It is in neither.
+    /// The file is neither in the backup nor in the directory.
     Lost,
 }
 
-/// What undoing a backup takes.
+/// Plans the undoing of a backup.
 pub fn plan(backup: &Backup) -> Vec<Undo> {
     let entries = backup.record.entries.iter().rev();
     let undone = entries.map(|entry| {
@@ -68,15 +67,15 @@ fn state(entry: &Entry, directory: &Directory, backup: &Backup) -> State {
     };
     let saved = is_it(&backup.directory, OsStr::new(&entry.saved));
     let hash = HashName::parse(&entry.name);
-    // Of a row that was being changed, any place from its own on.
+    // In a sequence that was being changed, the file may have its own number or any later one.
     let places: Vec<_> = match hash {
         Some(hash) => {
             (hash.number..hash.end(|name| directory.has(name))).map(|number| hash.at(number).name()).collect()
         }
         _ => vec![entry.name.clone()],
     };
-    // Two of a row may be the same to the byte. That one is there and in the backup can only be after a copy that was
-    // interrupted.
+    // Two files of a sequence may be identical. One can only be in both the directory and the backup after an
+    // interrupted copy.
     let is_whole = backup.record.finished || !directory.is_apart(&backup.directory);
     let is_row = saved && hash.is_some() && is_whole;
     match places.into_iter().find(|name| !is_row && is_it(directory, name)) {
@@ -87,13 +86,13 @@ fn state(entry: &Entry, directory: &Directory, backup: &Backup) -> State {
     }
 }
 
-/// Puts everything back that can be, the last first. Says what could not be. What is back is no longer in the backup; a
-/// backup with nothing in it is removed.
+/// Restores everything that can be restored, last entry first. Returns the reasons for the rest. Restored files leave
+/// the backup; an empty backup is removed.
 pub fn apply(mut backup: Backup, backups: &Backups) -> Result<Vec<String>, Failure> {
     let changing = |error: io::Error| failure("change the backup", &backups.directory.path, &error);
     let mut left = Vec::new();
     let mut remaining = Vec::new();
-    // What is copied is for a moment both here and there, and nobody else may take that for two things.
+    // A file that is being copied is in both places for a moment, which must not be taken for two files.
     backup.record.finished = false;
     backup.record.write(&backup.directory).map_err(changing)?;
     for entry in backup.record.entries.iter().rev() {
@@ -125,7 +124,7 @@ pub fn apply(mut backup: Backup, backups: &Backups) -> Result<Vec<String>, Failu
     Ok(left)
 }
 
-/// Says why it can't be, if so.
+/// Returns the reason if the entry can't be restored.
 fn put_back(entry: &Entry, backup: &Backup) -> io::Result<Option<String>> {
     let directory = match Directory::open(&entry.directory) {
         Ok(directory) => directory,
@@ -159,7 +158,7 @@ fn put_back(entry: &Entry, backup: &Backup) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// In a row, the place behind its last; never one that would leave a gap before it.
+/// In a sequence, the number after the last one; never one that would leave a gap before it.
 fn free_place(entry: &Entry, directory: &Directory) -> OsString {
     let (Some(hash), Some(first)) = (HashName::parse(&entry.name), entry.row) else { return entry.name.clone() };
     let has = |number: u32| directory.has(&hash.at(number).name());

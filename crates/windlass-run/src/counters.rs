@@ -8,48 +8,49 @@ use windlass_machine::shell::quoted;
 use super::add_ca::report::AddCa;
 use super::parent::Ending;
 
-/// The sections of the preload library's parts, which count certificates (adapters/preload, labels.rs).
+/// The sections of the preload library's adapters, which count certificates (adapters/preload, labels.rs).
 pub const ADAPTERS: [&str; 2] = ["openssl", "gnutls"];
-/// In the first of them: processes that the library did something in, whichever part.
+/// In the first of them: processes in which any part of the library did something.
 pub const PROCESSES: &str = "processes";
-/// In each of them: loads that certificates were added to.
+/// In each of them: loads that the added certificates went into.
 const LOADS_WITH_ADDED_CA: &str = "loads-with-added-ca";
-/// The section that counts, by function, what was served.
+/// The section that counts served calls by function.
 pub const SERVED: &str = "served";
-/// The section that counts, by reason, what was left to the original function.
+/// The section that counts bypassed calls by reason.
 pub const BYPASS: &str = "bypass";
 
-/// What a run did, for both renderings. The field names are those of the JSON, which `windlass run --help` documents.
+/// The results of a run, for both output formats. The field names are those of the JSON, which `windlass run --help`
+/// documents.
 #[derive(Debug, Serialize)]
 pub struct Report {
     schema: u32,
-    /// The program as it was named.
+    /// The program, as named on the command line.
     pub program: String,
-    /// The whole command, as a shell would read it.
+    /// The whole command, quoted for a shell.
     #[serde(skip)]
     pub command: String,
-    /// How it ended; exactly one of the two is a number.
+    /// The exit status; exactly one of this and `signal` is a number.
     pub exit_status: Option<u8>,
     /// The signal that ended it.
     pub signal: Option<i32>,
     /// Totals.
     pub summary: Summary,
-    /// Why the library can't have reached the program, where that is known.
+    /// Why the library can't have reached the program; None if nothing is known against it.
     pub unreachable: Option<String>,
     /// Every counter, by section and name.
     pub counters: Counters,
-    /// What `--add-ca` did.
+    /// The effects of `--add-ca`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub add_ca: Option<AddCa>,
 }
 
-/// Counters by section and name: the part before the first slash, and the rest.
+/// Counters by section and name: the part before the first slash, and the part after it.
 pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// Totals of a run.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Processes whose preload library came to do something.
+    /// Processes in which the preload library did something.
     pub processes: u64,
     /// Calls answered from shared root stores.
     pub served: u64,
@@ -59,12 +60,12 @@ pub struct Summary {
     pub certificates: u64,
     /// Certificates that were parsed.
     pub parsed: u64,
-    /// Certificates that nobody had to parse.
+    /// Certificates that did not have to be parsed.
     pub saved: u64,
 }
 
 impl Report {
-    /// Sorts a snapshot of the counters.
+    /// Builds the report from a snapshot of the counters.
     pub fn new(
         command: &[String],
         ending: Ending,
@@ -87,7 +88,7 @@ impl Report {
 }
 
 impl Report {
-    /// Adds what `--add-ca` did.
+    /// Adds the effects of `--add-ca`.
     pub fn add_ca(&mut self, mut added: AddCa) {
         added.loads = of_adapters(&self.counters, LOADS_WITH_ADDED_CA);
         self.add_ca = Some(added);

@@ -21,7 +21,7 @@ impl Environment {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// Sets a variable, in place of any value it had.
+    /// Sets a variable, replacing any earlier value.
     pub fn set(&mut self, name: &str, value: OsString) {
         self.0.retain(|(key, _)| key != name);
         self.0.push((name.into(), value));
@@ -33,7 +33,7 @@ impl Environment {
         self.set(LD_PRELOAD, value);
     }
 
-    /// As execve takes it. No entry can hold a NUL: all came from C strings, or are paths that were opened.
+    /// The form for execve. No entry can hold a NUL: all came from C strings, or are paths that were opened.
     pub(crate) fn to_c(&self) -> Vec<CString> {
         let entry = |(name, value): &(OsString, OsString)| {
             CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok()
@@ -42,8 +42,8 @@ impl Environment {
     }
 }
 
-/// LD_PRELOAD with `library` in it. Names are separated by colons or spaces, without any quoting (ld.so(8)); what is
-/// there stays byte for byte.
+/// LD_PRELOAD with `library` added. Names are separated by colons or spaces, without any quoting (ld.so(8)); the
+/// earlier value stays byte for byte.
 fn preload_value(library: &Path, present: Option<&OsStr>) -> OsString {
     let Some(present) = present.filter(|value| !value.is_empty()) else {
         return library.into();
@@ -55,8 +55,8 @@ fn preload_value(library: &Path, present: Option<&OsStr>) -> OsString {
     OsString::from_vec([library.as_os_str().as_bytes(), b":", present.as_bytes()].concat())
 }
 
-/// Whether an entry names the library, also through links. A name without a slash is searched for by the loader, and
-/// not where the library is.
+/// Whether an entry names the library, through links too. The loader searches for a name without a slash, but not in
+/// the library's directory.
 fn is_same_file(entry: &Path, library: &Path) -> bool {
     entry == library
         || (entry.as_os_str().as_bytes().contains(&b'/')

@@ -1,9 +1,9 @@
-//! What this process inherited and the Rust runtime changes before `main`.
+//! State that this process inherited and that the Rust runtime changes before `main`.
 //!
-//! The runtime ignores SIGPIPE and opens /dev/null in place of a closed standard stream. A program that
-//! `run` starts must get what *we* were given: services of systemd start with SIGPIPE ignored
-//! (`IgnoreSIGPIPE=`, systemd.exec(5)), shells start commands with its default, and `<&-` closes a stream.
-//! The state is noted by a function in `.init_array`, which the loader calls before the runtime starts.
+//! The runtime ignores SIGPIPE and opens /dev/null in place of a closed standard stream. A program started by `run`
+//! must inherit the original state: systemd starts services with SIGPIPE ignored (`IgnoreSIGPIPE=`, systemd.exec(5)),
+//! shells start commands with its default, and `<&-` closes a stream. A function in `.init_array`, which the loader
+//! calls before the runtime starts, records that state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,9 +15,9 @@ use rustix::stdio;
 static IGNORED: AtomicU64 = AtomicU64::new(0);
 static CLOSED: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: `.init_array` holds addresses of functions without a result, that the loader calls once each, before
-// `main`; `note` is one (the arguments that glibc passes are ignored by the C ABI). It panics nowhere, and of std it
-// uses only files and memory, which need no runtime.
+// SAFETY: `.init_array` holds addresses of functions without a result, which the loader calls once each, before `main`;
+// `note` is one (the C ABI ignores the arguments that glibc passes). It never panics, and of std it uses only files and
+// memory, which need no runtime.
 #[allow(unsafe_code)]
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -43,7 +43,7 @@ pub fn was_ignored(signal: c_int) -> bool {
     IGNORED.load(Ordering::Relaxed) & (1 << (signal - 1)) != 0
 }
 
-/// Makes the next program started from here get SIGPIPE and the standard streams as this process got them.
+/// Gives the next program started from here the SIGPIPE disposition and standard streams that this process inherited.
 pub fn hand_on() -> std::io::Result<()> {
     if !was_ignored(SIGPIPE) {
         catch(SIGPIPE)?;
@@ -57,15 +57,15 @@ pub fn hand_on() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes the exit status of children available to a parent that was started with SIGCHLD ignored: the kernel
-/// throws it away then (wait(2), NOTES). The child gets SIGCHLD with its default, the only state a parent can hand on
-/// that waits.
+/// Keeps the exit status of children available even if this process was started with SIGCHLD ignored, in which case the
+/// kernel would discard it (wait(2), NOTES). The child gets SIGCHLD with its default, the only state that a waiting
+/// parent can pass on.
 pub(crate) fn keep_status_of_children() -> std::io::Result<()> {
     if was_ignored(SIGCHLD) { catch(SIGCHLD) } else { Ok(()) }
 }
 
-/// A caught signal has its default again after execve (signal(7)), which makes an empty handler the way to
-/// undo "ignored" for a program without touching a disposition unsafely.
+/// Installs an empty handler. execve resets a caught signal to its default (signal(7)): this undoes "ignored" for a
+/// program without unsafe code for dispositions.
 fn catch(signal: c_int) -> std::io::Result<()> {
     signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).map(drop)
 }

@@ -1,6 +1,6 @@
-//! Starts a program with the preload library in front. It gets the signals, streams and variables that this process was
-//! started with (`inherited.rs`), and ends as if nobody stood between it and its caller (`parent.rs`). With `--add-ca`
-//! it and its children trust certificates that nobody else trusts (`add_ca/`).
+//! Starts a program with the preload library. It gets the signals, streams and variables that this process was started
+//! with (`inherited.rs`), and its caller sees the same end as without a process in between (`parent.rs`). With
+//! `--add-ca`, the program and its children trust certificates that nobody else trusts (`add_ca/`).
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The parent that `run --stats` stays: it waits for the program, and is not felt otherwise.
+//! The parent process of `run --stats`: it waits for the program, and is otherwise invisible.
 
 use std::io;
 use std::process::ExitCode;
@@ -12,8 +12,8 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, WaitStatus, wait 
 use super::signals::{Received, Signals, die_of};
 use super::start::Invocation;
 
-/// How long a child must have been stopped before this process stops too. SIGCONT goes to the members of a process
-/// group one after the other, so this process may run a moment before the child does.
+/// How long a child must have been stopped before this process stops too. SIGCONT reaches the members of a process
+/// group one after the other, and this process may run a moment before the child does.
 const SETTLING: Duration = Duration::from_millis(50);
 
 /// How the program ended.
@@ -35,18 +35,18 @@ impl Ending {
     }
 }
 
-/// Starts the program, passes on the signals that this process is sent, and waits for the end.
+/// Starts the program, forwards the signals that this process receives, and waits for the end.
 ///
-/// The outer error is that of starting the program, the inner one that of waiting for it.
+/// The outer error is from starting the program, the inner one from waiting for it.
 pub fn run(invocation: &Invocation) -> io::Result<io::Result<Ending>> {
     crate::inherited::keep_status_of_children()?;
-    // Blocked before the start: no signal can come between the start and the first wait, and be lost.
+    // Blocked before the start: no signal can be lost between the start and the first wait.
     let signals = Signals::block()?;
     let child = invocation.spawn(signals.mask_before())?;
     Ok(wait(&signals, child))
 }
 
-/// Whether a signal that ends commands came while the program ran, whatever the program made of it.
+/// Whether a signal that ends commands arrived while the program ran, whatever the program did about it.
 pub fn was_told_to_end() -> bool {
     TOLD_TO_END.load(Ordering::Relaxed)
 }
@@ -71,17 +71,18 @@ fn wait(signals: &Signals, child: Pid) -> io::Result<Ending> {
 
 fn forward(received: &Received, child: Pid) {
     if let Some(signal) = received.to_forward(child) {
-        // The child has not been waited for, so its number is still its own. A child that changed its user may refuse.
+        // The child has not been waited for, and therefore its number is still its own. A child that changed its user
+        // may refuse.
         let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.as_raw_nonzero().get()), signal);
     }
 }
 
-/// Takes note of what happened to children. Others than `child` are orphans of its descendants (this process may be the
-/// first of a container) or were left by the program that this one replaced: waiting ends them.
+/// Handles state changes of children. Children other than `child` are orphans of its descendants (this process may be
+/// the first of a container), or were left by the program that this one replaced: waiting removes them.
 fn reap(child: Pid) -> io::Result<Option<Ending>> {
     let mut ending = None;
     loop {
-        // Of any process group: `timeout` and `setsid` leave ours.
+        // In any process group: `timeout` and `setsid` leave ours.
         match wait_any(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             Ok(Some((pid, status))) if pid == child => {
                 if let Some(signal) = status.stopping_signal() {
@@ -103,16 +104,17 @@ fn ending_of(status: WaitStatus) -> Option<Ending> {
     exited.or_else(|| status.terminating_signal().map(Ending::Killed))
 }
 
-/// A shell that waits for its job sees only this process, so it must stop where the child does: else Ctrl-Z, or an
-/// editor that suspends itself, would leave a terminal that nobody reads. SIGSTOP away from the terminal is different:
-/// whoever sent it to the child alone will continue the child alone, and a stopped parent would never see the end.
+/// A shell that waits for its job sees only this process, which must therefore stop when the child does: otherwise
+/// Ctrl-Z, or an editor that suspends itself, would leave a terminal that nobody reads. SIGSTOP away from the terminal
+/// is different: a sender that stopped the child alone will continue the child alone, and a stopped parent would never
+/// see the end.
 fn follow_stop(child: Pid, signal: i32) -> io::Result<()> {
     let by_terminal = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU].iter().any(|each| *each as i32 == signal);
     if !by_terminal && !is_foreground() {
         return Ok(());
     }
     std::thread::sleep(SETTLING);
-    // Only looked at: an end must stay for `reap` to find.
+    // Peek only: `reap` must still find the end.
     let news = WaitIdOptions::EXITED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if waitid(WaitId::Pid(child), news)?.is_none() {
         nix::sys::signal::raise(Signal::SIGSTOP)?;
@@ -120,8 +122,8 @@ fn follow_stop(child: Pid, signal: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// In a pid namespace the group may have been made outside of it, and so may the foreground group: both are 0 then,
-/// and can't be told apart.
+/// In a pid namespace, the process group and the foreground group may both have been made outside of it: both are 0
+/// then, and can't be told apart.
 fn is_foreground() -> bool {
     let group = Pid::from_raw(nix::unistd::getpgrp().as_raw());
     let terminal = std::fs::File::open("/dev/tty");

@@ -9,10 +9,10 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use windlass_machine::{Failure, FailureKind};
 
-/// Where glibc's execvp looks when PATH is not set (`_CS_PATH`, confstr(3)).
+/// The search path of glibc's execvp when PATH is not set (`_CS_PATH`, confstr(3)).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// The file that `name` stands for.
+/// The file that the command name `name` resolves to.
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     let result = if name.as_bytes().contains(&b'/') {
         executable(Path::new(name)).map(|()| PathBuf::from(name))
@@ -28,12 +28,12 @@ fn search(name: &OsStr) -> Result<PathBuf, Errno> {
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(DEFAULT_PATH));
     let mut result = Errno::NOENT;
-    // An empty element is the current directory; join gives the bare name then, which execve takes as relative.
+    // An empty element is the current directory; join then gives the bare name, which execve takes as relative.
     for directory in std::env::split_paths(&path) {
         let candidate = directory.join(name);
         match executable(&candidate) {
             Ok(()) => return Ok(candidate),
-            // As execvp: something that may not be executed is worth mentioning only if nothing better comes.
+            // Like execvp: a file that may not be executed is only reported if no better one follows.
             Err(Errno::ACCESS) => result = Errno::ACCESS,
             Err(_) => {}
         }
@@ -47,7 +47,7 @@ fn executable(path: &Path) -> Result<(), Errno> {
     if path.is_dir() { Err(Errno::ACCESS) } else { Ok(()) }
 }
 
-/// The failure for a program that can't be found or executed.
+/// The failure of a program that can't be found or executed.
 pub fn failure(name: &OsStr, error: io::Error) -> Failure {
     let what = format!("cannot run {}", name.to_string_lossy());
     match error.kind() {
@@ -61,7 +61,7 @@ pub fn failure(name: &OsStr, error: io::Error) -> Failure {
         io::ErrorKind::PermissionDenied if name.as_bytes().contains(&b'/') && Path::new(name).is_dir() => {
             Failure::new(FailureKind::NotExecutable, what, "it is a directory")
         }
-        // Whichever command it was: what comes behind its options.
+        // The advice fits every command of Windlass: it only shows the part after the options.
         io::ErrorKind::PermissionDenied => Failure::new(FailureKind::NotExecutable, what, error).advise(format!(
             "make it executable (chmod +x), or put its interpreter before it: -- sh {}",
             name.to_string_lossy()

@@ -1,7 +1,7 @@
-//! Signals of the parent that `run --stats` needs.
+//! The signals that the parent of `run --stats` receives.
 //!
-//! They are blocked and read from a descriptor: no handler runs, nothing is interrupted, and the disposition that the
-//! program inherits is the one this process was given.
+//! They are blocked and read from a descriptor: no handler runs, nothing is interrupted, and the program inherits the
+//! dispositions that this process was given.
 
 use std::io;
 use std::process::ExitCode;
@@ -11,11 +11,12 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::process::Pid;
 
-/// Faults of this process itself. They come synchronously; blocked, the kernel would kill the process all the same.
+/// Faults of this process itself. They are synchronous; if they were blocked, the kernel would kill the process
+/// nevertheless.
 const OWN: [Signal; 7] =
     [Signal::SIGILL, Signal::SIGTRAP, Signal::SIGABRT, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGSEGV, Signal::SIGSYS];
 
-/// Signals sent to this process, from the time this was made.
+/// The signals sent to this process, from the creation of this value on.
 #[derive(Debug)]
 pub struct Signals {
     descriptor: SignalFd,
@@ -23,7 +24,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks all signals but those of the process's own faults. SIGPIPE stays as it is: an error of a write says more.
+    /// Blocks all signals except those of the process's own faults. SIGPIPE is unchanged: the error of a write says
+    /// more.
     pub fn block() -> io::Result<Signals> {
         let mut set = SigSet::all();
         for signal in OWN {
@@ -35,7 +37,7 @@ impl Signals {
         Ok(Signals { descriptor, mask_before })
     }
 
-    /// The mask to start a child with.
+    /// The signal mask to start a child with.
     pub fn mask_before(&self) -> &SigSet {
         &self.mask_before
     }
@@ -52,7 +54,7 @@ impl Signals {
     }
 }
 
-/// One signal that this process was sent.
+/// One signal sent to this process.
 #[derive(Debug)]
 pub struct Received(signalfd_siginfo);
 
@@ -62,17 +64,17 @@ impl Received {
         self.signal() == Some(Signal::SIGCHLD)
     }
 
-    /// Whether a person or a supervisor ends a command by it.
+    /// Whether people or supervisors use this signal to end a command.
     pub fn asks_to_end(&self) -> bool {
         matches!(self.signal(), Some(Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM))
     }
 
-    /// The signal that `child` should be sent because of this one.
+    /// The signal to forward to `child`; None if there is nothing to forward.
     ///
     /// The terminal's signals (SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, ...) come from the kernel and go to the whole
-    /// foreground process group, so the child has them already. Only a hangup goes to the session leader alone
-    /// (`tty_signal_session_leader` in Linux's tty_jobctrl.c). What the child itself sends to its group, as editors
-    /// do to suspend themselves, it needn't get twice. Anything else came from another process with kill(2).
+    /// foreground process group, and thus to the child too. Only a hangup goes to the session leader alone
+    /// (`tty_signal_session_leader` in Linux's tty_jobctrl.c). Signals that the child itself sends to its group, as
+    /// editors do to suspend themselves, must not reach it twice. All others came from another process with kill(2).
     pub fn to_forward(&self, child: Pid) -> Option<Signal> {
         let sent_by_process = self.0.ssi_code <= SI_USER;
         let hangup = self.0.ssi_signo == SIGHUP as u32 && is_session_leader();
@@ -86,13 +88,13 @@ impl Received {
     }
 }
 
-/// The session may have been started outside of this pid namespace (`docker exec`, `unshare --pid`): its number is 0
-/// then, which nix passes on and rustix's `Pid` can't hold.
+/// The session may have been started outside this pid namespace (`docker exec`, `unshare --pid`): its number is then 0,
+/// which nix passes on and rustix's `Pid` can't hold.
 fn is_session_leader() -> bool {
     nix::unistd::getsid(None) == Ok(nix::unistd::getpid())
 }
 
-/// Ends this process as `signal` ended the child, so that whoever waits sees the same.
+/// Ends this process with the signal that ended the child: a waiting process sees the same end.
 pub fn die_of(signal: i32) -> ExitCode {
     // The child's core dump is the one that matters; a second one could overwrite it.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
@@ -103,6 +105,6 @@ pub fn die_of(signal: i32) -> ExitCode {
             let _ = signal_hook::low_level::raise(signal);
         }
     }
-    // What shells make of a command that a signal ended.
+    // The exit status that shells give a command ended by a signal.
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }

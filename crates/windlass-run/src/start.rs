@@ -14,7 +14,7 @@ use rustix::process::Pid;
 
 use super::environment::Environment;
 
-/// What execvp(3) gives a file that the kernel can't execute to.
+/// The shell to which execvp(3) gives a file that the kernel can't execute.
 const SHELL: &CStr = c"/bin/sh";
 
 /// A program with its arguments and environment, ready for execve(2).
@@ -37,7 +37,7 @@ impl Invocation {
         })
     }
 
-    /// Replaces this process. Comes back only with an error.
+    /// Replaces this process. Returns only on an error.
     pub fn replace_process(&self) -> io::Error {
         let result =
             self.start(|path, arguments| -> nix::Result<Infallible> { execve(path, arguments, &self.environment) });
@@ -58,7 +58,7 @@ impl Invocation {
         Pid::from_raw(pid.as_raw()).ok_or_else(|| io::Error::from(io::ErrorKind::Other))
     }
 
-    /// Calls `start`, and again with a shell for a file without `#!`, as execvp(3) does on ENOEXEC.
+    /// Calls `start`, and on ENOEXEC calls it again with a shell for a file without `#!`, as execvp(3) does.
     fn start<T>(&self, start: impl Fn(&CStr, &[CString]) -> nix::Result<T>) -> nix::Result<T> {
         match start(&self.path, &self.arguments) {
             Err(Errno::ENOEXEC) => {

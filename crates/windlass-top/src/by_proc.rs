@@ -1,4 +1,4 @@
-//! What `/proc` shows without watching: TLS libraries that are mapped, descriptors that are open on a source now.
+//! The view of `/proc` without watching: mapped TLS libraries, and descriptors currently open on a source.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ pub fn look(why: &str, named: &[PathBuf], by: By, users: &Users) -> Snapshot {
     }
 }
 
-/// With the number of homes that were too large.
+/// The sources, and the number of homes that were too large.
 fn sources(named: &[PathBuf], users: &Users) -> (Vec<Source>, usize) {
     let Ok(root) = RootDirectory::own() else { return (Vec::new(), 0) };
     let found = places::search(Path::new("/"), users.homes(), Room::EachHome);
@@ -67,7 +67,7 @@ fn sources(named: &[PathBuf], users: &Users) -> (Vec<Source>, usize) {
 fn open_sources(pid: u32, sources: &[Source]) -> Vec<SourceCount> {
     let mut open = Vec::new();
     for entry in std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
-        // The link is only read: looking at what is behind it could wait for a dead file server.
+        // The link is only read: a stat of its target could wait for a dead file server.
         let Ok(path) = std::fs::read_link(entry.path()) else { continue };
         let is_it = |source: &&Source| match source.kind {
             SourceKind::File => path == source.path,

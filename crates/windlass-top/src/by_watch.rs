@@ -1,4 +1,4 @@
-//! The state of a watching, put together by process or by program.
+//! The state of a watch, grouped by process or by program.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use super::worker::State;
 use crate::snapshot::{By, Sort};
 
 impl Snapshot {
-    /// The state of a watching.
+    /// The state of a watch.
     pub fn of(state: &State, by: By, sort: Sort, users: &Users) -> Snapshot {
         let now = state.ledger.elapsed();
         let sources = &state.sources[..];

@@ -1,4 +1,4 @@
-//! The files of directories, by inode. Those that are replaced are known for a while, and then forgotten.
+//! The files of directories, by inode. Replaced files are remembered for a while, and then forgotten.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub struct Entries {
     has_passed: bool,
 }
 
-/// How often a directory was gone through, and the source that it is.
+/// The number of passes over a directory, and the source that it is.
 #[derive(Clone, Copy, Debug)]
 struct Pass {
     number: u64,
@@ -25,27 +25,27 @@ struct Pass {
 #[derive(Debug)]
 struct Entry {
     directory: Inode,
-    /// The pass that saw it last, and when.
+    /// The pass that saw the file last, and its time.
     pass: u64,
     at: Instant,
 }
 
 impl Entries {
-    /// The source whose file this is.
+    /// The source that this file belongs to.
     pub fn source(&self, file: Inode) -> Option<usize> {
         let entry = self.files.get(&file)?;
         self.passes.get(&entry.directory).map(|pass| pass.source)
     }
 
-    /// A directory is gone through.
+    /// Starts a pass over a directory.
     pub fn begin(&mut self, directory: Inode, source: usize) {
         let pass = self.passes.entry(directory).or_insert(Pass { number: 0, source });
         *pass = Pass { number: pass.number + 1, source };
         self.has_passed = true;
     }
 
-    /// A file was found in it. The first directory keeps it, as long as it is there: containers may share the files of
-    /// the own root directory, and have directories of their own.
+    /// Records a file found in a directory. The first directory keeps the file while it exists: containers may share
+    /// files with this process's root directory, and have directories of their own.
     pub fn add(&mut self, directory: Inode, file: Inode) {
         let pass = |directory: &Inode| self.passes.get(directory).map_or(0, |pass| pass.number);
         let new = Entry { directory, pass: pass(&directory), at: Instant::now() };
@@ -56,8 +56,8 @@ impl Entries {
         }
     }
 
-    /// Drops what the last two passes of its directory did not see, and nobody for so long; and what was in directories
-    /// that are not there any more.
+    /// Drops the files that the last two passes of their directory did not see, once that is long enough ago; and the
+    /// files of directories that no longer exist.
     pub fn forget(&mut self, is_there: impl Fn(Inode) -> bool, kept: Duration) {
         let before = self.passes.len();
         self.passes.retain(|directory, _| is_there(*directory));

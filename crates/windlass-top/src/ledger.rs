@@ -1,4 +1,4 @@
-//! Who opened what, since the start of the watching.
+//! The ledger: the opens of each process since the start of the watch.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -9,25 +9,25 @@ use super::pending::{Captures, Pending};
 use super::tally::{Open, Tally};
 use super::who::{Seen, Who};
 
-/// Processes that have a row of their own. Of more, those that were silent longest are summed up by program.
+/// The most processes with a row of their own. Beyond that, the longest silent ones are summed up by program.
 pub const ROWS: usize = 2048;
-/// Programs that have a row of their own then. A path is whatever its owner calls it.
+/// The most programs with a row of their own in those sums. A program's owner can give it any number of paths.
 const PROGRAMS: usize = 1000;
-/// How often a process is looked at again that has no TLS library.
+/// How often a process without a TLS library is inspected again.
 const LOOKS: u32 = 64;
 
-/// What is known of one of them.
+/// One row: the facts and sums for a process or a group of processes.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// What it is; `None` where nothing is known, or not yet.
+    /// The facts about the process; `None` if they are unknown, or not known yet.
     pub facts: Option<ProcessFacts>,
     /// Totals of everything that it opened.
     pub tally: Tally,
     /// Totals by source.
     pub sources: BTreeMap<usize, Tally>,
-    /// How many processes these are.
+    /// The number of processes in this row.
     pub processes: u64,
-    /// It makes whoever looks at it wait.
+    /// It makes its readers wait.
     pub unread: bool,
     last: Duration,
     looks: u32,
@@ -39,12 +39,12 @@ pub struct Row {
 pub struct Ledger {
     started: Instant,
     rows: HashMap<Who, Row>,
-    /// How many of them are of one process, and of the former ones of a program.
+    /// How many of the rows are single processes, and how many are former processes of a program.
     processes: usize,
     programs: usize,
-    /// The last row of a process number.
+    /// The last row for each process id.
     latest: HashMap<u32, Who>,
-    /// Numbers of the processes that ended too soon, to count each once.
+    /// The ids of processes that ended too soon, to count each once.
     too_soon: HashSet<u32>,
     pending: Pending,
     left_out: u64,
@@ -67,7 +67,7 @@ impl Ledger {
         }
     }
 
-    /// How long it has been kept.
+    /// Time since the start of the watch.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -77,30 +77,30 @@ impl Ledger {
         self.rows.iter()
     }
 
-    /// Opens by Windlass' own command.
+    /// Opens by Windlass's own command.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// How often the kernel's queue was full.
+    /// How often the kernel's queue overflowed.
     pub fn overflows(&self) -> u64 {
         self.overflows
     }
 
-    /// Events were lost.
+    /// Records that events were lost.
     pub fn overflow(&mut self) {
         self.overflows += 1;
     }
 
-    /// Counts an open. Gives the process, if more has to be known of it: the caller captures it, without keeping this
-    /// one waiting.
+    /// Counts an open. Returns the process if more must be learned about it: the caller then captures it, without
+    /// holding up this ledger.
     pub fn opened(&mut self, seen: Seen, source: usize, size: Option<u64>) -> Option<Who> {
         if seen.is_own {
             self.left_out += 1;
             return None;
         }
         let pid = seen.pid;
-        // An ended process is the one that last had its number here.
+        // For an ended process: the last process with this id.
         let who = seen.who.or_else(|| self.latest.get(&pid).cloned()).unwrap_or(Who::TooSoon);
         let open = Open { size, at: self.elapsed() };
         let is_new = !self.rows.contains_key(&who);
@@ -112,7 +112,8 @@ impl Ledger {
             Who::Process { pid, .. } => {
                 row.processes = 1;
                 self.processes += usize::from(is_new);
-                // Interpreters open files before they load the library. One that is linked in will never be seen so.
+                // Interpreters open files before they load the library. A library that is linked in never shows in this
+                // way.
                 let is_open = !row.has_tls_library && !row.unread && row.looks < LOOKS;
                 row.looks += u32::from(is_open);
                 self.latest.insert(pid, who.clone());
@@ -128,7 +129,7 @@ impl Ledger {
         None
     }
 
-    /// Keeps what was captured of a process, until somebody looks into it.
+    /// Keeps the capture of a process until its executable is searched.
     pub fn captured(&mut self, who: &Who, capture: Capture) {
         let Who::Process { start_time, exe, .. } = who else { return };
         if capture.start_time() != *start_time || capture.exe() != exe.as_deref() {
@@ -139,28 +140,28 @@ impl Ledger {
         self.pending.add(who, capture);
     }
 
-    /// A process made whoever looked at it wait.
+    /// Records that a process made its reader wait.
     pub fn unread(&mut self, who: &Who) {
         if let Some(row) = self.rows.get_mut(who) {
             row.unread = true;
         }
     }
 
-    /// What was taken of processes, and has to be looked into. That takes a while, so it is not done here.
+    /// Takes the captures that must be searched. The search takes a while, and is therefore not done here.
     pub fn pending(&mut self) -> Captures {
         self.pending.take()
     }
 
-    /// What could not be looked into this time.
+    /// Returns the captures that could not be searched this time.
     pub fn put_back(&mut self, rest: Captures) {
         self.pending.put_back(rest);
     }
 
-    /// The result of that.
+    /// Records the result of the search.
     pub fn learn(&mut self, who: &Who, facts: ProcessFacts) {
         let Some(row) = self.rows.get_mut(who) else { return };
         row.unread = facts.windlass == Served::Unknown(Unseen::Unread);
-        // A later look may have come too late.
+        // A later capture may have come too late.
         let is_known = row.facts.as_ref().is_some_and(|facts| !matches!(facts.windlass, Served::Unknown(_)));
         if !(is_known && matches!(facts.windlass, Served::Unknown(_))) {
             row.facts = Some(facts);
@@ -195,7 +196,7 @@ impl Ledger {
 }
 
 impl Row {
-    /// Adds what another row has; what it is about is as that one says.
+    /// Adds the counts of another row; the facts are replaced by that row's.
     pub fn take_in(&mut self, other: Row) {
         self.tally.add(&other.tally);
         for (source, tally) in &other.sources {

@@ -1,9 +1,9 @@
-//! Who on this machine opens CA bundles and hashed directories, live.
+//! A live view of the programs on this machine that open CA bundles and hashed directories.
 //!
-//! fanotify(7) reports each open of a marked file with the number of the process. Nothing of that process is touched,
-//! and it does not wait. Four threads: `reader` takes events from the kernel as fast as they come, since the kernel
-//! makes one of equal events that wait; `worker` finds out whose they are and keeps the `ledger`; `looker` captures
-//! processes, which may keep it waiting; the main thread prints.
+//! fanotify(7) reports each open of a marked file with the process id. The process is not touched, and does not wait.
+//! There are four threads: `reader` takes events from the kernel as fast as they come, because the kernel merges equal
+//! events that are waiting; `worker` identifies the processes and keeps the `ledger`; `looker` captures processes,
+//! which may make it wait; the main thread prints.
 
 #![deny(unsafe_code)]
 

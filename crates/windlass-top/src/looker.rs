@@ -1,5 +1,4 @@
-//! Captures processes behind the worker's back: a process can keep waiting who looks at it, and others are to be
-//! counted meanwhile.
+//! Captures processes in a thread of its own: a process can make its reader wait, while the worker must go on counting.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +9,10 @@ use windlass_machine::processes::Patience;
 use super::who::Who;
 use super::worker::State;
 
-/// Processes that wait to be looked at. One that finds no room is looked at with its next open.
+/// The most processes waiting to be captured. One that finds no room is captured at its next open.
 const QUEUE: usize = 1024;
 
-/// Starts the thread. It ends when the sender is dropped, with all that was sent.
+/// Starts the thread. It ends when the sender is dropped, after handling everything that was sent.
 pub fn start(state: Arc<Mutex<State>>) -> (SyncSender<Who>, JoinHandle<()>) {
     let (to, from) = sync_channel::<Who>(QUEUE);
     let thread = std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! The fanotify group: what is marked, and the records that it gives (fanotify(7)).
+//! The fanotify group: its marks, and the records that it delivers (fanotify(7)).
 
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::path::Path;
@@ -9,7 +9,8 @@ use rustix::fs::CWD;
 
 use super::descriptor::Descriptor;
 
-/// Large enough for some hundred events, small enough that their descriptors fit into the usual limit of 1,024.
+/// In bytes. Large enough for some hundred events, small enough for their descriptors to fit into the usual limit of
+/// 1,024.
 const BUFFER: usize = 4096;
 
 /// A group that reports opens.
@@ -21,42 +22,42 @@ pub struct Marks(Fanotify);
 pub enum Event {
     /// A process opened something.
     Open {
-        /// The process; 0 if it is not of this pid namespace.
+        /// The process id; 0 if the process is not in this pid namespace.
         pid: u32,
-        /// What names the process for good, where the kernel gives that.
+        /// A pidfd, which identifies the process permanently, if the kernel provides one.
         process: Option<Descriptor>,
-        /// Whether the kernel gives it at all. Without a descriptor the process had ended, then.
+        /// Whether the kernel provides pidfds. If it does, and there is none here, the process had ended.
         has_pidfd: bool,
         /// The opened file.
         file: Descriptor,
     },
-    /// The queue of the kernel was full: events were lost.
+    /// The kernel's queue overflowed: events were lost.
     Overflow,
 }
 
 impl Marks {
-    /// Needs CAP_SYS_ADMIN.
+    /// Makes the group. Needs CAP_SYS_ADMIN.
     pub fn new() -> Result<Marks, Errno> {
-        // Without FAN_UNLIMITED_QUEUE: if this process is stopped, the kernel keeps 16,384 events, and says when there
-        // were more.
+        // Without FAN_UNLIMITED_QUEUE: if this process is stopped, the kernel keeps 16,384 events, and reports an
+        // overflow beyond that.
         let flags = InitFlags::FAN_CLASS_NOTIF
             | InitFlags::FAN_CLOEXEC
             | InitFlags::FAN_NONBLOCK
             | InitFlags::FAN_UNLIMITED_MARKS;
         let files = EventFFlags::O_RDONLY | EventFFlags::O_LARGEFILE | EventFFlags::O_CLOEXEC | EventFFlags::O_NONBLOCK;
         match Fanotify::init(flags | InitFlags::FAN_REPORT_PIDFD, files) {
-            // Since Linux 5.15.
+            // Pidfds exist since Linux 5.15.
             Err(Errno::EINVAL) => Fanotify::init(flags, files).map(Marks),
             made => made.map(Marks),
         }
     }
 
-    /// Reports opens of a file. Marking it twice is marking it once.
+    /// Reports opens of a file. Marking it twice has no further effect.
     pub fn file(&self, path: &Path) -> Result<(), Errno> {
         self.mark(MaskFlags::FAN_OPEN, path)
     }
 
-    /// Reports opens of a directory, and of the files that lie in it.
+    /// Reports opens of a directory, and of the files in it.
     pub fn directory(&self, path: &Path) -> Result<(), Errno> {
         self.mark(MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD | MaskFlags::FAN_ONDIR, path)
     }
@@ -65,7 +66,7 @@ impl Marks {
         self.0.mark(MarkFlags::FAN_MARK_ADD, mask, CWD, Some(path))
     }
 
-    /// The events that wait; none if there are none.
+    /// The waiting events; empty if there are none.
     pub fn read(&self) -> Result<Vec<Event>, Errno> {
         let mut buffer = [0; BUFFER];
         match rustix::io::read(&self.0, &mut buffer) {
@@ -83,7 +84,7 @@ impl AsFd for Marks {
 }
 
 /// Takes over the descriptors of all records. `struct fanotify_event_metadata`: length (4 bytes), version (1), reserved
-/// (1), length of the metadata (2), mask (8), descriptor (4), pid (4); behind it `struct fanotify_event_info_pidfd`:
+/// (1), length of the metadata (2), mask (8), descriptor (4), pid (4); after it `struct fanotify_event_info_pidfd`:
 /// type (1), padding (1), length (2), pidfd (4).
 fn events(mut records: &[u8]) -> Vec<Event> {
     const METADATA: usize = 24;
@@ -108,7 +109,7 @@ fn events(mut records: &[u8]) -> Vec<Event> {
     events
 }
 
-/// `Some(None)`: there is a record, and it says that the process has ended.
+/// `Some(None)`: there is a pidfd record, and it says that the process has ended.
 fn pidfd(information: &[u8]) -> Option<Option<Descriptor>> {
     const FAN_EVENT_INFO_TYPE_PIDFD: u8 = 4;
     (information.first() == Some(&FAN_EVENT_INFO_TYPE_PIDFD)).then(|| descriptor(information, 4))
@@ -131,7 +132,7 @@ mod tests {
         record.extend((24 + if pidfd { 8_u32 } else { 0 }).to_ne_bytes());
         record.extend([3, 0, 24, 0]);
         record.extend(mask.to_ne_bytes());
-        // FAN_NOFD: nothing that dropping could close.
+        // FAN_NOFD: no descriptor that a drop could close.
         record.extend((-1_i32).to_ne_bytes());
         record.extend(42_u32.to_ne_bytes());
         if pidfd {

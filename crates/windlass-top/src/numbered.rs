@@ -1,5 +1,5 @@
-//! All sources that there have been, each with a number for good. Users and containers make many of them, so each has
-//! room of his own.
+//! All sources ever seen, each with a permanent number. Users and containers can make many sources, and therefore each
+//! owner has a limit.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use super::roots::Namespace;
 use super::source::Source;
 use super::wanted::Owner;
 
-/// Sources that one home or one other root directory can come to have, in all the time: each link that leads elsewhere
+/// The most sources that one home or one other root directory can have over the whole time: each link with a new target
 /// makes one.
 const OF_ONE: usize = 1024;
-/// Sources of other root directories, which come and go.
+/// The most sources in other root directories, which come and go.
 const ELSEWHERE: usize = 50_000;
 
-/// The list. A number is a place in it.
+/// The list. A number is a position in it.
 #[derive(Debug, Default)]
 pub struct Numbered {
     all: Vec<Source>,
     known: HashMap<(Option<Namespace>, PathBuf), usize>,
-    /// How many each has come to have.
+    /// The number of sources made for each owner.
     made: HashMap<(Option<Namespace>, Owner), usize>,
     elsewhere: usize,
     has_changed: bool,
@@ -31,12 +31,12 @@ impl Numbered {
         &self.all
     }
 
-    /// Whether the list is another one than when this was last asked.
+    /// Whether the list has changed since the last call.
     pub fn has_changed(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
     }
 
-    /// The number of a source, which gets one if it has none. `None`: its owner has too many.
+    /// The number of a source, assigned now if it has none. `None`: its owner has too many.
     pub fn number(&mut self, source: Source, owner: Owner) -> Option<usize> {
         let namespace = source.mount_namespace;
         let key = (namespace, source.path.clone());
@@ -56,7 +56,7 @@ impl Numbered {
         Some(self.all.len() - 1)
     }
 
-    /// How many files a directory has now.
+    /// Sets the current number of files of a directory.
     pub fn set_files(&mut self, number: usize, files: usize) {
         if let Some(source) = self.all.get_mut(number) {
             self.has_changed |= source.files != files;

@@ -1,9 +1,9 @@
-//! Directories in which a change may mean another file behind a name.
+//! Directories in which a change may give a watched name another file.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// So many are watched for changes. Beside the others, changes are seen at the next look.
+/// The most directories watched for changes. Changes in others are seen at the next refresh.
 const MOST: usize = 4096;
 
 /// The directories of all watched paths.
@@ -14,12 +14,12 @@ pub struct Parents {
 }
 
 impl Parents {
-    /// Those that came since this was last asked.
+    /// The directories that were added since the last call.
     pub fn take_new(&mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.new)
     }
 
-    /// The directory of a name, and the one where its links end.
+    /// Adds the directory of a name, and the directory of its final target.
     pub fn of_name(&mut self, path: &Path) {
         let real = path.canonicalize().ok();
         for path in [Some(path.to_path_buf()), real].into_iter().flatten() {
@@ -27,14 +27,14 @@ impl Parents {
         }
     }
 
-    /// The directory of a path without links.
+    /// Adds the directory of a path without links.
     pub fn of_target(&mut self, path: &Path) {
         if let Some(parent) = path.parent() {
             self.directory(parent);
         }
     }
 
-    /// A directory itself.
+    /// Adds a directory itself.
     pub fn directory(&mut self, path: &Path) {
         if self.known.len() < MOST && !self.known.contains(path) {
             self.known.insert(path.to_path_buf());

@@ -1,23 +1,23 @@
-//! What was taken of processes, until somebody looks into it. That takes a while, and nobody else waits for it.
+//! Captures of processes that wait to be searched. A search takes a while, and no other thread waits for it.
 
 use windlass_machine::processes::{Capture, Executables, ProcessFacts, Served, Unseen};
 
 use super::who::Who;
 
-/// As many as have a row of their own.
+/// As many captures as there can be rows.
 const MOST: usize = super::ledger::ROWS;
-/// Executables that are held open until somebody looks into them.
+/// The most executables held open for a search.
 const OPEN: usize = 128;
 
-/// What was taken of each of some processes.
+/// Captures, each with its process.
 pub type Captures = Vec<(Who, Capture)>;
 
-/// Captures that nobody has taken yet.
+/// Captures that wait to be searched.
 #[derive(Debug, Default)]
 pub struct Pending(Captures);
 
 impl Pending {
-    /// One more, in place of what was taken of that process before.
+    /// Adds a capture, replacing an earlier one of that process.
     pub fn add(&mut self, who: &Who, mut capture: Capture) {
         self.0.retain(|(known, _)| known != who);
         if self.0.len() >= OPEN {
@@ -33,7 +33,7 @@ impl Pending {
         std::mem::take(&mut self.0)
     }
 
-    /// What could not be looked into this time.
+    /// Returns the captures that could not be searched this time.
     pub fn put_back(&mut self, rest: Captures) {
         for (who, capture) in rest {
             if self.0.len() < MOST && self.0.iter().all(|(known, _)| *known != who) {
@@ -43,13 +43,13 @@ impl Pending {
     }
 }
 
-/// Looks into what is pending, as far as the budget goes; gives also what is left for the next time.
+/// Searches the captured executables as far as the budget goes; also returns the captures left for the next time.
 pub fn look_into(captures: Captures, executables: &mut Executables) -> (Vec<(Who, ProcessFacts)>, Captures) {
     let mut learned = Vec::new();
     let mut captures = captures.into_iter();
     while let Some((who, capture)) = captures.next() {
         let facts = capture.facts(executables);
-        // The first had all of the budget: for what is larger than that there is no next time.
+        // The first one had the whole budget: a larger executable gets no second try.
         if !learned.is_empty() && executables.is_spent() && facts.windlass == Served::Unknown(Unseen::Unread) {
             return (learned, std::iter::once((who, capture)).chain(captures).collect());
         }
@@ -69,7 +69,7 @@ mod tests {
     fn what_the_budget_does_not_reach_is_looked_at_the_next_time() {
         let (stdin, stdout) = (Stdio::piped(), Stdio::piped());
         let mut cat = Command::new("cat").stdin(stdin).stdout(stdout).spawn().unwrap();
-        // When it answers it is there as a whole.
+        // An answer shows that the program has been loaded completely.
         cat.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         cat.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let capture = |pid| {

@@ -1,8 +1,7 @@
 //! Takes events from the kernel as soon as they come.
 //!
-//! The kernel makes one event of those that are equal and still wait: same process, same file. So nothing is done here
-//! but to take them; programs open a bundle again only after they have parsed it, which takes longer than the way from
-//! the kernel to here.
+//! The kernel merges waiting events that are equal: same process, same file. Therefore this thread does nothing else;
+//! programs open a bundle again only after they have parsed it, which takes longer than the delivery of an event.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -15,10 +14,10 @@ use rustix::fs::Stat;
 use super::marks::{Event, Marks};
 use super::who::Opener;
 
-/// After so many failures with nothing between them there is no use in going on.
+/// The number of consecutive failures after which the reader gives up.
 const FAILURES: usize = 100_000;
 
-/// What the worker has to do.
+/// A message for the worker.
 #[derive(Debug)]
 pub enum Message {
     /// A file was opened.
@@ -27,13 +26,13 @@ pub enum Message {
     Overflow,
     /// Note that an event could not be read.
     Failed(Errno),
-    /// Look at the sources: something changed beside one.
+    /// Refresh the sources: something changed in the directory of one.
     Changed,
     /// No more events will come.
     End,
 }
 
-/// Reads until it is told to stop, and then what is still there.
+/// Reads until it is told to stop, and then takes the remaining events.
 pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &SyncSender<Message>) {
     let own = std::process::id();
     let mut failures = 0;
@@ -56,8 +55,8 @@ pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &S
                 Ok(events) => events,
                 // The kernel has dropped the event for which it had no descriptor (fanotify(7)).
                 Err(Errno::EMFILE | Errno::ENFILE) => vec![Event::Overflow],
-                // So has it one of a file that it could not open. That may be a stranger's doing, so the others are
-                // read on.
+                // The kernel has also dropped an event whose file it could not open. A stranger may have caused that,
+                // and therefore reading goes on.
                 Err(errno) => {
                     failures += 1;
                     if to.send(Message::Failed(errno)).is_err() {
@@ -94,7 +93,7 @@ pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &S
     let _ = to.send(Message::End);
 }
 
-/// What exactly changed does not matter.
+/// Discards the change records: their details do not matter.
 fn drain(changes: Option<&OwnedFd>) -> bool {
     let mut buffer = [0; 4096];
     let mut any = false;

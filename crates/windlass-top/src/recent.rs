@@ -1,9 +1,9 @@
-//! How often something happened lately.
+//! The recent rate of an event.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The time over which a rate is taken.
+/// The period of a rate, in seconds.
 const WINDOW: u64 = 60;
 
 /// Counts of the last minute, by the second.
@@ -11,7 +11,7 @@ const WINDOW: u64 = 60;
 pub struct Recent(VecDeque<(u64, u64)>);
 
 impl Recent {
-    /// Something happened `now`, counted from the start of the watching.
+    /// Counts an event at the time `now`, measured from the start of the watch.
     pub fn count(&mut self, now: Duration) {
         let second = now.as_secs();
         match self.0.back_mut() {
@@ -23,7 +23,7 @@ impl Recent {
         }
     }
 
-    /// How often it happened in the last minute. In the first minute it is what happened since the start, carried on.
+    /// Events in the last minute. During the first minute, extrapolated from the events since the start.
     pub fn per_minute(&self, now: Duration) -> f64 {
         let since = now.as_secs().saturating_sub(WINDOW - 1);
         let counted: u64 = self.0.iter().filter(|(second, _)| *second >= since).map(|(_, count)| count).sum();

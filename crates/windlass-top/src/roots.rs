@@ -1,4 +1,4 @@
-//! The root directories that processes have: this one's, and those of containers and chroots.
+//! The root directories of processes: this process's own, and those of containers and chroots.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -16,17 +16,17 @@ pub struct RootId {
     directory: (u64, u64),
 }
 
-/// How a root directory other than this process's is called: by its mount namespace, as `lsns` does.
+/// The name of another root directory: its mount namespace, as in `lsns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Namespace(pub u64);
 
-/// The root directory of a process, held open as long as this is.
+/// The root directory of a process, held open while this value exists.
 #[derive(Debug)]
 pub struct RootDirectory {
     /// The identity of the root directory.
     pub id: RootId,
-    /// The path by which it is reached, while that process lives.
+    /// The path that reaches it while that process lives.
     pub path: PathBuf,
     directory: OwnedFd,
 }
@@ -34,17 +34,17 @@ pub struct RootDirectory {
 /// The root directories of other processes, not yet opened.
 #[derive(Debug, Default)]
 pub struct Others {
-    /// Each with a process that has it.
+    /// Each root directory, with a process that has it.
     pub roots: Vec<(RootId, u32)>,
-    /// How many there are besides.
+    /// How many more there are.
     pub left_out: usize,
 }
 
-/// Root directories that are watched besides the own one. Anybody can make some, where users may make namespaces.
+/// The most root directories watched besides this process's own. Where users may make namespaces, anybody can make
+/// many.
 pub const ROOTS: usize = 256;
 
-/// Something that was found below a root directory. Nothing is opened by this: it is a name that can't be exchanged any
-/// more.
+/// A file found below a root directory. It is not opened, but its name can no longer be exchanged.
 #[derive(Debug)]
 pub struct Found {
     descriptor: OwnedFd,
@@ -53,13 +53,13 @@ pub struct Found {
 }
 
 impl RootDirectory {
-    /// The one of this process.
+    /// This process's root directory.
     pub fn own() -> rustix::io::Result<RootDirectory> {
         Self::at(Path::new("/"), Path::new("/proc/self"))
     }
 
-    /// Those of all processes, each once, but not this one's. Another user's can only be seen by root. Where there are
-    /// too many, those that were known before and those of root's processes come first.
+    /// The root directories of all other processes, each once. Only root can see those of other users. If there are too
+    /// many, known ones and those of root's processes come first.
     pub fn others(own: RootId, is_known: impl Fn(&RootId) -> bool) -> Others {
         let mut found = BTreeMap::new();
         for pid in processes::pids() {
@@ -94,7 +94,7 @@ impl RootDirectory {
     pub fn find(&self, path: &Path) -> rustix::io::Result<Found> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        // Absolute paths are taken below the root directory as well (openat2(2)).
+        // The kernel resolves absolute paths below the root directory too (openat2(2)).
         let descriptor = openat2(&self.directory, path, flags, Mode::empty(), resolve)?;
         let stat = fstat(descriptor.as_fd())?;
         Ok(Found { descriptor, stat })
@@ -102,20 +102,20 @@ impl RootDirectory {
 }
 
 impl Found {
-    /// A path that leads to exactly this.
+    /// A path that leads to exactly this file.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
     }
 }
 
 impl RootId {
-    /// The mount namespace that it is reported as.
+    /// The mount namespace by which it is reported.
     pub fn namespace(self) -> Namespace {
         Namespace(self.namespace)
     }
 }
 
-/// Whether something was not found since there was no room to look for it.
+/// Whether the error means a lack of resources rather than a missing file.
 pub fn is_shortage(errno: i32) -> bool {
     [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC].iter().any(|shortage| shortage.raw_os_error() == errno)
 }

@@ -1,4 +1,4 @@
-//! What is shown: the state at one moment.
+//! The displayed state at one moment.
 
 #![allow(missing_docs, reason = "the fields are those of the JSON")]
 
@@ -15,7 +15,7 @@ use super::source::{LeftOut, Source, SourceKind};
 /// The version of the JSON.
 pub const SCHEMA: u32 = 1;
 
-/// What a line of the table is about.
+/// The subject of a line in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
@@ -28,11 +28,11 @@ pub enum By {
 /// The order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// Sizes of the files that were opened: what programs have to parse.
+    /// By the size of the opened files, which programs have to parse.
     Bytes,
-    /// Number of files that were opened.
+    /// By the number of opened files.
     Opens,
-    /// The same in the last minute.
+    /// By the number of files opened in the last minute.
     Rate,
 }
 
@@ -40,13 +40,13 @@ pub enum Sort {
 #[derive(Debug, Serialize)]
 pub struct Snapshot {
     pub schema: u32,
-    /// Whether opens were watched, or only `/proc` was looked at.
+    /// Whether opens were watched; if not, only `/proc` was read.
     pub watched: bool,
     /// Why opens were not watched.
     pub why_not_watched: Option<String>,
     /// Time since the start of watching.
     pub seconds: f64,
-    /// What is missing in this.
+    /// Data missing from this snapshot.
     pub missed: Missed,
     pub totals: Totals,
     pub by: By,
@@ -57,17 +57,17 @@ pub struct Snapshot {
 /// What is known to be missing.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Missed {
-    /// How often the queue of the kernel was full.
+    /// How often the kernel's queue overflowed.
     pub overflows: u64,
-    /// Processes that this user may not look into.
+    /// Processes that this user may not inspect.
     pub processes: u64,
-    /// Opens by Windlass' own command.
+    /// Opens by Windlass's own command.
     pub own_opens: u64,
-    /// Processes of which not all was searched, or that make whoever looks wait.
+    /// Processes that were not searched completely, or that make their readers wait.
     pub unread: u64,
     /// Why some events could not be read.
     pub failed: Option<String>,
-    /// What was too much to be watched.
+    /// Sources that were too many to be watched.
     pub left_out: LeftOut,
 }
 
@@ -83,7 +83,7 @@ pub struct Totals {
 /// A process, or the processes of a program.
 #[derive(Debug, Serialize)]
 pub struct Entry {
-    /// Its number; `None` where it is several, or has none here.
+    /// The process id; `None` for several processes, or for one without an id here.
     pub pid: Option<u32>,
     pub processes: u64,
     pub uid: Option<u32>,
@@ -91,13 +91,13 @@ pub struct Entry {
     #[serde(serialize_with = "lossy::option")]
     pub exe: Option<PathBuf>,
     pub command: Option<String>,
-    /// Why nothing is known of it.
+    /// Why nothing is known about it.
     pub unknown: Option<&'static str>,
     pub opens: Option<u64>,
     pub listings: Option<u64>,
     pub bytes: Option<u64>,
     pub opens_per_minute: Option<f64>,
-    /// Descriptors that are open on a source now; only where opens were not watched.
+    /// Descriptors currently open on a source; only if opens were not watched.
     pub open_descriptors: Option<u64>,
     pub libraries: Vec<Library>,
     #[serde(serialize_with = "served")]
@@ -105,7 +105,7 @@ pub struct Entry {
     pub sources: Vec<SourceCount>,
 }
 
-/// A TLS library, with the words for it.
+/// A TLS library, with its display text.
 #[derive(Clone, Debug, Serialize)]
 pub struct Library {
     pub name: String,
@@ -113,7 +113,7 @@ pub struct Library {
     pub library: TlsLibrary,
 }
 
-/// What one row opened of one source.
+/// The opens of one source in one row.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceCount {
     #[serde(serialize_with = "lossy::path")]
@@ -124,7 +124,7 @@ pub struct SourceCount {
     pub bytes: Option<u64>,
 }
 
-/// A source, and what was opened of it by all.
+/// A source, with the opens by all processes.
 #[derive(Debug, Serialize)]
 pub struct SourceEntry {
     #[serde(flatten)]
@@ -134,12 +134,12 @@ pub struct SourceEntry {
     pub bytes: Option<u64>,
 }
 
-/// With three digits behind the point: more is noise.
+/// Rounded to three decimals: more is noise.
 pub fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-/// Most expensive first. Equal ones keep an order, so that lines don't jump.
+/// Most expensive first. Equal rows keep their order, to keep lines from jumping.
 pub(crate) fn sort_rows(rows: &mut [Entry], sort: Sort) {
     let rate = |entry: &Entry| (entry.opens_per_minute.unwrap_or(0.0) * 1000.0) as u64;
     let key = |entry: &Entry| match sort {
@@ -152,12 +152,12 @@ pub(crate) fn sort_rows(rows: &mut [Entry], sort: Sort) {
     });
 }
 
-/// The libraries with their words.
+/// The libraries with their display text.
 pub fn libraries(facts: &ProcessFacts) -> Vec<Library> {
     facts.libraries.iter().map(|library| Library { name: library.to_string(), library: library.clone() }).collect()
 }
 
-/// What a program is called: its name, and for interpreters the script.
+/// The display name of a program: its name, and for interpreters the script.
 pub fn program(entry: &Entry) -> String {
     const INTERPRETERS: [&str; 9] = ["python", "ruby", "perl", "node", "php", "java", "bash", "sh", "dash"];
     if let Some(unknown) = entry.unknown {
@@ -169,7 +169,7 @@ pub fn program(entry: &Entry) -> String {
     let is_interpreter = INTERPRETERS.iter().any(|interpreter| name.starts_with(interpreter));
     let words: Vec<_> = command.split(' ').skip(1).filter(|word| !word.is_empty()).collect();
     let place = words.iter().position(|word| !word.starts_with('-'));
-    // Behind these is a program's text, not its name.
+    // After these options comes a program's text, not its name.
     let is_text = place.is_some_and(|place| place > 0 && ["-c", "-e", "-r"].contains(&words[place - 1]));
     let script = place.filter(|_| !is_text).map(|place| words[place]);
     match script.filter(|_| is_interpreter) {
@@ -183,7 +183,7 @@ fn base(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// How many files and directories are watched, and the files in the directories.
+/// The numbers of watched files, of watched directories, and of files in those directories.
 pub fn watched(sources: &[SourceEntry]) -> (usize, usize, usize) {
     let directories = || sources.iter().filter(|source| source.source.kind == SourceKind::Directory);
     let count = directories().count();
@@ -198,7 +198,7 @@ fn served<S: Serializer>(served: &Option<Served>, serializer: S) -> Result<S::Ok
         words: String,
     }
     let reason = served.as_ref().and_then(|served| serde_json::to_value(served).ok());
-    // The outer name says yes, no or unknown, which is told by `served`.
+    // The outer name says yes, no or unknown, which `served` already tells.
     let reason = reason.as_ref().and_then(|value| value.as_object()?.values().next()).and_then(|reason| match reason {
         serde_json::Value::Object(reason) => reason.keys().next().map(String::as_str),
         reason => reason.as_str(),

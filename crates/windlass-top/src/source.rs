@@ -1,4 +1,4 @@
-//! What a source of trust is, to whoever is told of it.
+//! The description of a source of trust in reports.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use super::roots::Namespace;
 /// A file or directory that holds trust.
 #[derive(Clone, Debug, Serialize)]
 pub struct Source {
-    /// Its path in its root directory, links resolved.
+    /// Its path in its root directory, with links resolved.
     #[serde(serialize_with = "windlass_machine::processes::lossy::path")]
     pub path: PathBuf,
     /// Whether it is a file or a directory.
     pub kind: SourceKind,
-    /// The programs that use it, for people.
+    /// The programs that use it, for display.
     pub why: String,
-    /// Where it is not in the root directory of this process: the number of the mount namespace.
+    /// The number of the mount namespace, if it is not in this process's root directory.
     pub mount_namespace: Option<Namespace>,
-    /// The files of a directory.
+    /// The number of files, for a directory.
     pub files: usize,
 }
 
@@ -32,12 +32,12 @@ pub enum SourceKind {
     Directory,
 }
 
-/// What there was no room for.
+/// Numbers of items beyond the limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Places and homes.
     pub places: usize,
-    /// Directories of which not all files are watched.
+    /// Directories in which not all files are watched.
     pub directories: usize,
     /// Root directories of containers and chroots.
     pub roots: usize,

@@ -1,7 +1,7 @@
-//! What is watched: the files and directories that hold trust, in every root directory that a process has.
+//! The watched files and directories: those that hold trust, in every root directory of a process.
 //!
-//! Much of it is made by users, who may want to blind this: no descriptor is held for longer than it takes to mark what
-//! it names, each user has room of his own, and what is left out is told.
+//! Users make many of them, and may want to blind the watch: a descriptor is only held while its file is marked, each
+//! user has a limit, and everything beyond a limit is reported.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -18,23 +18,23 @@ use super::roots::{Found, Namespace, Others, RootDirectory, RootId, is_shortage}
 use super::source::{LeftOut, Source, SourceKind};
 use super::wanted::{Owner, Wanted, WantedPlaces};
 
-/// Files of one directory that are watched; in homes and in other root directories, of all directories of one home or
+/// The most files watched in one directory; in homes and in other root directories, in all directories of one home or
 /// root.
 const ENTRIES: usize = 100_000;
-/// A package that is installed later brings places of its own. Looking for them goes through homes.
+/// How long the list of places stays valid: a package installed later adds places. Searching them goes through homes.
 const PLACES_AGE: Duration = Duration::from_secs(60);
-/// There may be hundreds of containers.
+/// The same for other root directories: there may be hundreds of containers.
 const PLACES_AGE_ELSEWHERE: Duration = Duration::from_secs(600);
-/// How often directories are gone through that look unchanged: what their links lead to may have been exchanged.
+/// How often directories are read again that look unchanged: their links may have new targets.
 const ENTRIES_AGE: Duration = Duration::from_secs(10);
-/// How long a file is known that has no name any more: events about it may wait.
+/// How long a file without a name is remembered: events about it may be waiting.
 const KEPT: Duration = Duration::from_secs(30);
 
-/// All sources, and which one an opened file belongs to.
+/// All sources, and the mapping from opened files to them.
 #[derive(Debug, Default)]
 pub struct Sources {
     list: Numbered,
-    /// One that was replaced stays for a while: events about it may wait.
+    /// A replaced file stays for a while: events about it may be waiting.
     files: HashMap<Inode, Seen>,
     directories: HashMap<Inode, Directory>,
     entries: Entries,
@@ -55,45 +55,45 @@ struct Seen {
 #[derive(Debug)]
 struct Directory {
     seen: Seen,
-    /// When it was last gone through, and its times then.
+    /// The time of the last pass, and the directory's timestamps then.
     state: Option<(Instant, DirectoryTimes)>,
     is_cut: bool,
 }
 
 type DirectoryTimes = (i64, i64, i64, i64);
 
-/// A root directory that is looked at, and the entries that are left of what each may have.
+/// A root directory during a refresh, and the entries that each owner may still add.
 struct Look<'a> {
     root: &'a RootDirectory,
-    /// `None`: it is the own one.
+    /// The mount namespace; `None` for this process's own.
     namespace: Option<Namespace>,
     marks: &'a Marks,
     budgets: HashMap<Owner, usize>,
 }
 
 impl Sources {
-    /// With paths that were named on the command line, besides those that are known.
+    /// With the paths named on the command line, besides the known places.
     pub fn new(named: Vec<PathBuf>) -> Sources {
         Sources { named, ..Sources::default() }
     }
 
-    /// All of them; the numbers of [`Self::of`] are places in it.
+    /// All sources; the numbers of [`Self::of`] are positions in it.
     pub fn list(&self) -> &[Source] {
         self.list.all()
     }
 
-    /// Counts of sources that are not watched.
+    /// Numbers of sources that are not watched.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
 
-    /// Whether the list is another one than when this was last asked.
+    /// Whether the list has changed since the last call.
     pub fn has_changed(&mut self) -> bool {
         self.list.has_changed()
     }
 
-    /// The source that an opened file or directory belongs to. A file that is a source itself and also lies in a
-    /// directory that is one counts for itself.
+    /// The source that an opened file or directory belongs to. A file that is itself a source and also lies in a
+    /// directory source counts as itself.
     pub fn of(&self, stat: &Stat) -> Option<usize> {
         let inode = inode(stat);
         if is_directory(stat) {
@@ -102,12 +102,13 @@ impl Sources {
         self.files.get(&inode).map(|seen| seen.source).or_else(|| self.entries.source(inode))
     }
 
-    /// The directories in which a change may mean another file behind a name, each given once.
+    /// The directories in which a change may give a watched name another file, each returned once.
     pub fn new_parents(&mut self) -> Vec<PathBuf> {
         self.parents.take_new()
     }
 
-    /// Finds what is there now, and marks it. What can't be marked (a file system that does not report) is left out.
+    /// Finds the current sources, and marks them. A file that can't be marked (its file system does not report) is left
+    /// out.
     pub fn refresh(&mut self, marks: &Marks) {
         let Ok(own) = RootDirectory::own() else {
             self.left_out.roots += 1;
@@ -135,7 +136,7 @@ impl Sources {
     fn look(&mut self, mut look: Look<'_>) {
         let wanted = self.wanted(look.root, look.namespace.is_none());
         self.left_out.places += wanted.left_out;
-        // Files first, so that a bundle in a hashed directory is known as what it is.
+        // Files first, to recognise a bundle in a hashed directory as a bundle.
         let mut directories = Vec::new();
         for wanted in &wanted.list {
             match look.root.find(&wanted.path) {
@@ -171,7 +172,7 @@ impl Sources {
             return;
         }
         let inode = inode(&found.stat);
-        // In many namespaces it is the very file that is known already.
+        // In many namespaces it is the same file, which is known already.
         let known = self.files.get(&inode).map(|seen| seen.source);
         match known.or_else(|| self.source(look, SourceKind::File, found, wanted)) {
             Some(source) => {
@@ -214,7 +215,7 @@ impl Sources {
         self.list.set_files(source, files);
     }
 
-    /// Files that lie in the directory are reported by its own mark; those that its links lead to need one each. Gives
+    /// The directory's own mark reports files in the directory; each target of a link needs a mark of its own. Returns
     /// their number, and whether there are more.
     fn add_entries(
         &mut self,
@@ -265,17 +266,17 @@ impl Sources {
         (files.len(), is_cut)
     }
 
-    /// `None`: its owner has too many.
+    /// The number of a source. `None`: its owner has too many.
     fn source(&mut self, look: &Look<'_>, kind: SourceKind, found: &Found, wanted: &Wanted) -> Option<usize> {
         let namespace = look.namespace;
-        // The kernel's name for it is of use in the own root directory only; it is newer than the other one.
+        // The kernel's name for it is only useful in this process's root directory; there it is more recent.
         let real = if namespace.is_none() { std::fs::read_link(found.path()).ok() } else { None };
         let path = real.unwrap_or_else(|| wanted.real.clone());
         let source = Source { path, kind, why: wanted.why.clone(), mount_namespace: namespace, files: 0 };
         self.list.number(source, wanted.owner)
     }
 
-    /// Drops what was not there at the last two looks, and not for long before.
+    /// Drops files that were missing at the last two refreshes, and for long enough.
     fn forget(&mut self) {
         let round = self.round;
         let stays = |seen: &Seen| round - seen.round < 2 || seen.at.elapsed() < KEPT;
@@ -293,7 +294,7 @@ fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-/// Whether it is a directory.
+/// Whether the file is a directory.
 pub fn is_directory(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }

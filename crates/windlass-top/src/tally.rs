@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::recent::Recent;
 
-/// What was opened, and how often.
+/// The numbers and sizes of opened files.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Number of opened files.
@@ -21,7 +21,7 @@ pub struct Tally {
 pub struct Open {
     /// The size of a file; `None` for a directory.
     pub size: Option<u64>,
-    /// When, from the start of the watching.
+    /// The time, measured from the start of the watch.
     pub at: Duration,
 }
 
@@ -38,12 +38,12 @@ impl Tally {
         }
     }
 
-    /// Files that were opened in the last minute.
+    /// Files opened in the last minute.
     pub fn per_minute(&self, now: Duration) -> f64 {
         self.recent.per_minute(now)
     }
 
-    /// Adds what another one counted.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Tally) {
         self.opens += other.opens;
         self.listings += other.listings;

@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Some ten thousand users.
+/// In bytes: some ten thousand users.
 const LIMIT: u64 = 1 << 20;
-/// Homes of one machine that are looked into.
+/// The most homes searched on one machine.
 pub(crate) const HOMES: usize = 1000;
-/// Of one container, whose passwd says what its maker likes.
+/// The most homes searched in one container, whose passwd file may say anything.
 pub(crate) const HOMES_ELSEWHERE: usize = 64;
 
-/// What passwd(5) says. Not getpwuid(3): a directory service would be asked, by TLS perhaps.
+/// The entries of passwd(5). Not read by getpwuid(3), which could ask a directory service, perhaps over TLS.
 #[derive(Debug, Default)]
 pub struct Users {
     names: HashMap<u32, String>,
@@ -20,20 +20,20 @@ pub struct Users {
 }
 
 impl Users {
-    /// Those of this root directory.
+    /// The users of this root directory.
     pub fn of_this_machine() -> Users {
         windlass_machine::regular::open(Path::new("/etc/passwd"))
             .map(|file| Self::read(file, HOMES))
             .unwrap_or_default()
     }
 
-    /// Reads a passwd file, with so many homes at most.
+    /// Reads a passwd file, with at most this many homes.
     pub fn read(file: impl Read, homes: usize) -> Users {
         let mut text = Vec::new();
         match file.take(LIMIT).read_to_end(&mut text) {
             Ok(length) => {
                 let mut users = parse(&String::from_utf8_lossy(&text), homes);
-                // Behind that there may be more.
+                // There may be more after the limit.
                 users.left_out += usize::from(length as u64 == LIMIT);
                 users
             }
@@ -46,12 +46,12 @@ impl Users {
         self.names.get(&uid).cloned().unwrap_or_else(|| uid.to_string())
     }
 
-    /// Homes in which people or services keep files, each once. They need not be there.
+    /// Homes in which people or services keep files, each once. They may not exist.
     pub fn homes(&self) -> &[PathBuf] {
         &self.homes
     }
 
-    /// Homes that were too many.
+    /// The number of homes beyond the limit.
     pub(crate) fn homes_left_out(&self) -> usize {
         self.left_out
     }
@@ -65,7 +65,7 @@ fn parse(passwd: &str, homes: usize) -> Users {
         let (Some(name), Some(uid)) = (fields.first(), fields.get(2).and_then(|uid| uid.parse().ok())) else {
             continue;
         };
-        // The first of several names counts, as for getpwuid.
+        // The first of several names counts, as in getpwuid.
         users.names.entry(uid).or_insert_with(|| (*name).to_owned());
         let home = fields.get(5).map(Path::new).filter(|home| is_home(home));
         match home.filter(|home| seen.insert(home.to_path_buf())) {
@@ -77,7 +77,7 @@ fn parse(passwd: &str, homes: usize) -> Users {
     users
 }
 
-/// Accounts of services often have a directory of the system instead, which is large, and nobody's home.
+/// Service accounts often have a system directory instead, which is large, and is not a home.
 fn is_home(path: &Path) -> bool {
     const OF_THE_SYSTEM: [&str; 9] = ["/bin", "/boot", "/dev", "/etc", "/proc", "/run", "/sbin", "/sys", "/usr"];
     let is_too_high = path == Path::new("/") || path == Path::new("/var");

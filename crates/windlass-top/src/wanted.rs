@@ -1,4 +1,4 @@
-//! The places that are looked for in a root directory, as many as anybody may have.
+//! The places to look for in a root directory, within the limits of each owner.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,43 +9,43 @@ use windlass_machine::regular;
 use super::roots::RootDirectory;
 use super::users::{HOMES, HOMES_ELSEWHERE, Users};
 
-/// Places of one kind in one home. Nobody has so many, but who wants to blind others.
+/// The most places of one kind in one home. Only a user who wants to blind others has more.
 pub const OF_A_KIND: usize = 64;
-/// The same in a container, with all its homes, and for what is nobody's.
+/// The same in a container, with all its homes, and for places outside homes.
 pub const OF_A_KIND_ELSEWHERE: usize = 1024;
 
-/// Who made a place what it is: nobody but root, or the user with this home. In another root directory all is of one.
+/// The owner of a place: None for root, or the user with this home. Another root directory has a single owner.
 pub type Owner = Option<usize>;
 
 /// A path to watch.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// As programs name it.
+    /// The path, as programs name it.
     pub path: PathBuf,
-    /// Without links, in its root directory.
+    /// The path without links, in its root directory.
     pub real: PathBuf,
-    /// The programs that use it, for people.
+    /// The programs that use it, for display.
     pub why: String,
     /// The owner of the place.
     pub owner: Owner,
 }
 
-/// All of a root directory.
+/// All places in a root directory.
 #[derive(Clone, Debug, Default)]
 pub struct WantedPlaces {
-    /// In the order in which they count.
+    /// The places, by priority.
     pub list: Vec<Wanted>,
-    /// How many places and homes were too many.
+    /// The number of places and homes beyond the limits.
     pub left_out: usize,
 }
 
 impl WantedPlaces {
-    /// Looks for them. `named` are those of the command line, which are in the own root directory.
+    /// Finds the places. `named` are the paths of the command line, in this process's own root directory.
     pub fn find(root: &RootDirectory, is_own: bool, named: &[PathBuf]) -> WantedPlaces {
         let most = if is_own { HOMES } else { HOMES_ELSEWHERE };
         let passwd = root.find(Path::new("/etc/passwd")).ok().and_then(|found| regular::open(&found.path()).ok());
         let users = passwd.map(|passwd| Users::read(passwd, most)).unwrap_or_default();
-        // A `.module` file says which module p11-kit loads; it holds no trust.
+        // A `.module` file names the module that p11-kit loads; it holds no trust itself.
         let found = places::search(&root.path, users.homes(), if is_own { Room::EachHome } else { Room::Shared });
         let known = found.places.into_iter().filter(|place| place.kind != PlaceKind::P11KitModule);
         let (known, left_out) = limited(known, users.homes(), is_own);

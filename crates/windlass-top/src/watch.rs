@@ -1,4 +1,4 @@
-//! The watching as a whole: started, asked, ended.
+//! The watch as a whole: starting, querying and ending it.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -20,17 +20,17 @@ use super::sources::Sources;
 use super::worker::{State, Worker};
 use super::{looker, pending, reader};
 
-/// Events between the two threads. Each holds a descriptor; while there is no room they wait in the kernel.
+/// The most events between the two threads. Each holds a descriptor; without room here, they wait in the kernel.
 const QUEUE: usize = 256;
 
-/// Looking into new executables, each time: bytes, and a time that only a file server needs that does not answer.
+/// The budget for one search of new executables: bytes, and a time limit that only an unresponsive file server reaches.
 const LEARNING: (u64, Duration) = (512 << 20, Duration::from_secs(30));
-/// How often that is done at the end.
+/// The most searches at the end.
 const LAST: usize = 8;
-/// Counting what is left at the end.
+/// The time limit for counting the remaining events at the end.
 const ENDING: Duration = Duration::from_secs(20);
 
-/// A watching that goes on.
+/// A running watch.
 #[derive(Debug)]
 pub struct Watch {
     state: Arc<Mutex<State>>,
@@ -39,17 +39,17 @@ pub struct Watch {
     executables: Executables,
 }
 
-/// Why watching can't begin.
+/// Why a watch can't start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// CAP_SYS_ADMIN is needed.
+    /// CAP_SYS_ADMIN is missing.
     NotPermitted,
-    /// The kernel has no fanotify, or none to spare.
+    /// The kernel has no fanotify, or no group to spare.
     Kernel(Errno),
 }
 
 impl Watch {
-    /// Marks all that is known and what is `named`, and counts from now on.
+    /// Marks all known places and those in `named`, and counts from then on.
     pub fn start(named: Vec<PathBuf>) -> Result<Watch, Refused> {
         let marks = Arc::new(Marks::new().map_err(|errno| match errno {
             Errno::EPERM => Refused::NotPermitted,
@@ -76,14 +76,14 @@ impl Watch {
         Ok(Watch { state, stop, threads, executables: Executables::default() })
     }
 
-    /// Looks into what is new, and shows the state.
+    /// Searches new executables, and passes the state to `show`.
     pub fn with<T>(&mut self, show: impl FnOnce(&State) -> T) -> T {
         self.learn();
         show(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks into the executables of processes that are new. Called often enough, none of them is held open for long.
-    /// `false`: something is left for the next time.
+    /// Searches the executables of new processes. If this is called often enough, none of them is held open for long.
+    /// `false`: some are left for the next time.
     pub fn learn(&mut self) -> bool {
         let pending = self.state.lock().unwrap_or_else(PoisonError::into_inner).ledger.pending();
         self.executables.refill(Budget::of(LEARNING.0, LEARNING.1));
@@ -98,12 +98,11 @@ impl Watch {
         is_done
     }
 
-    /// Ends the watching. All that was opened before this has been counted when it returns; else it says what went
-    /// wrong.
+    /// Ends the watch. On return, everything that was opened before is counted; otherwise the error says why not.
     pub fn stop(&mut self) -> Result<(), String> {
         let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
         let begun = Instant::now();
-        // One that waits for a file server or for a process is left behind. It ends with this process.
+        // A thread that waits for a file server or a process is abandoned. It ends with this process.
         while self.threads.iter().any(|thread| !thread.is_finished()) && begun.elapsed() < ENDING {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -122,7 +121,7 @@ impl Watch {
     }
 }
 
-/// Events come with descriptors, two each. No other program is started from here that the limit could surprise
+/// Events come with two descriptors each. No other program is started from here that a raised limit could confuse
 /// (getrlimit(2)).
 fn raise_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)

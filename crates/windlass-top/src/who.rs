@@ -1,4 +1,4 @@
-//! Who it is that opened something: what is to be seen of a process at the moment of its event.
+//! The process behind an event, identified by the data available at that moment.
 
 use std::path::PathBuf;
 
@@ -6,54 +6,54 @@ use windlass_machine::processes::{self, ExecutableId};
 
 use super::descriptor::Descriptor;
 
-/// Who a row is about.
+/// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Who {
     /// One process, until it starts another program.
     Process { pid: u32, start_time: u64, exe: Option<PathBuf> },
-    /// Processes that had a row, by their program.
+    /// Former processes with a row, grouped by program.
     Former { exe: Option<PathBuf> },
-    /// Those of still more programs.
+    /// Former processes of programs beyond the limit.
     Others,
-    /// Processes that had ended before anything was known of them but their numbers.
+    /// Processes that had ended before anything except their ids was known.
     TooSoon,
-    /// Processes of another pid namespace, which have no number here.
+    /// Processes of another pid namespace, which have no id here.
     Outside,
 }
 
-/// An open, and what the kernel says of who did it.
+/// The kernel's data about the process that opened a file.
 #[derive(Debug)]
 pub struct Opener {
-    /// The number of the process; 0 if it has none here.
+    /// The process id; 0 if the process has none here.
     pub pid: u32,
-    /// What names the process for good.
+    /// A pidfd, which identifies the process permanently.
     pub process: Option<Descriptor>,
-    /// Whether the kernel gives that at all.
+    /// Whether the kernel provides pidfds.
     pub has_pidfd: bool,
 }
 
-/// What was seen of it at once.
+/// The process as identified at once.
 #[derive(Debug)]
 pub struct Seen {
-    /// The number of the process; 0 if it has none here.
+    /// The process id; 0 if the process has none here.
     pub pid: u32,
-    /// `None`: nothing was to be seen any more.
+    /// `None`: the process could no longer be seen.
     pub who: Option<Who>,
-    /// It is Windlass' own command.
+    /// Whether it is Windlass's own command.
     pub is_own: bool,
 }
 
 impl Opener {
-    /// Looks who it is. Nothing in it waits for that process.
+    /// Identifies the process. Nothing here waits for it.
     pub fn look(&self, own: Option<ExecutableId>) -> Seen {
         let pid = self.pid;
         if pid == 0 {
             return Seen { pid, who: Some(Who::Outside), is_own: false };
         }
         let found = processes::identity(pid).map(|(start_time, exe)| Who::Process { pid, start_time, exe });
-        // Not by the path alone: anybody can have a file of that name in a place of his own.
+        // Not by the path alone: anybody can give a file of their own that name.
         let is_own = own.is_some() && ExecutableId::of(pid) == own;
-        // Only now: what was read is of the process that opened, if that is still there.
+        // Checked only now: if the process still exists, the data that was read is its own.
         let is_there = match &self.process {
             Some(process) => process.names_a_process(),
             None => !self.has_pidfd,
@@ -63,8 +63,7 @@ impl Opener {
     }
 }
 
-/// A process that has ended has no executable any more, nor has a kernel thread; nothing was learned from looking at
-/// it.
+/// An ended process has no executable any more, and a kernel thread has none; nothing was learned about it.
 fn is_zombie(who: &Who) -> bool {
     matches!(who, Who::Process { exe: None, .. })
 }

@@ -1,4 +1,4 @@
-//! Finds out whose the events are, and keeps the marks on what is there now.
+//! Identifies the processes behind events, and keeps the marks up to date.
 
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -16,30 +16,30 @@ use super::source::{LeftOut, Source};
 use super::sources::{Sources, is_directory};
 use super::who::Who;
 
-/// How often the sources are looked at without a reason: a container may have started, a link further up may lead
-/// elsewhere.
+/// How often the sources are refreshed without a reason: a container may have started, or a link further up may have a
+/// new target.
 const IDLE: Duration = Duration::from_secs(1);
-/// Changes come in bursts, and a file that is no source may be opened all the time.
+/// The shortest time between refreshes: changes come in bursts, and other files may be opened all the time.
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// What the worker and the main thread share.
+/// The state shared by the worker and the main thread.
 #[derive(Debug)]
 pub struct State {
     /// The counted opens.
     pub ledger: Ledger,
     /// The watched sources.
     pub sources: Vec<Source>,
-    /// What is not, since it is too much.
+    /// Sources beyond the limits.
     pub left_out: LeftOut,
     /// Why some events could not be read.
     pub failed: Option<Errno>,
 }
 
-/// The worker's side.
+/// The worker's own data.
 #[derive(Debug)]
 pub struct Worker {
     state: Arc<Mutex<State>>,
-    // Not in the state: looking for them takes a while.
+    // Outside the shared state, because refreshing takes a while.
     sources: Sources,
     marks: Arc<Marks>,
     changes: Option<Arc<OwnedFd>>,
@@ -63,7 +63,7 @@ impl Worker {
         worker
     }
 
-    /// Works until the reader says that it was all.
+    /// Works until the reader reports the end.
     pub fn run(mut self, from: &Receiver<Message>) {
         let mut has_changed = false;
         loop {
@@ -72,7 +72,7 @@ impl Worker {
                 Ok(Message::Opened(opener, stat)) => {
                     let mut source = self.sources.of(&stat);
                     if source.is_none() && !is_directory(&stat) && self.refreshed.elapsed() > BETWEEN {
-                        // A file that is new in a watched directory.
+                        // A new file in a watched directory.
                         self.refresh();
                         source = self.sources.of(&stat);
                     }
@@ -113,7 +113,7 @@ impl Worker {
             | WatchFlags::DELETE
             | WatchFlags::ONLYDIR;
         for parent in self.sources.new_parents() {
-            // What can't be watched is looked at each second.
+            // Directories that can't be watched are checked each second.
             if let Some(changes) = &self.changes {
                 let _ = add_watch(changes, &parent, flags);
             }

@@ -1,4 +1,4 @@
-//! The certificates behind the loads: the sources are read once more after the run, with the readers of the core.
+//! The certificates behind the loads: after the run, the sources are read again with the core's readers.
 
 #![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
 
@@ -14,17 +14,17 @@ use windlass_machine::regular;
 use super::event;
 use super::model::Trace;
 
-/// Sources with more of them are not read: somebody let a program load everything there is.
+/// Sources with more files than this are not read: a program was made to load everything.
 const MAX_SOURCES: usize = 1_000;
 const MAX_USED: usize = 1_000;
-/// The kinds of a source that was read once more, among those of docs/trace-events.md.
+/// The kinds of sources that are read again, among those of docs/trace-events.md.
 const FILE: &str = "file";
 const DIRECTORY: &str = "directory";
 
-/// What the sources hold, and what of it was of use.
+/// The certificates in the sources, and those that were used.
 #[derive(Debug, Default, Serialize)]
 pub struct Certificates {
-    /// Different certificates in all sources that could be read; null where none could.
+    /// Distinct certificates in all sources that could be read; null if none could.
     pub distinct: Option<usize>,
     /// Different trust anchors that ended a verified chain.
     pub used: usize,
@@ -40,7 +40,7 @@ pub struct Certificates {
 pub struct SourceRead {
     pub kind: &'static str,
     pub path: String,
-    /// Certificates in it, duplicates included; null where it can't be read.
+    /// Certificates in it, duplicates included; null if it can't be read.
     pub certificates: Option<usize>,
     pub problem: Option<String>,
 }
@@ -49,7 +49,7 @@ pub struct SourceRead {
 #[derive(Debug, Serialize)]
 pub struct Anchor {
     pub sha256_fingerprint: String,
-    /// Null where no source has it: it came from memory, or the source has changed.
+    /// Null if no source has it: it came from memory, or the source has changed.
     pub name: Option<String>,
     pub verifications: u64,
 }
@@ -91,7 +91,7 @@ pub fn read(trace: &Trace) -> Certificates {
     }
 }
 
-/// How it can be read once more.
+/// How the source can be read again; None if it can't.
 fn kind(source: &event::Source) -> Option<&'static str> {
     match source.kind.as_str() {
         "file" | "default-file" | "system" => Some(FILE),
@@ -109,7 +109,7 @@ fn read_one<'a>(
     let failed =
         |problem: String| SourceRead { kind, path: path.to_owned(), certificates: None, problem: Some(problem) };
     let place = Path::new(path);
-    // The library makes paths absolute. Here it would be another directory that they start from.
+    // The library makes paths absolute. A relative one would be resolved from another directory here.
     if !place.is_absolute() {
         return failed(String::from("a relative path, and the directory of the program is not known"));
     }

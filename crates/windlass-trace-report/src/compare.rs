@@ -1,4 +1,4 @@
-//! What the same run costs with Windlass: measured by running it again, some times with and some times without.
+//! The cost of the same run with Windlass, measured by running it several times with and several times without.
 
 #![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
 
@@ -19,31 +19,31 @@ use super::interrupts::Interrupts;
 use super::measure::{Front, Measured};
 use super::{reader, scratch};
 
-/// Runs without and with the preload library, in turns.
+/// Runs without and with the preload library, alternating.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     /// Number of runs of each side.
     pub runs: u32,
     pub stock: Side,
     pub windlass: Side,
-    /// Not all runs, the traced one included, ended in the same way: then the numbers may be of different work.
+    /// Not all runs, the traced one included, ended in the same way: the numbers may come from different work.
     pub endings_differ: bool,
-    /// Of one more run, traced as the first one was, but with the standard streams of those that are measured. Null
-    /// where that is not known.
+    /// Loads of one more run, traced like the first one, but with the standard streams of the measured runs. Null if
+    /// unknown.
     pub loads: Option<u64>,
-    /// These are not as many as the traced run's: then the numbers are of different work.
+    /// The number differs from the traced run's: the measurements come from different work.
     pub loads_differ: bool,
-    /// The traced run's standard input was a pipe or a file; that of the measured ones was empty.
+    /// The traced run's standard input was a pipe or a file; the measured runs had an empty one.
     pub input_differs: bool,
 }
 
 /// The runs with, or without, Windlass.
 #[derive(Debug, Default, Serialize)]
 pub struct Side {
-    /// Medians.
+    /// Median of the wall time, in nanoseconds.
     pub wall: u64,
     pub cpu: u64,
-    /// Bytes; null where it was no larger than that of the process that measures.
+    /// In bytes; null if it was no larger than the peak of the measuring process.
     pub peak_rss: Option<u64>,
     pub samples: Vec<Measured>,
 }
@@ -63,31 +63,30 @@ impl From<Failure> for NoComparison {
 }
 
 impl Comparison {
-    /// Compares with the loads of the traced run.
+    /// Compares the number of loads with the traced run's.
     pub fn judge(&mut self, traced: u64) {
         self.loads_differ = self.loads.is_some_and(|loads| loads != traced);
     }
 
-    /// Whether the runs of the two sides have values of something in common: then the difference of their medians may
-    /// be chance.
+    /// Whether the ranges of the two sides overlap: if so, the difference of their medians may be chance.
     pub fn overlaps(&self, of: impl Fn(&Measured) -> Option<u64>) -> bool {
         let spreads = self.stock.spread(&of).zip(self.windlass.spread(&of));
         spreads.is_some_and(|((least, most), (other_least, other_most))| least.max(other_least) <= most.min(other_most))
     }
 
-    /// Whether the two sides may be set in relation to each other.
+    /// Whether the two sides may be compared.
     pub fn is_fair(&self) -> bool {
         !self.endings_differ && !self.loads_differ
     }
 }
 
-/// Measures `runs` of each side. The standard streams of these runs are /dev/null: their output was seen once. `traced`
-/// is how the run ended that was traced.
+/// Measures `runs` runs of each side. Their standard streams are /dev/null: the output was seen once. `traced` is the
+/// ending of the traced run.
 pub fn compare(program: &[OsString], runs: u32, traced: Ending) -> Result<Comparison, NoComparison> {
     let mut interrupts = Interrupts::block().map_err(failed)?;
     let result = measure(program, runs, traced, &mut interrupts);
     match interrupts.stopped() {
-        // Whatever became of the runs, they were cut short.
+        // Whatever the result of the runs, they were cut short.
         Some(signal) => Err(NoComparison::Stopped(signal)),
         None => Ok(result?),
     }
@@ -101,14 +100,14 @@ fn measure(
 ) -> Result<Comparison, Failure> {
     let directory = scratch::directory()?;
     let mut one = |front: Front<'_>, name: String| one(program, front, &directory.path().join(name), interrupts);
-    // First, so that those which count find warm caches, and the work that is done only once done.
+    // Runs first: the counted runs then find warm caches, and one-time work is already done.
     let mut events = scratch::Scratch::create()?;
     let control = one(Front::Tracer(&events.path), String::from("traced"))?;
     let loads = count_loads(events.events());
 
     let (mut stock, mut windlass) = (Side::default(), Side::default());
     for number in 0..runs {
-        // Whoever comes second finds warmer caches: each side is second as often, or once more.
+        // The second run of a pair finds warmer caches: each side is second equally often, or once more.
         let both = [(Front::Nothing, &mut stock), (Front::Windlass, &mut windlass)];
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut both = both.map(Some);
@@ -130,7 +129,7 @@ fn measure(
     Ok(Comparison { runs, stock, windlass, endings_differ, loads, loads_differ: false, input_differs })
 }
 
-/// Loads that no other loading function made.
+/// Loads that were not made by another loading function.
 fn count_loads(events: &mut File) -> Option<u64> {
     let mut loads = 0;
     let mut count = |event| match event {
@@ -141,14 +140,14 @@ fn count_loads(events: &mut File) -> Option<u64> {
     Some(loads)
 }
 
-/// Whether something may have come by standard input that the measured runs did not get. From a terminal, too; but who
-/// runs a program there knows what they typed.
+/// Whether standard input may have carried data that the measured runs did not get. A terminal may too, but its user
+/// knows about the typed input.
 fn has_input() -> bool {
     let kind = rustix::fs::fstat(rustix::stdio::stdin()).map(|status| FileType::from_raw_mode(status.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket))
 }
 
-/// A process of its own for each run: the kernel keeps the peak memory of all children of a process, not of each.
+/// Each run needs a process of its own: the kernel keeps the peak memory of all children of a process, not of each.
 fn one(program: &[OsString], front: Front<'_>, file: &Path, interrupts: &mut Interrupts) -> Result<Measured, Failure> {
     if interrupts.stopped().is_some() {
         return Err(failed(std::io::ErrorKind::Interrupted.into()));
@@ -185,7 +184,7 @@ impl Side {
         self.peak_rss = sizes.and_then(|sizes| median(sizes.into_iter()));
     }
 
-    /// The least and the most of something, where there is more than one run and all of them tell.
+    /// The minimum and the maximum, if there are several runs and all have a value.
     pub fn spread(&self, of: impl Fn(&Measured) -> Option<u64>) -> Option<(u64, u64)> {
         let values: Vec<u64> = self.samples.iter().map(of).collect::<Option<_>>()?;
         Some((*values.iter().min()?, *values.iter().max()?)).filter(|_| values.len() > 1)

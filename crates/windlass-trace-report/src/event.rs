@@ -1,7 +1,7 @@
-//! What libwindlass_trace.so writes: one event a line (docs/trace-events.md).
+//! The events that libwindlass_trace.so writes, one per line (docs/trace-events.md).
 //!
-//! The lines come from other processes, which may be torn off, out of step or hostile. What is missing or null is not
-//! known, and stays so; a field that is of the wrong kind makes the whole line unreadable.
+//! The lines come from other processes, and may be truncated, out of order or hostile. A missing or null field is
+//! unknown, and stays unknown; a field of the wrong type makes the whole line unreadable.
 
 use serde::{Deserialize, Deserializer};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 pub enum Event {
     /// A process, or a new program in a process.
     Process(Process),
-    /// An object of a process that addresses of stacks are relative to.
+    /// An object of a process; addresses in stacks are relative to objects.
     Module(Module),
     /// A call that loads certificates.
     Load(Box<Load>),
@@ -21,7 +21,7 @@ pub enum Event {
     Connection(Connection),
     /// A store was freed.
     Release(Release),
-    /// A process ended in order.
+    /// A process ended normally.
     Exit(Exit),
     /// Events that could not be written.
     Lost(Lost),
@@ -31,7 +31,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The process: its pid namespace, and its number there.
+    /// The process: its pid namespace, and its id there.
     pub fn process(&mut self) -> Option<(Option<u64>, &mut u32)> {
         Some(match self {
             Event::Process(event) => (event.ns, &mut event.pid),
@@ -46,7 +46,7 @@ impl Event {
     }
 }
 
-/// First event of a process, and of each program that it becomes.
+/// The first event of a process, and of each program that it executes.
 #[derive(Debug, Deserialize)]
 pub struct Process {
     pub pid: u32,
@@ -62,7 +62,7 @@ pub struct Process {
     pub args: Option<Vec<String>>,
 }
 
-/// An object by the number that stacks of this process have it under.
+/// An object, with its number in the stacks of this process.
 #[derive(Debug, Deserialize)]
 pub struct Module {
     pub pid: u32,
@@ -96,25 +96,25 @@ pub struct Load {
     /// 0 unless another loading function made the call.
     #[serde(default)]
     pub depth: u32,
-    /// Calls that the event stands for; 1 if it does not say.
+    /// The number of calls that the event stands for; 1 if it is missing.
     #[serde(default)]
     pub calls: Option<u64>,
-    /// It goes on with a load that an earlier event began to tell of: certificates that a program adds one by one.
+    /// Continues the load of an earlier event: a program adds certificates one by one.
     #[serde(default)]
     pub more: bool,
     #[serde(default)]
     pub library: Option<String>,
     #[serde(default, deserialize_with = "sources")]
     pub sources: Vec<Source>,
-    /// The directory that relative paths of the sources start from.
+    /// The directory that relative paths of the sources refer to.
     #[serde(default)]
     pub cwd: Option<String>,
     #[serde(default)]
     pub result: Option<i64>,
-    /// What the store holds more than before.
+    /// The number of certificates that the store gained.
     #[serde(default)]
     pub certificates: Option<i64>,
-    /// What was parsed, duplicates and all.
+    /// Parsed certificates, duplicates included.
     #[serde(default)]
     pub parsed: Option<i64>,
     #[serde(default)]
@@ -130,17 +130,17 @@ pub struct Load {
 }
 
 impl Load {
-    /// How many calls it was.
+    /// The number of calls.
     pub fn calls(&self) -> u64 {
         self.calls.unwrap_or(1)
     }
 
-    /// Certificates that were parsed; those that the store took, where only that is known.
+    /// Certificates that were parsed; or, if only that is known, those that the store accepted.
     pub fn parsed(&self) -> Option<u64> {
         self.parsed.or(self.certificates).and_then(|count| u64::try_from(count).ok())
     }
 
-    /// Whether it was only told of a directory, of which files are read later, by the verifications that need them.
+    /// Whether it only registered a directory, whose files are read later by the verifications that need them.
     pub fn only_notes(&self) -> bool {
         let is_directory = |source: &Source| source.kind.ends_with("directory");
         self.is_openssl()
@@ -149,24 +149,24 @@ impl Load {
             && self.sources.iter().all(is_directory)
     }
 
-    /// Whether OpenSSL made it.
+    /// Whether it is a function of OpenSSL.
     pub fn is_openssl(&self) -> bool {
         self.library.as_deref().is_some_and(|library| library.starts_with("OpenSSL"))
     }
 
-    /// OpenSSL's functions return 0 for failure; GnuTLS' the number of certificates, or a negative number.
+    /// OpenSSL's functions return 0 for failure; GnuTLS's return the number of certificates, or a negative number.
     pub fn failed(&self) -> bool {
         let worst = if self.library.as_deref().is_some_and(|library| library.starts_with("GnuTLS")) { -1 } else { 0 };
         self.result.is_some_and(|result| result <= worst)
     }
 }
 
-/// What a load was asked to read.
+/// A source that a load was asked to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, serde::Serialize)]
 pub struct Source {
-    /// As docs/trace-events.md names it: `default-file` and the like.
+    /// The kind, by its name in docs/trace-events.md: `default-file` and others.
     pub kind: String,
-    /// Where it is, if it is a file or a directory.
+    /// Its path, if it is a file or a directory.
     #[serde(default)]
     pub path: Option<String>,
 }
@@ -233,13 +233,13 @@ pub struct Exit {
     pub max_rss: Option<u64>,
 }
 
-/// Events that a process could not write, before one that it could.
+/// Events that a process could not write before the next successful one.
 #[derive(Debug, Deserialize)]
 pub struct Lost {
     pub events: u64,
 }
 
-/// `"0x55d0…"`: a number of 64 bits is more than JSON's readers promise to keep.
+/// `"0x55d0…"`: JSON readers do not guarantee numbers of 64 bits.
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     let number = |text: String| {

@@ -15,9 +15,9 @@ const GRAMMAR: &str = "write METRIC OP VALUE, as 'loads>10', 'bytes>8MiB', 'ms>=
 pub struct Condition {
     metric: Metric,
     operator: Operator,
-    /// In the unit of the metric.
+    /// The limit, in the unit of the metric.
     value: f64,
-    /// As it was given.
+    /// The condition, as the user gave it.
     text: String,
 }
 
@@ -26,11 +26,11 @@ pub struct Condition {
 enum Metric {
     /// Loads of CA certificates.
     Loads,
-    /// Held by loaded stores at most at a time.
+    /// Peak of the bytes held by loaded stores.
     Bytes,
     /// Wall time of all loads.
     Ms,
-    /// Of all CPU time, in percent.
+    /// Part of all CPU time, in percent.
     Share,
 }
 
@@ -42,20 +42,21 @@ enum Operator {
     MoreOrEqual,
 }
 
-/// What came of a condition that does not let the run pass.
+/// A condition that fails the run.
 #[derive(Debug)]
 pub struct Broken<'a> {
     condition: &'a Condition,
-    /// None: it is not known.
+    /// The measured value. None: unknown.
     found: Option<f64>,
 }
 
 impl Condition {
-    /// Whether the run fails because of it. It also does if nobody knows: a pipeline that sees nothing proves nothing.
+    /// The result if the condition fails the run. An unknown value fails it too: a pipeline that sees nothing proves
+    /// nothing.
     pub fn broken_by(&self, summary: &Summary) -> Option<Broken<'_>> {
         let found = match self.metric {
             Metric::Loads => summary.loads.map(|loads| loads as f64),
-            // Nothing was loaded, so nothing was held, and no time was spent.
+            // Nothing was loaded: no memory was held, and no time was spent.
             _ if summary.loads == Some(0) => Some(0.0),
             Metric::Bytes => summary.memory_peak.map(|bytes| bytes as f64),
             Metric::Ms => summary.wall.map(|nanoseconds| nanoseconds as f64 / 1e6),
@@ -153,7 +154,7 @@ impl fmt::Display for Broken<'_> {
 }
 
 impl Broken<'_> {
-    /// The condition as it was given.
+    /// The condition, as the user gave it.
     pub fn condition(&self) -> &str {
         &self.condition.text
     }

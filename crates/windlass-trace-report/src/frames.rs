@@ -1,4 +1,4 @@
-//! Call stacks as people read them: names for addresses, and the lines of a script in place of its interpreter.
+//! Readable call stacks: names in place of addresses, and a script's lines in place of its interpreter.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ pub struct Frame {
     pub kind: Kind,
     /// The function; for `object`, the file name of the object.
     pub name: String,
-    /// Source file and line, else the object's file name.
+    /// Source file and line, or else the object's file name.
     pub place: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub enum Kind {
     Entry,
     /// A function in machine code.
     Native,
-    /// Machine code without a name: one frame for neighbours of one object.
+    /// Machine code without a name: one frame for adjacent frames of one object.
     Object,
     /// A line of an interpreted program.
     Script,
@@ -36,15 +36,15 @@ pub enum Kind {
 /// Loads from one place of a program.
 #[derive(Clone, Debug)]
 pub struct NamedStack {
-    /// The program, as it is named in the report.
+    /// The program, by its name in the report.
     pub program: String,
-    /// Outermost first; the last one is the loading function.
+    /// Outermost first; the last frame is the loading function.
     pub frames: Vec<Frame>,
     /// The sums of the loads with this stack.
     pub sum: Stack,
 }
 
-/// Names every stack of a run. The most expensive is the first.
+/// Names every stack of a run. The most expensive one comes first.
 pub fn name_all(trace: &Trace) -> Vec<NamedStack> {
     let mut names = Names { trace, symbols: Symbols::default(), known: HashMap::new() };
     let mut stacks: BTreeMap<(String, Vec<Frame>), Stack> = BTreeMap::new();
@@ -79,8 +79,8 @@ impl Names<'_> {
         frames
     }
 
-    /// The native frames outside and inside of the interpreter. All from its outermost to its innermost frame run the
-    /// script, whose lines say more. Without lines, all native frames are outside.
+    /// The native frames outside and inside the interpreter. Everything from its outermost to its innermost frame runs
+    /// the script, whose lines are more informative. Without script lines, all native frames are outside.
     fn without_interpreter<'s>(&self, seen: &Seen<'s>) -> (&'s [RawFrame], &'s [RawFrame]) {
         let is_interpreter = |frame: &RawFrame| match frame {
             RawFrame::Native(Some(number), _) => {
@@ -98,7 +98,7 @@ impl Names<'_> {
         }
     }
 
-    /// Innermost first.
+    /// The frames of an address, innermost first.
     fn named(&mut self, raw: RawFrame) -> &[Frame] {
         if !self.known.contains_key(&raw) {
             let frames = self.look_up(raw);
@@ -141,7 +141,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
 }
 
-/// python3.11, libpython3.11.so.1.0, ruby3.1, libruby-3.1.so.3.1, and their kind.
+/// python3.11, libpython3.11.so.1.0, ruby3.1, libruby-3.1.so.3.1, and similar names.
 fn is_interpreter(path: &str) -> bool {
     let name = file_name(path);
     let name = name.strip_prefix("lib").unwrap_or(name);

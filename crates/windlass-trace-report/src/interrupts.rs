@@ -1,4 +1,4 @@
-//! Measuring runs that can be stopped: what was found before them is reported all the same.
+//! Measured runs that can be stopped: the findings up to then are still reported.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use windlass_run::inherited;
 use windlass_run::start::Invocation;
 
-/// By these a person or a supervisor ends a command.
+/// The signals by which people and supervisors end a command.
 const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
 
-/// The signals that end this process, kept from it while this lives.
+/// Holds back the signals that end this process, while it lives.
 #[derive(Debug)]
 pub struct Interrupts {
     descriptor: SignalFd,
@@ -23,7 +23,7 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// From now on they are waited for. Those that were ignored (nohup) or blocked end nothing, now as before.
+    /// From now on the signals are held back. Those that were ignored (nohup) or blocked end nothing, as before.
     pub fn block() -> io::Result<Interrupts> {
         let before = SigSet::thread_get_mask()?;
         let mut set = SigSet::empty();
@@ -35,7 +35,7 @@ impl Interrupts {
         Ok(Interrupts { descriptor, before, stopped: None })
     }
 
-    /// What told this process to end, if anything did.
+    /// The signal that told this process to end, if one arrived.
     pub fn stopped(&mut self) -> Option<Signal> {
         while let Ok(Some(information)) = self.descriptor.read_signal() {
             self.note(information.ssi_signo);
@@ -43,7 +43,7 @@ impl Interrupts {
         self.stopped
     }
 
-    /// Runs a process to its end. A signal that this process alone was sent is handed on to it; the terminal's go to
+    /// Runs a process to its end. A signal sent to this process alone is forwarded to it; the terminal's signals go to
     /// both.
     pub fn run(&mut self, invocation: &Invocation) -> io::Result<WaitStatus> {
         let child = invocation.spawn(&self.before)?;
@@ -57,7 +57,7 @@ impl Interrupts {
             if let Some(signal) = self.note(information.ssi_signo)
                 && information.ssi_code <= nix::libc::SI_USER
             {
-                // It has not been waited for, so its number is still its own.
+                // It has not been waited for, and therefore its number is still its own.
                 let _ = kill(unistd::Pid::from_raw(child.as_raw_nonzero().get()), signal);
             }
             if let Some(status) = ended(child)? {

@@ -1,6 +1,6 @@
-//! What a run of programs spent on loading CA certificates: from the events of libwindlass_trace.so to a report. Events
-//! are read as a stranger's (`reader.rs`, `limits.rs`), added up (`model/`), and get names of functions and
-//! certificates. Runs with and without Windlass are measured beside that (`compare.rs`).
+//! The cost of loading CA certificates in a run of programs: from the events of libwindlass_trace.so to a report.
+//! Events are untrusted input (`reader.rs`, `limits.rs`); they are summed up (`model/`), and get the names of functions
+//! and certificates. Runs with and without Windlass are measured separately (`compare.rs`).
 
 #![deny(unsafe_code)]
 

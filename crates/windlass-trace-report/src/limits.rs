@@ -1,19 +1,20 @@
-//! How much of an event is kept: the library cuts what it writes (docs/trace-events.md), a stranger would not.
+//! Limits on the stored size of an event: the library truncates its events (docs/trace-events.md), a stranger would
+//! not.
 
 use super::event::{Load, Module, Process, Source};
 
-/// As the library cuts them, in bytes.
+/// The library's own limits, in bytes.
 const PATH: usize = 4_096;
 const TEXT: usize = 1_024;
 const ARGUMENT: usize = 400;
 const ARGUMENTS: usize = 16;
 const SOURCES: usize = 16;
-/// Of calls inside of others, of which many may wait for the end of the outer one.
+/// For inner calls, of which many may wait for the end of the outer one.
 const INNER_SOURCES: usize = 2;
 const FRAMES: usize = 256;
 const SCRIPT_FRAMES: usize = 64;
 
-/// Makes an event no larger than one of the library's. Answers whether something was cut that tells events apart.
+/// Cuts an event to the library's limits. Returns whether something was cut that distinguishes events.
 pub fn cut_load(load: &mut Load) -> bool {
     let sources = if load.depth == 0 { SOURCES } else { INNER_SOURCES };
     let cut = load.sources.len() > sources;
@@ -45,7 +46,7 @@ pub fn cut_process(process: &mut Process) {
     }
 }
 
-/// The same for an object. What is cut is no path, and not found.
+/// The same for an object. A truncated path is no path, and is not found.
 pub fn cut_module(module: &mut Module) {
     cut_text(&mut module.path, PATH);
     module.build_id.iter_mut().for_each(|build_id| cut_text(build_id, TEXT));
@@ -57,7 +58,7 @@ fn cut_text(text: &mut String, longest: usize) {
         text.truncate(end);
         text.push('…');
     }
-    // A long capacity stays with a short text otherwise.
+    // Otherwise a short text could keep a large capacity.
     text.shrink_to_fit();
 }
 

@@ -1,4 +1,4 @@
-//! One measured run: a process that does nothing but start the program and wait for it.
+//! One measured run: a process that only starts the program and waits for it.
 
 #![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
 
@@ -24,17 +24,17 @@ use windlass_run::start::Invocation;
 /// The measurements of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Nanoseconds.
+    /// Wall time in nanoseconds.
     pub wall: u64,
-    /// Of the program and its children that it waited for, in user and system mode.
+    /// CPU time, user and system, of the program and the children it waited for.
     pub cpu: u64,
-    /// Bytes, of the largest process.
+    /// Peak memory of the largest process, in bytes.
     pub peak_rss: Option<u64>,
     pub exit_status: Option<u8>,
     pub signal: Option<i32>,
 }
 
-/// What is put in front of the program.
+/// The library preloaded into the program.
 #[derive(Clone, Copy, Debug)]
 pub enum Front<'a> {
     Nothing,
@@ -44,11 +44,11 @@ pub enum Front<'a> {
     Tracer(&'a Path),
 }
 
-/// Runs the program with nothing at its standard streams, and writes what it took to `file`.
+/// Runs the program with empty standard streams, and writes the measurements to `file`.
 pub fn measured_run(command: &[OsString], front: Front<'_>, file: &Path) -> Result<(), Failure> {
     let (name, rest) =
         command.split_first().ok_or_else(|| Failure::new(FailureKind::Usage, "trace", "no program was named"))?;
-    // Whoever waits for this process has the program end with it.
+    // If the process that waits for this one ends, the program ends too.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     silence().map_err(failed)?;
     let path = program::find(name)?;
@@ -77,7 +77,7 @@ pub fn measured_run(command: &[OsString], front: Front<'_>, file: &Path) -> Resu
     std::fs::write(file, text).map_err(failed)
 }
 
-/// The environment that the program gets. A library that can't come to it would only be complained about.
+/// The environment of the program. A library that can't reach it is left out, because the loader would print an error.
 pub fn environment(path: &Path, front: Front<'_>) -> Result<Environment, Failure> {
     let mut environment = Environment::inherited();
     let library = match front {
@@ -85,13 +85,14 @@ pub fn environment(path: &Path, front: Front<'_>) -> Result<Environment, Failure
         Front::Windlass => Some(Library::find()?),
         Front::Tracer(events) => {
             environment.set("WINDLASS_TRACE", events.into());
-            // A process that outlives the trace keeps these variables: another file at that path is not this one.
+            // A process that outlives the trace keeps these variables: this tells a later file at that path from the
+            // present one.
             let file = std::fs::metadata(events).map_err(failed)?;
             environment.set("WINDLASS_TRACE_FILE", format!("{}:{}", file.dev(), file.ino()).into());
             Some(Library::find_wanted(&TRACE)?)
         }
     };
-    // What the program does by itself is to be seen, also where the machine preloads Windlass.
+    // The trace must show the program's own work, even where the machine preloads Windlass.
     environment.set("WINDLASS_DISABLE", if matches!(front, Front::Windlass) { "0" } else { "1" }.into());
     if let Some(library) = library.filter(|library| Reach::of(path, library).may_preload()) {
         environment.preload(&library.path);
@@ -116,7 +117,7 @@ fn peak(who: UsageWho) -> Option<u64> {
     getrusage(who).ok().as_ref().map(bytes)
 }
 
-/// Linux counts kibibytes (getrusage(2)).
+/// Linux reports kibibytes (getrusage(2)).
 fn bytes(usage: &Usage) -> u64 {
     u64::try_from(usage.max_rss()).unwrap_or(0).saturating_mul(1024)
 }

@@ -1,10 +1,10 @@
-//! Why nothing was seen of a process that surely has TLS: its TLS is not in a library that can be stood in front of.
+//! Why a process that certainly has TLS shows no events: its TLS code is not in a library that can be interposed.
 
 use std::path::Path;
 
 use windlass_machine::processes::{Executables, TlsKind, open_regular};
 
-/// The reason, if the executable itself tells one.
+/// The reason, if the executable itself shows one.
 pub fn out_of_reach(executables: &mut Executables, executable: &Path) -> Option<String> {
     if is_java(executable) {
         return Some(String::from("Java has its own TLS, and reads its roots from its own key store (cacerts)"));

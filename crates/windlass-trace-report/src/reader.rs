@@ -1,4 +1,4 @@
-//! Reading events line by line, in bounded memory whatever the file holds.
+//! Reads events line by line, in bounded memory for any file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
@@ -11,28 +11,28 @@ use super::event::Event;
 /// Longer than any line that the library writes: a stack of 256 frames with as many script lines of 4 KiB each.
 const MAX_LINE: u64 = 2 << 20;
 
-/// How many lines there were.
+/// The numbers of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Lines {
-    /// Events that were understood.
+    /// Events that were read.
     pub read: u64,
-    /// Lines that are no event: torn, damaged, or written by something else.
+    /// Lines that are not events: truncated, damaged, or written by something else.
     pub unreadable: u64,
-    /// Events of kinds that this version does not know.
+    /// Events of kinds unknown to this version.
     pub unknown: u64,
 }
 
-/// Calls `each` with every event that is in a file now. Processes that go on may write more meanwhile: that has no end.
+/// Calls `each` with every event now in the file. Running processes may append more without end, which is not read.
 pub fn read_file(file: &mut File, each: impl FnMut(Event)) -> io::Result<Lines> {
     let length = file.metadata()?.len();
     read(BufReader::new(Data { file, at: 0, end: 0 }.take(length)), each)
 }
 
-/// The bytes of a file without its holes: `truncate` makes these of any size at no cost.
+/// The data of a file without its holes: `truncate` makes holes of any size at no cost.
 struct Data<'a> {
     file: &'a mut File,
     at: u64,
-    /// Of the bytes that have no hole between them.
+    /// The end of the current run of data.
     end: u64,
 }
 
@@ -41,7 +41,7 @@ impl Read for Data<'_> {
         if self.at >= self.end {
             self.at = match rustix::fs::seek(&*self.file, SeekFrom::Data(self.at)) {
                 Ok(start) => start,
-                // Nothing more.
+                // No more data.
                 Err(Errno::NXIO) => return Ok(0),
                 Err(errno) => return Err(errno.into()),
             };
@@ -153,7 +153,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let line = "{\"e\":\"exit\",\"pid\":1}\n";
         file.write_all(line.as_bytes()).unwrap();
-        // A terabyte would take minutes.
+        // Reading a terabyte would take minutes.
         file.set_len(1 << 40).unwrap();
         file.seek(io::SeekFrom::End(0)).unwrap();
         file.write_all(format!("\n{line}").as_bytes()).unwrap();

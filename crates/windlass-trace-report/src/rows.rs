@@ -1,4 +1,4 @@
-//! The timeline of a report: what each thread loaded, when.
+//! The timeline of a report: the loads of each thread along time.
 
 use std::collections::HashMap;
 
@@ -6,40 +6,40 @@ use serde::Serialize;
 
 use super::model::{Process, Trace};
 
-/// A thread on the timeline. Times are from the start of the run.
+/// A thread on the timeline. Times are relative to the start of the run.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    /// That of the process in the report.
+    /// The process's number in the report.
     #[serde(skip)]
     pub number: u32,
     /// The process ID.
     pub pid: u32,
     /// The thread ID.
     pub tid: u32,
-    /// The program that its process ran.
+    /// The program of its process.
     pub program: String,
-    /// In the order of time.
+    /// The spans, in the order of time.
     pub spans: Vec<Span>,
-    /// Time and number.
+    /// Time and count of connections.
     pub connections: Vec<(u64, u64)>,
 }
 
-/// A stretch of time in which a thread loaded.
+/// A period in which a thread loaded.
 #[derive(Debug, Serialize)]
 pub struct Span {
-    /// Nanoseconds.
+    /// Start time in nanoseconds.
     pub start: u64,
-    /// Nanoseconds.
+    /// Length in nanoseconds.
     pub duration: u64,
     /// Loads in it.
     pub calls: u64,
     /// Certificates that these loads parsed.
     pub certificates: u64,
-    /// The function; null for several.
+    /// The loading function; null for several.
     pub function: Option<String>,
 }
 
-/// The threads that loaded or made connections, in the order in which they began to.
+/// The threads that loaded or made connections, in the order of their first event.
 pub fn of(trace: &Trace, start: u64) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut places = HashMap::new();

@@ -1,16 +1,16 @@
-//! What runs on the machine: a process that outlives the program has not ended, it is only not waited for.
+//! The running programs of the machine: a process that outlives the traced program has not ended.
 
 use std::collections::HashMap;
 
-/// Beyond this nobody is looked at.
+/// The most processes that are read.
 const MAX: usize = 100_000;
 
-/// The executable of every process that lets itself be asked.
+/// The executable of every process that this user may inspect.
 pub fn programs() -> HashMap<u32, String> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten().take(MAX);
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let program = |pid: u32| {
-        // Of a zombie there is none.
+        // A zombie has no executable.
         let path = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
         let path = path.to_string_lossy();
         Some((pid, path.strip_suffix(" (deleted)").unwrap_or(&path).to_owned()))

@@ -1,4 +1,4 @@
-//! Where the events of a trace go: readable for nobody else, gone at the end.
+//! The file for the events of a trace: unreadable for other users, and removed at the end.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read};
@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use windlass_machine::{Failure, FailureKind};
 
-/// A directory with the file of the events.
+/// A directory with the file for the events.
 #[derive(Debug)]
 pub struct Scratch {
     _directory: TempDir,
-    /// Of that file.
+    /// The path of that file.
     pub path: PathBuf,
-    /// Open from the start: the program may remove what it likes.
+    /// Open from the start, because the program may remove any file.
     file: File,
 }
 
 impl Scratch {
-    /// Makes both.
+    /// Makes the directory and the file.
     ///
-    /// Processes of root may go on as another user (`setpriv`, a server). For these the file can be written by all, and
-    /// read by none; its name, which nobody else can list or guess, keeps the others away.
+    /// Root's processes may change to another user (`setpriv`, a server). For these, everybody can write to the file
+    /// and nobody can read it; others can't list or guess its name, and are kept out by it.
     pub fn create() -> Result<Scratch, Failure> {
         let directory = directory()?;
         let create = |is_shared: bool| -> io::Result<(PathBuf, File)> {
             let path = directory.path().join(if is_shared { random_name()? } else { String::from("events") });
             let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
             if is_shared {
-                // Whatever the umask is.
+                // Independent of the umask.
                 file.set_permissions(Permissions::from_mode(0o622))?;
                 std::fs::set_permissions(directory.path(), Permissions::from_mode(0o711))?;
             }
@@ -39,18 +39,18 @@ impl Scratch {
         Ok(Scratch { _directory: directory, path, file })
     }
 
-    /// The events, wherever the position in them is.
+    /// The file with the events. Its position may be anywhere.
     pub fn events(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// The events. They have no name any more.
+    /// The file with the events, which no longer has a name.
     pub fn into_events(self) -> File {
         self.file
     }
 }
 
-/// A directory of its own, for this user alone.
+/// A new directory for this user alone.
 pub fn directory() -> Result<TempDir, Failure> {
     let made = std::path::absolute(std::env::temp_dir())
         .and_then(|place| tempfile::Builder::new().prefix("windlass-trace-").tempdir_in(place));
@@ -62,7 +62,7 @@ fn no_directory(error: &io::Error) -> Failure {
         .advise("set TMPDIR to a directory that you may write")
 }
 
-/// 128 bits of the kernel's: the names of `tempfile` are not meant to be secrets.
+/// 128 random bits from the kernel: the names of `tempfile` are not meant to be secret.
 fn random_name() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open(Path::new("/dev/urandom"))?.read_exact(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Names of native frames, looked up after the run in the files that the processes had loaded.
+//! Names of native frames, looked up after the run in the object files of the processes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,41 +10,40 @@ use object::{CompressionFormat, Object, ObjectSection, ReadCache};
 
 use super::model::Module;
 
-/// Where debug information is that was taken out of its file (GDB manual, "Separate Debug Files").
+/// The directory for separate debug information (GDB manual, "Separate Debug Files").
 const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
-/// Inlined functions at one address.
+/// The most inlined functions at one address.
 const MAX_INLINED: usize = 32;
 const MAX_FILES: usize = 1_000;
-/// Larger files are not looked at: the loader reads all symbols.
+/// Larger files are not read: the loader reads all symbols.
 const MAX_BYTES: u64 = 4 << 30;
 
-/// Compressed debug information that becomes larger than this is not unpacked: a small file could fill the memory.
+/// Compressed debug information that would become larger than this is not unpacked: a small file could fill the memory.
 const MAX_UNPACKED: u64 = 1 << 30;
 
-/// A function that an address lies in.
+/// A function that contains an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Demangled.
+    /// The demangled name.
     pub name: String,
     /// Source file and line.
     pub place: Option<String>,
 }
 
-/// The files that were opened so far.
+/// The files opened up to now.
 #[derive(Default)]
 pub struct Symbols {
     files: HashMap<PathBuf, Option<Files>>,
 }
 
-/// An object, and its debug information where that is in a file of its own.
+/// An object, and its debug information if that is in a separate file.
 struct Files {
     own: Loader,
     separate: Option<Loader>,
 }
 
 impl Symbols {
-    /// The functions at an address of a file, innermost first: several, where some were inlined. Empty if nothing is
-    /// known.
+    /// The functions at an address of a file, innermost first: several if some were inlined. Empty if nothing is known.
     pub fn at(&mut self, module: &Module, address: u64) -> Vec<Function> {
         let path = PathBuf::from(&module.path);
         if self.files.len() >= MAX_FILES && !self.files.contains_key(&path) {
@@ -92,7 +91,7 @@ fn functions(loader: &Loader, address: u64) -> Vec<Function> {
     functions
 }
 
-/// A file that is not the one that the process had is as good as none.
+/// A file other than the one that the process had is useless, and gives None.
 fn open(path: &Path, build_id: Option<&str>) -> Option<Files> {
     let identity = Identity::read(path)?;
     if build_id.is_some() && build_id != identity.build_id.as_deref() {
@@ -108,7 +107,7 @@ fn open(path: &Path, build_id: Option<&str>) -> Option<Files> {
     Some(Files { own, separate })
 }
 
-/// What an object file says of itself and of its debug information.
+/// The identity that an object file states for itself and its debug information.
 struct Identity {
     build_id: Option<String>,
     link: Option<PathBuf>,
@@ -118,7 +117,7 @@ struct Identity {
 impl Identity {
     fn read(path: &Path) -> Option<Identity> {
         let metadata = path.metadata().ok()?;
-        // Not a FIFO or a device: opening those could wait, or do something.
+        // Opening a FIFO or a device could block, or have side effects.
         if !metadata.is_file() || metadata.len() > MAX_BYTES {
             return None;
         }

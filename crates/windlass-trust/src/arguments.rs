@@ -1,7 +1,7 @@
-//! What comes with C_Initialize: `x-init-reserved` of a p11-kit module configuration, the parameters of an NSS module.
+//! The arguments of C_Initialize: `x-init-reserved` of a p11-kit module configuration, the parameters of an NSS module.
 
-/// The `paths` in `paths=/a:/b verbose='no'`: words with blanks between them, quotes and backslashes as in p11-kit's
-/// `p11_argv_parse`. The last counts; the bare word is none.
+/// The `paths` in `paths=/a:/b verbose='no'`: words separated by blanks, with quotes and backslashes as in p11-kit's
+/// `p11_argv_parse`. The last `paths` counts; the word without a value does not.
 pub fn paths(arguments: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     for word in words(arguments) {
@@ -25,7 +25,7 @@ fn words(text: &[u8]) -> Vec<Vec<u8>> {
                 quote = Some(byte);
                 word.get_or_insert_default();
             }
-            // What follows is no end of anything. The backslash stays, but before the quote that it is in.
+            // The following character ends nothing. The backslash stays, except before the quote that it is in.
             (_, b'\\') => {
                 let Some(next) = bytes.next() else { return words };
                 let word = word.get_or_insert_default();

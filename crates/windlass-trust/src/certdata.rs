@@ -1,7 +1,7 @@
 //! Mozilla's certdata.txt, from which NSS builds its list of roots (lib/ckfw/builtins; certdata.perl reads it there):
 //! objects of `NAME TYPE value` lines, byte strings in octal.
 //!
-//! It takes trust away as well as giving it, so a line that is not understood makes the whole file unsupported.
+//! It removes trust as well as giving it, and therefore a line that is not understood makes the whole file unsupported.
 
 mod describe;
 
@@ -12,7 +12,7 @@ use windlass::Unsupported;
 
 use crate::{Description, DistrustAfter, Explicit, Purpose, Sayings, Verdict, is_certificate};
 
-/// The purposes that certdata.txt knows.
+/// The purposes that certdata.txt has attributes for.
 const PURPOSES: [(&str, Purpose); 8] = [
     ("SERVER_AUTH", Purpose::ServerAuth),
     ("CLIENT_AUTH", Purpose::ClientAuth),
@@ -24,7 +24,7 @@ const PURPOSES: [(&str, Purpose); 8] = [
     ("TIME_STAMPING", Purpose::TimeStamping),
 ];
 
-/// One object: each name once, with the bytes of its value, or the word that it is.
+/// One object: each name once, with the bytes of its value, or the word in its place.
 type Object = HashMap<String, Value>;
 
 enum Value {
@@ -32,18 +32,19 @@ enum Value {
     Word(String),
 }
 
-/// Whether it looks like that file.
+/// Whether it looks like certdata.txt.
 pub(crate) fn is_certdata(bytes: &[u8]) -> bool {
     memmem::find(bytes, b"\nBEGINDATA").is_some() && memmem::find(bytes, b"\nCKA_CLASS CK_OBJECT_CLASS CKO_").is_some()
 }
 
-/// Adds all that the file says.
+/// Adds all statements of the file.
 ///
-/// For those who do not read statements, the certificates are described to the same effect, as Fedora's ca-certificates
-/// does for p11-kit: one that is trusted for anything is an anchor with the purposes stapled to its key; one that is
-/// distrusted, and trusted for nothing, is distrusted, also if only its issuer and serial number are there.
+/// For callers that do not read statements, the certificates get descriptions with the same effect, as Fedora's
+/// ca-certificates makes them for p11-kit: a certificate that is trusted for any purpose is an anchor with the purposes
+/// stapled to its key; one that is distrusted, and trusted for no purpose, is distrusted, even if only its issuer and
+/// serial number are known.
 ///
-/// What can't be read is marked ([`Sayings::refuse`]), and all else is added nevertheless: some of it may be distrust.
+/// Unreadable parts are marked ([`Sayings::refuse`]), and the rest is added nevertheless: some of it may be distrust.
 pub(super) fn read(bytes: &[u8], all: &mut Sayings) {
     match objects(bytes) {
         Ok(objects) => objects.iter().for_each(|object| add(object, all).unwrap_or_else(|what| all.refuse(what))),
@@ -95,9 +96,9 @@ fn objects(bytes: &[u8]) -> Result<Vec<Object>, Unsupported> {
         if name == "CLASS" {
             all.push(Object::new());
         }
-        // Names of one thing in old, present and PKCS#11's spelling.
+        // The same name in the old spelling, the present one and the PKCS#11 one.
         let name = name.strip_prefix("NSS_").or_else(|| name.strip_prefix("PKCS_")).unwrap_or(name);
-        // NSS would have both, and finds one of them.
+        // NSS would keep both, and find one of them.
         if all.last_mut().ok_or_else(fault)?.insert(name.to_owned(), value).is_some() {
             return Err(fault());
         }
@@ -115,7 +116,7 @@ fn octal(digits: &[u8], out: &mut Vec<u8>) -> Option<()> {
     rest.is_empty().then_some(())
 }
 
-/// A string in quotes, with C's escapes as far as they occur: `\xC5`, `\"`, `\\`.
+/// A string in quotes, with those of C's escapes that occur: `\xC5`, `\"`, `\\`.
 fn text(quoted: &str) -> Option<Vec<u8>> {
     let mut rest = quoted.strip_prefix('"')?.strip_suffix('"')?.as_bytes();
     let mut out = Vec::new();
@@ -166,7 +167,7 @@ fn label(object: &Object) -> Option<Box<str>> {
     std::str::from_utf8(bytes(object, "LABEL").ok()??).ok().map(Box::from)
 }
 
-/// A day of distrust, or that there is none.
+/// A day of distrust, or the statement that there is none.
 fn time(object: &Object, name: &str) -> Result<Option<DistrustAfter>, Unsupported> {
     match object.get(name) {
         None => Ok(None),

@@ -1,6 +1,6 @@
-//! The parts of a certificate that its trust is looked up by. Less strict than the walk for root stores: what consumers
-//! of trust attributes can't parse they refuse themselves, and a certificate is not to escape its distrust by being
-//! odd.
+//! The parts of a certificate that its trust is looked up by. Less strict than the walk for root stores: consumers of
+//! trust attributes themselves refuse certificates that they can't parse, and an unusual certificate must not escape
+//! its distrust.
 
 use windlass::DerFault;
 use windlass::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span};
@@ -10,7 +10,7 @@ const INTEGER: u8 = 0x02;
 const VERSION: u8 = 0xA0;
 const EXTENSIONS: u8 = 0xA3;
 
-/// Where things are in one certificate. Elements are whole: tag, length and content.
+/// The positions of the parts of one certificate. Elements are whole: tag, length and content.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts<'a> {
     pub serial: &'a [u8],
@@ -19,15 +19,15 @@ pub(crate) struct Parts<'a> {
     pub not_after: (u8, &'a [u8]),
     pub subject: &'a [u8],
     pub spki: &'a [u8],
-    /// Whether the version is the first.
+    /// Whether it is version 1.
     pub is_v1: bool,
     der: &'a [u8],
-    /// Content of the list of extensions; empty if there is none.
+    /// Content of the list of extensions; empty if there are none.
     extensions: Span,
 }
 
 impl<'a> Parts<'a> {
-    /// Reads a whole certificate: strict DER around the parts, whatever inside them.
+    /// Reads a whole certificate: strict DER around the parts, anything inside them.
     pub fn read(der: &'a [u8]) -> Result<Parts<'a>, DerFault> {
         let mut outer = Reader::new(der);
         let mut certificate = outer.enter(SEQUENCE)?;
@@ -50,7 +50,7 @@ impl<'a> Parts<'a> {
         let (spki, _) = tbs.element_of(SEQUENCE)?;
         let mut extensions = Span::default();
         while !tbs.is_empty() {
-            // The two unique identifiers of X.509 version 2 may stand before the extensions.
+            // The two unique identifiers of X.509 version 2 may precede the extensions.
             let (tag, _, content) = tbs.element()?;
             if tag == EXTENSIONS {
                 let mut list = tbs.inside(content);
@@ -71,8 +71,8 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// The value of the first extension of this type: the content of its OCTET STRING. One that can't be read may be of
-    /// any type; its value is then empty, which is no value of any type.
+    /// The value of the first extension of this type: the content of its OCTET STRING. An unreadable extension may have
+    /// any type; its value is then empty, which is invalid for every type.
     pub fn extension(&self, oid: &[u8]) -> Option<&'a [u8]> {
         let mut list = Reader::new(self.extensions.of(self.der));
         while !list.is_empty() {
@@ -97,7 +97,7 @@ pub(crate) fn extension(der: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((oid, extension.content_of(OCTET_STRING).ok()?))
 }
 
-/// DER of one element.
+/// Encodes one element in DER.
 pub(crate) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let len = content.len();
     let significant = usize::BITS.div_ceil(8) as usize - (len.leading_zeros() / 8) as usize;

@@ -1,4 +1,4 @@
-//! What is kept of what a source says.
+//! The stored form of a source's statements.
 
 use std::borrow::Cow;
 
@@ -10,38 +10,38 @@ use windlass::der::OBJECT_IDENTIFIER;
 use super::certificate::element;
 use super::verdict::{KeyUse, Purpose, Verdict};
 
-/// All that a source says, in its order.
+/// All statements of a source, in its order.
 #[derive(Debug, Default)]
 pub(crate) struct Sayings {
     pub certificates: Vec<Description>,
     pub extensions: Vec<Stapled>,
     pub explicit: Vec<Explicit>,
-    /// Whether there may be certificates that were not read. They would be trusted or nothing.
+    /// Whether there may be certificates that were not read. They would be trusted, or have no effect.
     pub has_unread: bool,
-    /// What could not be read and may take trust away, the first of it since [`Sayings::end_file`].
+    /// The first unreadable part since [`Sayings::end_file`] that may remove trust.
     unread: Option<Unsupported>,
-    /// How many certificates and how many extensions there were at the end of each file; none for what is one file.
+    /// The numbers of certificates and of extensions at the end of each file; empty for a source that is one file.
     files: Vec<(usize, usize)>,
 }
 
 impl Sayings {
-    /// Marks that something was not read that may take trust away.
+    /// Records an unreadable part that may remove trust.
     pub fn refuse(&mut self, what: Unsupported) {
         self.unread.get_or_insert(what);
     }
 
-    /// Marks that all of a file is in, and tells what was not read of it.
+    /// Marks the end of a file, and returns its first unreadable part.
     pub fn end_file(&mut self) -> Option<Unsupported> {
         self.files.push((self.certificates.len(), self.extensions.len()));
         self.unread.take()
     }
 
-    /// Whether two certificates are from one file.
+    /// Whether two certificates come from one file.
     pub fn is_same_file(&self, one: u32, other: u32) -> bool {
         self.file_of_certificate(one) == self.file_of_certificate(other)
     }
 
-    /// Whether an extension is from a file that was read before that of a certificate.
+    /// Whether an extension comes from a file that was read before the file of a certificate.
     pub fn is_extension_earlier(&self, extension: u32, certificate: u32) -> bool {
         let file = self.files.partition_point(|(_, end)| *end <= extension as usize);
         file < self.file_of_certificate(certificate)
@@ -52,7 +52,7 @@ impl Sayings {
     }
 }
 
-/// One certificate, or what is known of one that is not there. What is not said is taken from the certificate.
+/// One certificate, or the known parts of a missing one. Fields that are None are taken from the certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Description {
     pub der: Option<Box<[u8]>>,
@@ -60,7 +60,7 @@ pub(crate) struct Description {
     pub id: Option<Box<[u8]>>,
     pub subject: Option<Box<[u8]>>,
     pub issuer: Option<Box<[u8]>>,
-    /// DER, as an INTEGER.
+    /// The serial number: DER of an INTEGER.
     pub serial: Option<Box<[u8]>>,
     pub spki: Option<Box<[u8]>>,
     pub category: Option<u64>,
@@ -71,21 +71,21 @@ pub(crate) struct Description {
     pub email_distrust_after: Option<DistrustAfter>,
 }
 
-/// From when on certificates that an anchor issues are not to be trusted (CCADB, NSS: `CKA_NSS_SERVER_DISTRUST_AFTER`).
+/// The day from which certificates issued by an anchor are not trusted (CCADB, NSS: `CKA_NSS_SERVER_DISTRUST_AFTER`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DistrustAfter {
-    /// It is said that there is no such day.
+    /// The source says that there is no such day.
     Never,
     /// From this moment on.
     Time {
         /// The moment.
         at: Timestamp,
-        /// As it is written: a UTCTime or GeneralizedTime without its tag.
+        /// As written: a UTCTime or GeneralizedTime without its tag.
         text: Box<[u8]>,
     },
-    /// From some moment on that can't be read.
+    /// From a moment that can't be read.
     Unreadable {
-        /// As it is written.
+        /// As written.
         text: Box<[u8]>,
     },
 }
@@ -101,7 +101,7 @@ impl DistrustAfter {
         if one.is_none() || at(&other) < at(&one) { other } else { one }
     }
 
-    /// `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`. None if it is no time.
+    /// `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`. None if it is not a time.
     pub(crate) fn from_text(text: &[u8]) -> Option<DistrustAfter> {
         let at = match text.len() {
             13 => Timestamp::from_utc_time(text),
@@ -111,7 +111,7 @@ impl DistrustAfter {
     }
 }
 
-/// An Extension that is to be used in place of what the certificates of a key have.
+/// An extension that replaces the one in the certificates of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stapled {
     pub spki: Box<[u8]>,
@@ -123,12 +123,12 @@ pub(crate) struct Stapled {
     pub id: Option<Box<[u8]>>,
 }
 
-/// An extension that is to be used in place of what the certificates of a key have.
+/// An extension that replaces the one in the certificates of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct StapledExtension<'a>(pub(crate) &'a Stapled);
 
 impl<'a> StapledExtension<'a> {
-    /// The key whose certificates it belongs to: SubjectPublicKeyInfo, DER.
+    /// The key of these certificates: SubjectPublicKeyInfo, DER.
     pub fn spki(&self) -> &'a [u8] {
         &self.0.spki
     }
@@ -143,12 +143,12 @@ impl<'a> StapledExtension<'a> {
         &self.0.der
     }
 
-    /// A name for people, if the source gives one.
+    /// A display name, if the source gives one.
     pub fn label(&self) -> Option<&'a str> {
         self.0.label.as_deref()
     }
 
-    /// An identifier: what the source gives, or else SHA-1 of the key.
+    /// An identifier: the one in the source, or else SHA-1 of the key.
     pub fn id(&self) -> Cow<'a, [u8]> {
         match &self.0.id {
             Some(id) => Cow::Borrowed(id),
@@ -157,15 +157,15 @@ impl<'a> StapledExtension<'a> {
     }
 }
 
-/// A statement that a source makes itself.
+/// A statement that the source itself contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Explicit {
-    /// Whether it counts instead of what is said about the certificate, as in certdata.txt. One of a `.p11-kit` file
-    /// can only take trust away: p11-kit 0.24 can't read it if it has NSS's attributes by the names of 0.26, and 0.26
-    /// tells neither it nor what follows from the certificate if that was read later.
+    /// Whether it replaces the statement derived from the certificate's description, as in certdata.txt. A statement of
+    /// a `.p11-kit` file can only remove trust: p11-kit 0.24 can't read it if it has NSS's attributes by the names of
+    /// 0.26, and 0.26 reports neither it nor the derived statement if the certificate was read later.
     pub authoritative: bool,
     pub issuer: Box<[u8]>,
-    /// DER, as an INTEGER.
+    /// The serial number: DER of an INTEGER.
     pub serial: Box<[u8]>,
     pub subject: Option<Box<[u8]>>,
     pub label: Option<Box<str>>,
@@ -175,7 +175,7 @@ pub(crate) struct Explicit {
     pub purposes: [Option<Verdict>; Purpose::ALL.len()],
     pub key_uses: [Option<Verdict>; KeyUse::ALL.len()],
     pub step_up_approved: bool,
-    /// Days that certdata.txt has with some statements in place of the certificate (Izenpe.com, 2026).
+    /// The days that certdata.txt has in some statements instead of the certificate (Izenpe.com, 2026).
     pub server_distrust_after: Option<DistrustAfter>,
     pub email_distrust_after: Option<DistrustAfter>,
 }

@@ -1,4 +1,4 @@
-//! All that a source says, with the indexes by which it is found.
+//! All statements of a source, with the indexes to find them.
 
 use windlass::Index;
 use windlass::Unsupported;
@@ -7,7 +7,7 @@ use super::certificate::Parts;
 use super::description::{Explicit, Sayings};
 use super::standing::{Finder, issuer_and_serial, speaks_of};
 
-/// See the module.
+/// All statements of a source, indexed.
 #[derive(Default)]
 pub(super) struct Indexed {
     pub said: Sayings,
@@ -15,10 +15,10 @@ pub(super) struct Indexed {
     pub issuers_and_serials: Index,
     pub explicit: Index,
     pub stapled: Index,
-    /// Descriptions, and statements of the source, about whose certificates something else says what there is to say.
+    /// Descriptions and explicit statements that are not reported, because another one speaks for their certificates.
     pub silent_descriptions: Box<[bool]>,
     pub silent_explicit: Box<[bool]>,
-    /// Descriptions of which only what they take away is told.
+    /// Descriptions of which only the distrust is reported.
     pub muted_descriptions: Box<[bool]>,
     pub has_distrust: bool,
 }
@@ -53,7 +53,7 @@ impl Indexed {
         })
     }
 
-    /// What the source states about a certificate that it also describes, and which does not count instead of that.
+    /// The source's statements about a certificate that it also describes, if they do not replace that description.
     pub fn stated_about(&self, number: usize) -> Vec<&Explicit> {
         let Some(description) = self.said.certificates.get(number) else { return Vec::new() };
         let Some(key) = issuer_and_serial(description) else { return Vec::new() };

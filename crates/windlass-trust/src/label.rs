@@ -1,4 +1,4 @@
-//! A name for people, from the subject of a certificate: as p11-kit's `p11_x509_lookup_dn_name` chooses it.
+//! A display name from the subject of a certificate, chosen as by p11-kit's `p11_x509_lookup_dn_name`.
 
 use windlass::der::{OBJECT_IDENTIFIER, Reader, SEQUENCE, SET};
 
@@ -13,7 +13,7 @@ const BMP_STRING: u8 = 0x1E;
 /// commonName, organizationalUnitName, organizationName: content of 2.5.4.x.
 const NAMES: [[u8; 3]; 3] = [[0x55, 0x04, 0x03], [0x55, 0x04, 0x0B], [0x55, 0x04, 0x0A]];
 
-/// The common name, else the unit, else the organisation; of several the last. None if there is none that is text.
+/// The common name, or else the unit, or the organisation; the last one of several. None if none of them is text.
 pub(crate) fn label(subject: &[u8]) -> Option<String> {
     let pairs = pairs(subject).unwrap_or_default();
     NAMES.iter().find_map(|wanted| {

@@ -1,9 +1,10 @@
-//! What sources say about certificates beyond "this is an anchor": for what purposes one is trusted, that one is not to
-//! be trusted, and from when on what it issues is not. This serves the PKCS#11 token; a root store has anchors alone.
+//! Statements of sources about certificates beyond "this is an anchor": the purposes that one is trusted for, that it
+//! is distrusted, and the day from which the certificates it issues are not trusted. This serves the PKCS#11 token; a
+//! root store holds anchors alone.
 //!
-//! A PEM bundle has lost all that; p11-kit directories and Mozilla's certdata.txt have it. [`TrustLocation`] reads any
-//! of the three into a [`TrustStore`], with the meaning that p11-kit-trust (0.24 to 0.26) gives to files and NSS to
-//! certdata.txt.
+//! A PEM bundle has none of these statements; p11-kit directories and Mozilla's certdata.txt have them.
+//! [`TrustLocation`] reads any of the three into a [`TrustStore`]. It follows p11-kit-trust (0.24 to 0.26) in the
+//! meaning of files, and NSS in the meaning of certdata.txt.
 #![deny(unsafe_code)]
 
 mod arguments;
@@ -33,8 +34,8 @@ pub use verdict::{KeyUse, Purpose, Verdict};
 pub use view::{Category, TrustCertificate};
 pub(crate) use well_formed::{is_algorithm, is_certificate, is_extension};
 
-/// Where p11-kit looks for trust as it is built on Fedora and Red Hat, SUSE, Arch; and Debian, Alpine and others. The
-/// first row of which anything is there is what a token serves that is told nothing else.
+/// The places of trust of p11-kit as built on Fedora and Red Hat, on SUSE, on Arch, and on Debian, Alpine and others. A
+/// token without other instructions serves the first row of which anything exists.
 pub const USUAL_PLACES: [&[&str]; 4] = [
     &["/etc/pki/ca-trust/source", "/usr/share/pki/ca-trust-source"],
     &["/etc/pki/trust", "/usr/share/pki/trust"],

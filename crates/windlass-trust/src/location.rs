@@ -1,4 +1,4 @@
-//! A place that says what is trusted, looked at on each use.
+//! A place with trust statements, checked for changes on each use.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,12 +9,12 @@ use windlass::TrustCache;
 use crate::p11_kit::{self, Tree, TreeState};
 use crate::{TrustStore, is_certificate};
 
-/// How often a place may change between two looks at it.
+/// How often loading is tried while a place keeps changing.
 const ATTEMPTS: usize = 5;
 
 /// A p11-kit directory, or one file: a PEM bundle, certdata.txt, a .p11-kit file, or a certificate.
 ///
-/// Nothing there is nothing said, as for p11-kit-trust: a machine need not have all the places that it might.
+/// A missing place means no statements, as for p11-kit-trust: a machine need not have all possible places.
 pub struct TrustLocation {
     path: PathBuf,
     last: Mutex<Option<Last>>,
@@ -23,29 +23,29 @@ pub struct TrustLocation {
 struct Last {
     state: TreeState,
     believed: bool,
-    /// Of the files' bytes, to know them again if the state is not believed.
+    /// Checksum of the files' bytes, which identifies them if the state is not believed.
     content: u128,
-    /// What could not be read of the files.
+    /// The first fault in reading the files.
     fault: Option<LoadError>,
     store: Arc<TrustStore>,
 }
 
 impl TrustLocation {
-    /// Nothing is looked at yet.
+    /// A place that has not been read yet.
     pub fn new(path: PathBuf) -> TrustLocation {
         TrustLocation { path, last: Mutex::new(None) }
     }
 
-    /// Where it is.
+    /// The path of the place.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is said there now; see [`TrustStore::fault`] for what can't be read. If nothing has changed that costs one
-    /// `stat` for each directory and file, and one `faccessat` for each file. A bundle is taken from `cache`, which
-    /// knows compiled stores.
+    /// The statements that are there now; see [`TrustStore::fault`] for unreadable parts. If nothing has changed, this
+    /// costs one `stat` for each directory and file, and one `faccessat` for each file. A bundle is taken from `cache`,
+    /// which uses compiled stores.
     ///
-    /// What does not stand still long enough is told as it was read, and read again at the next call.
+    /// Content that keeps changing is served as it was last read, and read again at the next call.
     pub fn load(&self, cache: &TrustCache) -> Arc<TrustStore> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(seen) = last.as_ref()
@@ -59,7 +59,7 @@ impl TrustLocation {
             attempt += 1;
             let is_last_attempt = attempt == ATTEMPTS;
             let tree = p11_kit::read(&self.path);
-            // What was distrusted still is, if it can't be read just now.
+            // Certificates that were distrusted stay distrusted while the place can't be read.
             if let (Some(fault), Some(seen)) = (&tree.fault, last.as_ref())
                 && tree.is_passing
             {
@@ -75,14 +75,14 @@ impl TrustLocation {
                 Some(store) => store,
                 None => match self.index(&tree, (!is_last_attempt).then_some(cache)) {
                     Ok(store) => Arc::new(store),
-                    // No memory. The next call tries again.
+                    // Out of memory. The next call tries again.
                     Err(fault) => {
                         let before = last.as_ref().map(|seen| seen.store.with_fault(fault.clone()));
                         return Arc::new(before.unwrap_or_else(|| TrustStore::unread(fault)));
                     }
                 },
             };
-            // A bundle was looked at twice: by us, and by the cache.
+            // A bundle was checked twice: here, and by the cache.
             let is_settled = is_known || p11_kit::is_unchanged(&tree.state);
             if is_settled || is_last_attempt {
                 let Tree { state, believed, fault, .. } = tree;
@@ -94,7 +94,7 @@ impl TrustLocation {
     }
 
     fn index(&self, tree: &Tree, cache: Option<&TrustCache>) -> Result<TrustStore, LoadError> {
-        // p11-kit reads more than every OpenSSL does, and passes over what it can't read; and OpenSSL reads what
+        // p11-kit reads more than every OpenSSL does, and skips parts that it can't read; OpenSSL also reads forms that
         // p11-kit can't.
         if let Some(cache) = cache.filter(|_| tree.may_be_a_bundle())
             && let Ok(anchors) = cache.load_cafile(&self.path)

@@ -1,4 +1,4 @@
-//! What is said about one certificate, for each purpose.
+//! The trust in one certificate, for each purpose.
 
 use std::borrow::Cow;
 
@@ -11,32 +11,32 @@ use super::element;
 use super::verdict::{KeyUse, Purpose, Verdict};
 use super::view::TrustCertificate;
 
-/// What a source says about one certificate, for each purpose: what NSS calls a trust object.
+/// A source's verdicts on one certificate, for each purpose: a trust object in NSS's terms.
 #[derive(Clone)]
 pub struct Statement<'a> {
     certificate: Option<TrustCertificate<'a>>,
     explicit: Option<&'a Explicit>,
-    /// What the source states besides about this certificate, which can only take trust away.
+    /// Other statements of the source about this certificate, which can only remove trust.
     stated: Vec<&'a Explicit>,
-    /// Whether only what it takes away is told.
+    /// Whether only its distrust is reported.
     pub(super) is_muted: bool,
-    /// Other statements of the same issuer and serial number. This one stands for all, and gives no trust if there are
-    /// any.
+    /// Other statements with the same issuer and serial number. This one stands for all of them, and gives no trust if
+    /// there are any.
     pub(super) rivals: Vec<Statement<'a>>,
 }
 
 impl<'a> Statement<'a> {
-    /// What follows from a description, and from what is stated about the same certificate.
+    /// The statement that follows from a description and from the explicit statements about the same certificate.
     pub(crate) fn implied(certificate: TrustCertificate<'a>, stated: Vec<&'a Explicit>) -> Statement<'a> {
         Statement { certificate: Some(certificate), explicit: None, stated, is_muted: false, rivals: Vec::new() }
     }
 
-    /// What the source says, and the certificate if it is there.
+    /// An explicit statement, with its certificate if that is there.
     pub(crate) fn explicit(explicit: &'a Explicit, certificate: Option<TrustCertificate<'a>>) -> Statement<'a> {
         Statement { certificate, explicit: Some(explicit), stated: Vec::new(), is_muted: false, rivals: Vec::new() }
     }
 
-    /// The certificate that it is about: DER, if the source has it.
+    /// The certificate that it is about: DER; None if the source does not have it.
     pub fn der(&self) -> Option<&'a [u8]> {
         self.certificate.as_ref()?.der()
     }
@@ -57,12 +57,12 @@ impl<'a> Statement<'a> {
         self.explicit.map(|explicit| &*explicit.serial).or_else(|| Some(self.certificate.as_ref()?.key()?.1))
     }
 
-    /// Whether this is the certificate's serial number, as DER of an INTEGER or as the content of one.
+    /// Whether this is the certificate's serial number, as DER of an INTEGER or as its content.
     pub fn has_serial(&self, serial: &[u8]) -> bool {
         self.serial().is_some_and(|own| own == serial || own == element(INTEGER, serial))
     }
 
-    /// A name for people.
+    /// A display name.
     pub fn label(&self) -> Option<Cow<'a, str>> {
         let explicit = self.explicit.and_then(|explicit| explicit.label.as_deref());
         explicit.map(Cow::Borrowed).or_else(|| self.certificate.as_ref()?.label())
@@ -74,7 +74,8 @@ impl<'a> Statement<'a> {
         explicit.map(Cow::Borrowed).or_else(|| self.certificate.as_ref()?.id())
     }
 
-    /// SHA-1 of the certificate. None, as of the other hashes, if it is about all with this issuer and serial number.
+    /// SHA-1 of the certificate. This and the other hashes are None for a statement about all certificates with this
+    /// issuer and serial number.
     pub fn sha1(&self) -> Option<[u8; 20]> {
         if !self.rivals.is_empty() {
             return None;
@@ -97,7 +98,7 @@ impl<'a> Statement<'a> {
         Some(Sha256::digest(self.der().filter(|_| self.rivals.is_empty())?).into())
     }
 
-    /// What is said for one purpose.
+    /// The verdict for one purpose.
     pub fn verdict(&self, purpose: Purpose) -> Verdict {
         let said = |explicit: &Explicit| explicit.purposes.get(purpose as usize).copied().flatten();
         let own = match (self.explicit, &self.certificate) {
@@ -108,7 +109,7 @@ impl<'a> Statement<'a> {
         self.lowered_by_rivals(own, |rival| Some(rival.verdict(purpose)))
     }
 
-    /// What is said for one use of the key. None if the source makes statements and leaves this one out.
+    /// The verdict for one use of the key. None if the source has explicit statements and this one leaves the use out.
     pub fn key_use(&self, key_use: KeyUse) -> Option<Verdict> {
         let said = |explicit: &Explicit| explicit.key_uses.get(key_use as usize).copied().flatten();
         let own = match (self.explicit, &self.certificate) {
@@ -133,7 +134,7 @@ impl<'a> Statement<'a> {
     }
 }
 
-/// A verdict after what else is said: distrust counts whoever says it, trust if nobody says anything else.
+/// Combines a verdict with others: distrust by anyone counts, trust only if nobody says anything else.
 fn lowered(verdict: Verdict, others: impl Iterator<Item = Option<Verdict>>) -> Verdict {
     others.fold(verdict, |all, said| match (all, said) {
         (Verdict::Distrusted, _) | (_, Some(Verdict::Distrusted)) => Verdict::Distrusted,
@@ -141,7 +142,7 @@ fn lowered(verdict: Verdict, others: impl Iterator<Item = Option<Verdict>>) -> V
     })
 }
 
-/// Only what the source says with authority gives trust.
+/// Only authoritative statements of the source give trust.
 fn granted(explicit: &Explicit, said: Verdict) -> Verdict {
     match said {
         Verdict::Anchor | Verdict::Trusted if !explicit.authoritative => Verdict::Unknown,

@@ -1,4 +1,4 @@
-//! What one location says, indexed once and never changed.
+//! The statements of one location, indexed once and never changed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,62 +13,62 @@ use super::indexed::{Indexed, explicit_key, issuer_and_serial_of, stapled_key, s
 use super::statement::Statement;
 use super::view::TrustCertificate;
 
-/// Certificates, statements about them, and extensions that are stapled to their keys. Immutable.
+/// Certificates, statements about them, and extensions stapled to their keys. Immutable.
 ///
-/// Certificates have numbers from 0, in source order. Statements have numbers too, not all of them: see
+/// Certificates are numbered from 0, in source order. Statements have numbers too, but some numbers are unused: see
 /// [`TrustStore::statement`].
 #[derive(Clone)]
 pub struct TrustStore {
     content: Content,
-    /// What could not be read, if that may take trust away.
+    /// The first part that could not be read, if it may remove trust.
     fault: Option<Arc<LoadError>>,
-    /// Whether nothing is told but what takes trust away.
+    /// Whether only distrust is reported.
     is_distrust_only: bool,
 }
 
 #[derive(Clone)]
 enum Content {
-    /// A PEM file of anchors and nothing else: indexed as root stores are.
+    /// A PEM file of anchors only, indexed like a root store.
     Anchors(Arc<RootStore>),
     Sayings(Arc<Indexed>),
 }
 
 impl TrustStore {
-    /// All anchors of a PEM file, for every purpose that they allow themselves.
+    /// All anchors of a PEM file, for every purpose that they themselves allow.
     pub fn of_anchors(anchors: Arc<RootStore>) -> TrustStore {
         TrustStore { content: Content::Anchors(anchors), fault: None, is_distrust_only: false }
     }
 
-    /// Nothing at all, because of what could not be read.
+    /// An empty store for a location that could not be read.
     pub(crate) fn unread(fault: LoadError) -> TrustStore {
         let content = Content::Sayings(Arc::default());
         TrustStore { content, fault: Some(Arc::new(fault)), is_distrust_only: true }
     }
 
-    /// The same without what gives trust: nothing is an anchor or allowed; what is distrusted stays so, and extensions
-    /// that are stapled to keys stay.
+    /// A copy that gives no trust: nothing is an anchor or allowed; distrust stays, and so do extensions stapled to
+    /// keys.
     #[must_use]
     pub fn distrust_only(&self) -> TrustStore {
         TrustStore { is_distrust_only: true, ..self.clone() }
     }
 
-    /// What could not be read and may take trust away, the first of it. All else is here, and gives no trust: who knows
-    /// of several places should take [`TrustStore::distrust_only`] of the others too.
+    /// The first part that could not be read and may remove trust. The rest is in the store, and gives no trust: a
+    /// caller with several places should use [`TrustStore::distrust_only`] of the others too.
     pub fn fault(&self) -> Option<&LoadError> {
         self.fault.as_deref()
     }
 
-    /// The same as it is now that something could not be read.
+    /// The same store, with the fault of a later read.
     pub(crate) fn with_fault(&self, fault: LoadError) -> TrustStore {
         TrustStore { fault: Some(Arc::new(fault)), ..self.distrust_only() }
     }
 
-    /// Whether what is said to be trusted here is not told.
+    /// Whether trust is not reported.
     pub(super) fn is_distrust_only(&self) -> bool {
         self.is_distrust_only
     }
 
-    /// What a source says. `fault`: what of it could not be read and may take trust away.
+    /// Indexes the statements of a source. `fault`: the first part that could not be read and may remove trust.
     pub(crate) fn of_sayings(said: Sayings, fault: Option<LoadError>) -> Result<TrustStore, Unsupported> {
         let content = Content::Sayings(Arc::new(Indexed::new(said)?));
         Ok(TrustStore { content, is_distrust_only: fault.is_some(), fault: fault.map(Arc::new) })
@@ -112,14 +112,14 @@ impl TrustStore {
         }
     }
 
-    /// All certificates with this issuer and this serial number, DER of an INTEGER.
+    /// All certificates with this issuer and this serial number (DER of an INTEGER).
     pub fn by_issuer_and_serial(&self, issuer: &[u8], serial: &[u8]) -> Vec<usize> {
         match &self.content {
             Content::Anchors(anchors) => {
                 let content = Reader::new(serial).content_of(INTEGER).ok();
                 let found = RawName::from_der(issuer).ok().zip(content);
                 let found = found.map(|(issuer, serial)| anchors.by_issuer_and_serial(issuer, serial));
-                // An INTEGER with other bytes behind it is not that serial number.
+                // An INTEGER followed by other bytes is not that serial number.
                 let whole = |n: &usize| self.certificate(*n).and_then(|found| found.serial()) == Some(serial);
                 found.into_iter().flatten().map(|n| n.get()).filter(whole).collect()
             }
@@ -140,21 +140,22 @@ impl TrustStore {
         self.all_stapled().len()
     }
 
-    /// One extension that is stapled to a key; in source order.
+    /// One extension that is stapled to a key. Numbered from 0, in source order.
     pub fn stapled(&self, number: usize) -> Option<StapledExtension<'_>> {
         self.all_stapled().get(number).map(StapledExtension)
     }
 
-    /// Numbers of statements are below this.
+    /// The upper limit of statement numbers, exclusive.
     pub fn statements_end(&self) -> usize {
         self.explicit_len() + self.len()
     }
 
-    /// One statement. First come those that the source makes itself, then for each certificate what follows from its
-    /// description; none of those that are told with another.
+    /// One statement. Explicit statements of the source come first, then the one that follows from the description of
+    /// each certificate; None for one that is reported together with another.
     ///
-    /// Who asks by issuer and serial number takes the first that it finds, and of two with p11-kit either may be that.
-    /// So if several have the same, one tells all that they take away and gives no trust, and the others are not told.
+    /// A lookup by issuer and serial number uses the first match, and with p11-kit any of several may be first.
+    /// Therefore, if several have the same key, one of them reports all their distrust and gives no trust, and the
+    /// others are not reported.
     pub fn statement(&self, number: usize) -> Option<Statement<'_>> {
         let mut statement = self.single_statement(number)?;
         let (Some(issuer), Some(serial)) = (statement.issuer(), statement.serial()) else { return Some(statement) };
@@ -170,7 +171,7 @@ impl TrustStore {
         Some(statement)
     }
 
-    /// What one description or one statement of the source says.
+    /// The content of one description or one explicit statement.
     fn single_statement(&self, number: usize) -> Option<Statement<'_>> {
         let mut statement = self.said_alone(number)?;
         statement.is_muted |= self.is_distrust_only;
@@ -210,8 +211,8 @@ impl TrustStore {
         }
     }
 
-    /// All statements about certificates with this issuer and this serial number: DER of an INTEGER or, if there is
-    /// none so, the content of one. What is about all such certificates comes before what is about one.
+    /// All statements about certificates with this issuer and this serial number: DER of an INTEGER or, if nothing
+    /// matches that, its content. A statement about all such certificates comes before one about a single certificate.
     pub fn statements_by_issuer_and_serial(&self, issuer: &[u8], serial: &[u8]) -> Vec<usize> {
         match self.statements_about(issuer, serial) {
             found if found.is_empty() => self.statements_about(issuer, &element(INTEGER, serial)),
@@ -236,8 +237,8 @@ impl TrustStore {
         }
     }
 
-    /// The extensions of this type that are stapled to a key, each with whether the source had said it before it came
-    /// to the file with a certificate.
+    /// The extensions of this type that are stapled to a key, each with a flag: whether it comes from a file read
+    /// before the file of the certificate.
     pub(super) fn stapled_to(&self, spki: &[u8], oid: &[u8], certificate: usize) -> Vec<(&Stapled, bool)> {
         let Content::Sayings(all) = &self.content else { return Vec::new() };
         let found = all.stapled.find(&spki, |n| stapled_key(&all.said, n));

@@ -1,8 +1,8 @@
-//! Purposes, key uses, and what is said about them.
+//! Purposes, key uses, and the verdicts on them.
 
 use windlass::der::{BIT_STRING, OBJECT_IDENTIFIER, Reader, SEQUENCE};
 
-/// What a certificate may be trusted for. Each is an extended key usage of RFC 5280 or RFC 4945.
+/// A purpose that a certificate may be trusted for. Each is an extended key usage of RFC 5280 or RFC 4945.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of the extended key usages")]
 pub enum Purpose {
@@ -19,8 +19,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// All of them, in the order in which verdicts are kept. The first eight are in the order of NSS's attributes for
-    /// them (`CKA_TRUST_SERVER_AUTH` on, nss/pkcs11n.h).
+    /// All purposes, in the order in which verdicts are stored. The first eight are in the order of NSS's attributes
+    /// for them (from `CKA_TRUST_SERVER_AUTH`, nss/pkcs11n.h).
     pub const ALL: [Purpose; 10] = [
         Purpose::ServerAuth,
         Purpose::ClientAuth,
@@ -52,7 +52,7 @@ impl Purpose {
     }
 }
 
-/// What the key of a certificate may be used for: the bits of the extension keyUsage.
+/// A use of a certificate's key: the bits of the extension keyUsage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of RFC 5280, 4.2.1.3")]
 pub enum KeyUse {
@@ -66,7 +66,7 @@ pub enum KeyUse {
 }
 
 impl KeyUse {
-    /// All of them, from the first bit on.
+    /// All uses, from the first bit on.
     pub const ALL: [KeyUse; 7] = [
         KeyUse::DigitalSignature,
         KeyUse::NonRepudiation,
@@ -82,24 +82,24 @@ impl KeyUse {
     }
 }
 
-/// What is said about a certificate for one purpose.
+/// A verdict on a certificate for one purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Nothing.
+    /// No verdict.
     #[default]
     Unknown,
-    /// Nothing, and others' word does not count: a chain to an anchor is needed.
+    /// No verdict, and no other source's verdict counts: a chain to an anchor is needed.
     MustVerify,
-    /// The certificate itself is trusted, and nothing that it issues.
+    /// The certificate itself is trusted, but not the certificates that it issues.
     Trusted,
     /// It is a trust anchor.
     Anchor,
-    /// Neither it nor what it issues is to be trusted.
+    /// Neither it nor the certificates that it issues are to be trusted.
     Distrusted,
 }
 
 impl Verdict {
-    /// How much it trusts.
+    /// How much trust it gives, as a number for comparisons.
     pub(crate) fn rank(self) -> u8 {
         match self {
             Verdict::Distrusted => 0,
@@ -111,7 +111,7 @@ impl Verdict {
     }
 }
 
-/// The object identifiers of an ExtKeyUsageSyntax, or another list of them: contents. None if it is none.
+/// The object identifiers (contents) of an ExtKeyUsageSyntax or a similar list. None if it is not such a list.
 pub(crate) fn purposes(der: &[u8]) -> Option<Vec<&[u8]>> {
     let mut outer = Reader::new(der);
     let mut list = outer.enter(SEQUENCE).ok()?;
@@ -123,7 +123,7 @@ pub(crate) fn purposes(der: &[u8]) -> Option<Vec<&[u8]>> {
     Some(found)
 }
 
-/// The first eight bits of a KeyUsage. None if it is none.
+/// The first eight bits of a KeyUsage. None if it is not a KeyUsage.
 pub(crate) fn key_uses(der: &[u8]) -> Option<u8> {
     let mut outer = Reader::new(der);
     let bits = outer.content_of(BIT_STRING).ok()?;
@@ -136,8 +136,8 @@ pub(crate) fn key_uses(der: &[u8]) -> Option<u8> {
     }
 }
 
-/// What p11-kit's `build_trust_object_eku` makes of a certificate's trust and of two lists of purposes, those that it
-/// is limited to and those that are refused.
+/// The result of p11-kit's `build_trust_object_eku` for a certificate's trust and two lists of purposes: those that it
+/// is limited to, and those that are refused.
 pub(crate) fn for_purpose(
     purpose: Purpose,
     allow: Verdict,
@@ -155,19 +155,19 @@ pub(crate) fn for_purpose(
     }
 }
 
-/// What p11-kit's `build_trust_object_ku` makes of a certificate's trust and of its extension keyUsage: without one, or
-/// if all is distrusted, the same for all uses.
+/// The result of p11-kit's `build_trust_object_ku` for a certificate's trust and its extension keyUsage: without the
+/// extension, or if everything is distrusted, the same for all uses.
 pub(crate) fn for_key_use(key_use: KeyUse, allow: Verdict, extension: Option<&[u8]>) -> Verdict {
     match extension {
         Some(value) if allow != Verdict::Distrusted => {
-            // One that can't be read allows nothing.
+            // An unreadable extension allows nothing.
             if key_uses(value).unwrap_or(0) & key_use.bit() != 0 { allow } else { Verdict::Unknown }
         }
         _ => allow,
     }
 }
 
-/// Content of the object identifier that is written with dots. None if it is none.
+/// Content of the object identifier in dotted notation. None if the text is invalid.
 pub(crate) fn oid_of(text: &str) -> Option<Vec<u8>> {
     let mut numbers = text.split('.').map(|part| part.parse::<u64>().ok().filter(|_| !part.starts_with('+')));
     let (first, second) = (numbers.next()??, numbers.next()??);

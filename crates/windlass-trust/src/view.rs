@@ -1,4 +1,4 @@
-//! What is said of one certificate, seen in place.
+//! The statements about one certificate, as a view into its store.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -20,7 +20,7 @@ const EXT_KEY_USAGE: &[u8] = b"\x55\x1D\x25";
 /// 1.3.6.1.4.1.3319.6.10.1: p11-kit's own, for the purposes that an OpenSSL TRUSTED CERTIFICATE rejects.
 const OPENSSL_REJECT: &[u8] = b"\x2B\x06\x01\x04\x01\x99\x77\x06\x0A\x01";
 
-/// Whose certificate it is.
+/// The kind of owner of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of PKCS#11, CKA_CERTIFICATE_CATEGORY")]
 pub enum Category {
@@ -30,15 +30,15 @@ pub enum Category {
     OtherEntity = 3,
 }
 
-/// A certificate that a source speaks of; it need not be there itself.
+/// A certificate that a source speaks of; the certificate itself may be missing.
 #[derive(Clone)]
 pub struct TrustCertificate<'a> {
     store: &'a TrustStore,
     number: usize,
-    /// None for an anchor of a plain PEM file, about which nothing else is said.
+    /// None for an anchor of a plain PEM file, which has no description.
     said: Option<&'a Description>,
     der: Option<&'a [u8]>,
-    /// Read when they are first needed.
+    /// Parsed on first use.
     parts: OnceCell<Option<Parts<'a>>>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> TrustCertificate<'a> {
         self.said(|said| said.serial.as_deref()).or_else(|| Some(self.parts()?.serial))
     }
 
-    /// Issuer and serial number, by which statements about it are found.
+    /// Issuer and serial number, the key of statements about it.
     pub(super) fn key(&self) -> Option<Key<'a>> {
         match self.said {
             Some(said) => issuer_and_serial(said),
@@ -95,14 +95,14 @@ impl<'a> TrustCertificate<'a> {
         Some(Sha1::digest(self.der?).into())
     }
 
-    /// A name for people: what the source says, or else from the subject.
+    /// A display name: the one in the source, or else from the subject.
     pub fn label(&self) -> Option<Cow<'a, str>> {
         self.said(|said| said.label.as_deref())
             .map(Cow::Borrowed)
             .or_else(|| label::label(self.parts()?.subject).map(Cow::Owned))
     }
 
-    /// The key identifier: what the source says, or else the certificate's extension, or SHA-1 of the key.
+    /// The key identifier: the one in the source, or else from the certificate's extension, or SHA-1 of the key.
     pub fn id(&self) -> Option<Cow<'a, [u8]>> {
         if let Some(id) = self.said(|said| said.id.as_deref()) {
             return Some(Cow::Borrowed(id));
@@ -125,24 +125,24 @@ impl<'a> TrustCertificate<'a> {
         self.said.is_some_and(|said| said.distrusted)
     }
 
-    /// Whether it is in Mozilla's program, if that is said.
+    /// Whether it is in Mozilla's root program; None if the source does not say.
     pub fn is_mozilla_policy(&self) -> Option<bool> {
         self.said?.is_mozilla_policy
     }
 
-    /// From when on server certificates below it are not to be trusted.
+    /// The day from which server certificates below it are not trusted.
     pub fn server_distrust_after(&self) -> Option<&'a DistrustAfter> {
         self.said?.server_distrust_after.as_ref()
     }
 
-    /// From when on e-mail certificates below it are not to be trusted.
+    /// The day from which e-mail certificates below it are not trusted.
     pub fn email_distrust_after(&self) -> Option<&'a DistrustAfter> {
         self.said?.email_distrust_after.as_ref()
     }
 
-    /// Whether it is a CA's: as p11-kit's `calc_certificate_category` finds it. Where sources say different things,
-    /// p11-kit takes the last or the first, and its releases read files in different orders; here it is a CA's if all
-    /// say so.
+    /// Whether it belongs to a CA, by the rules of p11-kit's `calc_certificate_category`. If sources differ, p11-kit
+    /// uses the last or the first one, and its releases read files in different orders; here all sources must agree on
+    /// a CA.
     pub fn category(&self) -> Category {
         let by_key = self.stapled(BASIC_CONSTRAINTS).into_iter().map(|stapled| {
             let found = stapled.into_iter().map(|(value, _)| by_constraints(value));
@@ -165,7 +165,7 @@ impl<'a> TrustCertificate<'a> {
         }
     }
 
-    /// The same without what is stapled to the key.
+    /// The same without the extensions stapled to the key.
     fn own_category(&self) -> Category {
         match self.parts() {
             Some(parts) => match parts.extension(BASIC_CONSTRAINTS) {
@@ -177,15 +177,15 @@ impl<'a> TrustCertificate<'a> {
         }
     }
 
-    /// The days on which it begins and ends to be valid: `YYYYMMDD`.
+    /// The first and the last day of validity: `YYYYMMDD`.
     pub fn validity(&self) -> Option<([u8; 8], [u8; 8])> {
         let parts = self.parts()?;
         Some((day(parts.not_before)?, day(parts.not_after)?))
     }
 
-    /// The values of an extension: of those that are stapled to the key, or else the certificate's own. Empty if one
-    /// can't be read, which is no value of any extension. All of several count: p11-kit takes the first, and 0.24 reads
-    /// the files of a directory in no order.
+    /// The values of an extension: those stapled to the key, or else the certificate's own. An unreadable value is
+    /// empty, which is invalid for every extension. Several values all count: p11-kit uses the first, and 0.24 reads
+    /// the files of a directory in no particular order.
     fn extensions(&self, oid: &[u8]) -> Vec<&'a [u8]> {
         let own = || self.parts().and_then(|parts| parts.extension(oid));
         let mut all = Vec::new();
@@ -198,9 +198,9 @@ impl<'a> TrustCertificate<'a> {
         all
     }
 
-    /// The values of the extensions that are stapled to the key, each with whether it was said in an earlier file. If
-    /// the key is said to be another than the certificate's, for both: p11-kit looks for some by the one and for some
-    /// by the other.
+    /// The values of the extensions stapled to the key, each with a flag: whether it comes from an earlier file. If the
+    /// source states another key than the certificate's, the extensions of both: p11-kit looks up some by the one and
+    /// some by the other.
     fn stapled(&self, oid: &[u8]) -> Vec<Vec<(&'a [u8], bool)>> {
         let own = self.parts().map(|parts| parts.spki);
         let said = self.said(|said| said.spki.as_deref()).filter(|said| Some(*said) != own);
@@ -213,7 +213,7 @@ impl<'a> TrustCertificate<'a> {
         by_key.collect()
     }
 
-    /// What it is trusted for if nothing limits that.
+    /// The trust before any limits.
     fn allow(&self) -> Verdict {
         if self.is_distrusted() {
             Verdict::Distrusted
@@ -226,31 +226,31 @@ impl<'a> TrustCertificate<'a> {
         }
     }
 
-    /// p11-kit makes NSS's trust objects with the constraints that it knows by then, and does not look again when
-    /// others are stapled to the key.
+    /// p11-kit makes NSS's trust objects with the constraints that it knows by then, and does not update them when
+    /// other extensions are stapled to the key later.
     fn is_authority_for_nss(&self) -> bool {
         let is_known = self.stapled(BASIC_CONSTRAINTS).iter().flatten().all(|(_, is_earlier)| *is_earlier);
         let is_said = self.said.is_some_and(|said| said.category.is_some());
         is_known || is_said || self.own_category() == Category::Authority
     }
 
-    /// What follows for a use of the key.
+    /// The derived verdict for a use of the key.
     pub(super) fn key_use(&self, key_use: KeyUse) -> Verdict {
         let (allow, limits) = (self.allow(), self.extensions(KEY_USAGE));
         let each = limits.iter().map(|value| for_key_use(key_use, allow, Some(value)));
         each.min_by_key(|verdict| verdict.rank()).unwrap_or_else(|| for_key_use(key_use, allow, None))
     }
 
-    /// What follows for a purpose.
+    /// The derived verdict for a purpose.
     pub(super) fn verdict(&self, purpose: Purpose) -> Verdict {
         let allow = self.allow();
         let (limits, rejects) = (self.extensions(EXT_KEY_USAGE), self.extensions(OPENSSL_REJECT));
         let Some(rejected) = rejects.iter().map(|value| purposes(value)).collect::<Option<Vec<_>>>() else {
-            // Which purposes are rejected is not known.
+            // The rejected purposes are unknown.
             return Verdict::Distrusted;
         };
         let rejected = (!rejected.is_empty()).then(|| rejected.concat());
-        // A list that can't be read names no purpose.
+        // An unreadable list names no purpose.
         let limits: Vec<_> = limits.into_iter().map(|value| purposes(value).unwrap_or_default()).collect();
         let each = limits.iter().map(|list| for_purpose(purpose, allow, Some(list), rejected.as_deref()));
         let least = each.min_by_key(|verdict| verdict.rank());
@@ -274,7 +274,7 @@ fn by_constraints(value: &[u8]) -> Category {
     }
 }
 
-/// cA of a BasicConstraints. None if it is none.
+/// cA of a BasicConstraints. None if it is not a BasicConstraints.
 fn is_ca(der: &[u8]) -> Option<bool> {
     let mut outer = Reader::new(der);
     let mut constraints = outer.enter(SEQUENCE).ok()?;
@@ -294,7 +294,7 @@ fn is_ca(der: &[u8]) -> Option<bool> {
     Some(is_ca)
 }
 
-/// The day of a Time, with the century of a UTCTime as RFC 5280 (4.1.2.5.1) has it.
+/// The day of a Time, with the century of a UTCTime by the rule of RFC 5280 (4.1.2.5.1).
 fn day((tag, text): (u8, &[u8])) -> Option<[u8; 8]> {
     let digits = match (tag, text) {
         (GENERALIZED_TIME, text) => text.get(..8)?.to_vec(),

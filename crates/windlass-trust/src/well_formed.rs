@@ -1,6 +1,6 @@
-//! Certificates that p11-kit reads too: what libtasn1 takes as `PKIX1.Certificate` (p11-kit, common/pkix.asn), as far
-//! as it is DER. libtasn1 takes BER as well, and empty lists in place of what must be there; those are not for this
-//! reader, which must not see an anchor where p11-kit sees none.
+//! Certificates that p11-kit reads too: the DER subset of what libtasn1 accepts as `PKIX1.Certificate` (p11-kit,
+//! common/pkix.asn). libtasn1 also accepts BER, and empty lists in place of mandatory parts; this reader does not,
+//! because it must never see an anchor where p11-kit sees none.
 
 use windlass::DerFault;
 use windlass::der::{
@@ -13,17 +13,17 @@ const VERSION: u8 = 0xA0;
 const UNIQUE_IDENTIFIERS: [u8; 2] = [0x81, 0x82];
 const EXTENSIONS: u8 = 0xA3;
 
-/// Bits that all tags of several bytes have, and no other.
+/// The bits set in all tags of several bytes, and in no other.
 const LONG_TAG: u8 = 0x1F;
-/// libtasn1 keeps a part of an object identifier in 64 bits.
+/// libtasn1 stores a part of an object identifier in 64 bits.
 const MAX_PART: usize = 9;
 
-/// Whether this is one certificate and nothing else.
+/// Whether the bytes are exactly one certificate.
 pub(crate) fn is_certificate(der: &[u8]) -> bool {
     certificate(&mut Reader::new(der)).is_ok()
 }
 
-/// Whether this is one Extension and nothing else.
+/// Whether the bytes are exactly one Extension.
 pub(crate) fn is_extension(der: &[u8]) -> bool {
     let mut reader = Reader::new(der);
     extension(&mut reader).is_ok() && reader.is_empty()
@@ -112,7 +112,7 @@ fn name(reader: &mut Reader<'_>) -> Result<(), DerFault> {
 
 fn time(reader: &mut Reader<'_>) -> Result<(), DerFault> {
     match reader.element()? {
-        // `_asn1_get_time_der`: as much as it has room for, and at least eight.
+        // `_asn1_get_time_der`: at most the size of its buffer, and at least eight.
         (UTC_TIME | GENERALIZED_TIME, _, content) if (8..=127).contains(&content.len) => Ok(()),
         _ => Err(DerFault::Time),
     }

@@ -1,4 +1,4 @@
-//! Places full of damage: whatever stands there, reading it ends, and what comes out can be looked at.
+//! Damaged places: whatever they contain, reading terminates, and the result can be used.
 
 #[path = "../../windlass/tests/support/mod.rs"]
 mod support;
@@ -9,7 +9,7 @@ use std::path::Path;
 use windlass::{Config, TrustCache};
 use windlass_trust::{KeyUse, Purpose, TrustLocation, TrustStore};
 
-/// Looks at everything that a store says.
+/// Reads everything in a store.
 fn look(store: &TrustStore) -> usize {
     let mut seen = 0;
     for number in 0..store.len() {

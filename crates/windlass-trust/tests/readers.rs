@@ -1,6 +1,5 @@
-//! What readers of trust make of odd files, as p11-kit-trust 0.24 to 0.26 does: distrust is never lost. Where p11-kit
-//! may see distrust and this crate can't, nothing is trusted. adapters/pkcs11/tests/reader_mutation.rs compares both on
-//! thousands of places.
+//! Unusual files are read as by p11-kit-trust 0.24 to 0.26: distrust is never lost. Where p11-kit may see distrust and
+//! this crate can't, nothing is trusted. adapters/pkcs11/tests/reader_mutation.rs compares both on thousands of places.
 
 #[path = "../../windlass/tests/support/mod.rs"]
 mod support;
@@ -36,7 +35,7 @@ fn quoted(bytes: &[u8]) -> String {
     format!("\"{digits}\"")
 }
 
-/// For each certificate whether it is trusted and whether it is distrusted; and whether all could be read.
+/// For each certificate, whether it is trusted and whether it is distrusted; and whether everything could be read.
 fn told(name: &str, file: impl AsRef<[u8]>) -> (Vec<(bool, bool)>, bool) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join(name);
@@ -48,7 +47,7 @@ fn told(name: &str, file: impl AsRef<[u8]>) -> (Vec<(bool, bool)>, bool) {
     (all, store.fault().is_none())
 }
 
-/// The same; None if something can't be read. Then nothing is trusted.
+/// The same; None if something can't be read, in which case nothing is trusted.
 fn read(name: &str, file: impl AsRef<[u8]>) -> Option<Vec<(bool, bool)>> {
     let (all, is_whole) = told(name, file);
     assert!(is_whole || all.iter().all(|(trusted, _)| !trusted));
@@ -75,7 +74,7 @@ fn what_a_file_of_p11_kit_s_own_format_takes_away() {
         assert_eq!(read("anchors/x", &file), Some(vec![DISTRUSTED]), "{line}");
         assert_eq!(read("x", &file), Some(vec![DISTRUSTED]), "{line}");
     }
-    // p11-kit stops at what it does not take, and has what was before.
+    // p11-kit stops at an object that it refuses, and keeps the earlier ones.
     for object in [
         "class: profile\n",
         "label: \"no class\"\n",
@@ -87,7 +86,7 @@ fn what_a_file_of_p11_kit_s_own_format_takes_away() {
         assert_eq!(read("anchors/x", file(&distrusted, object)), Some(vec![DISTRUSTED]), "{object}");
         assert_eq!(read("anchors/x", file(object, &block)), Some(vec![]), "{object}");
     }
-    // Words that another version may know, values of the wrong type.
+    // Words that another version may know, and values of the wrong type.
     for line in
         ["new-attribute: 1\n", "key-type: new-key\n", "trusted: 1\n", "x-distrusted: \"x\"\n", "1073742353: true\n"]
     {
@@ -117,7 +116,7 @@ fn certificates_that_are_not_der() {
         ("blocklist/b", pem(&ber), None),
         ("anchors/b", ber.clone(), Some(vec![])),
         ("anchors/b", pem(&ber), Some(vec![])),
-        // p11-kit reads nothing of these.
+        // p11-kit reads nothing from these.
         ("blocklist/b", line, Some(vec![])),
         ("blocklist/b", der[..der.len() - 1].to_vec(), Some(vec![])),
         ("blocklist/b", b"0 text\n".to_vec(), Some(vec![])),
@@ -168,7 +167,7 @@ fn days_and_extensions_that_can_t_be_read() {
     assert_eq!(staple(b"\x30\x81\x13"), (Verdict::Unknown, false), "BER");
 }
 
-/// A place with these files, and what is said there.
+/// The statements of a place with these files.
 fn store(files: &[(&str, Vec<u8>)]) -> std::sync::Arc<windlass_trust::TrustStore> {
     let place = tempfile::tempdir().unwrap();
     for (name, file) in files {
@@ -179,7 +178,7 @@ fn store(files: &[(&str, Vec<u8>)]) -> std::sync::Arc<windlass_trust::TrustStore
     TrustLocation::new(place.path().to_owned()).load(&TrustCache::new(Config::default(), None))
 }
 
-/// What NSS finds for the certificate.
+/// The verdict that NSS finds for the certificate.
 fn for_nss(store: &windlass_trust::TrustStore, der: &[u8]) -> Option<Verdict> {
     let root = windlass::RootStore::from_pem(&pem(der)).unwrap();
     let anchor = root.anchors().next().unwrap();

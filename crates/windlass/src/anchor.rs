@@ -9,18 +9,18 @@ use crate::name::{self, RawName, SubjectHash};
 use crate::root_store::RootStore;
 use crate::time::Timestamp;
 
-/// The place of an anchor in its store: source order, from 0.
+/// The position of an anchor in its store, in source order from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AnchorIndex(pub(crate) u32);
 
 impl AnchorIndex {
-    /// As a number below [`RootStore::len`].
+    /// The position as a number, less than [`RootStore::len`].
     pub fn get(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What is kept for each anchor. Spans into the certificate are relative to its start.
+/// The data stored for each anchor. Spans into the certificate are relative to its start.
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
     pub der: Span,
@@ -35,11 +35,11 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Bytes of a record in a compiled store.
+    /// Size of a record in a compiled store, in bytes.
     pub const WRITTEN: usize = 7 * 8 + 2 * 8;
 
-    /// Appends what [`Record::from_bytes`] reads: the spans in the order of the fields, start and length; then the
-    /// times.
+    /// Appends the form that [`Record::from_bytes`] reads: the spans in the order of the fields, each as start and
+    /// length, then the times.
     pub fn write(&self, out: &mut Vec<u8>) {
         for span in [self.der, self.canonical, self.subject, self.issuer, self.serial, self.spki, self.subject_key_id] {
             out.extend_from_slice(&span.start.to_le_bytes());
@@ -50,7 +50,7 @@ impl Record {
         }
     }
 
-    /// A record that was written down. Where its spans point is not looked at.
+    /// Reads a record that [`Record::write`] wrote. The spans are not checked against any buffer.
     pub fn from_bytes(bytes: &[u8; Record::WRITTEN]) -> Record {
         let (words, _) = bytes.as_chunks::<8>();
         let word = |number: usize| words.get(number).copied().unwrap_or_default();
@@ -72,7 +72,7 @@ impl Record {
     }
 }
 
-/// A trusted CA certificate, seen in place.
+/// A trusted CA certificate, as a view into its store.
 #[derive(Clone, Copy)]
 pub struct TrustAnchor<'a> {
     store: &'a RootStore,
@@ -85,12 +85,12 @@ impl<'a> TrustAnchor<'a> {
         TrustAnchor { store, record, index }
     }
 
-    /// Its place in the store.
+    /// Its position in the store.
     pub fn index(&self) -> AnchorIndex {
         self.index
     }
 
-    /// The whole certificate.
+    /// The whole certificate, DER.
     pub fn der(&self) -> &'a [u8] {
         self.record.der.of(self.store.der_buffer())
     }
@@ -115,7 +115,7 @@ impl<'a> TrustAnchor<'a> {
         name::subject_hash(self.canonical_subject())
     }
 
-    /// The serial number: big-endian two's complement, as it is encoded.
+    /// The serial number, as encoded: big-endian two's complement.
     pub fn serial(&self) -> &'a [u8] {
         self.record.serial.of(self.der())
     }
@@ -131,12 +131,12 @@ impl<'a> TrustAnchor<'a> {
         (!id.is_empty()).then_some(id)
     }
 
-    /// The first second in which it is valid.
+    /// The first second in which the certificate is valid.
     pub fn not_before(&self) -> Timestamp {
         self.record.not_before
     }
 
-    /// The last second in which it is valid.
+    /// The last second in which the certificate is valid.
     pub fn not_after(&self) -> Timestamp {
         self.record.not_after
     }
@@ -146,7 +146,7 @@ impl<'a> TrustAnchor<'a> {
         Sha256::digest(self.der()).into()
     }
 
-    /// Whether the same certificate stands earlier in the source.
+    /// Whether the same certificate occurs earlier in the source.
     pub fn is_duplicate(&self) -> bool {
         self.store.is_duplicate(self.index)
     }

@@ -1,9 +1,9 @@
-//! The cache: source to root store, believed only as long as the source has not changed.
+//! The cache: maps each source to its root store, and uses a store only while its source is unchanged.
 //!
-//! What it can't notice: a change made through a shared writable mapping, as the kernel sets the timestamps when a
-//! page is first written to, and not again before it has written the page back; and that this process has meanwhile
-//! shut itself out by Landlock or AppArmor, which neither access(2) nor the mode tells. It then serves what the
-//! process could read when it was loaded.
+//! It can't notice two things. One is a change made through a shared writable mapping: the kernel sets the timestamps
+//! when a page is first written, and not again until it has written the page back. The other is this process locking
+//! itself out of the file by Landlock or AppArmor, which neither access(2) nor the mode shows: the cache then serves
+//! the content that the process could read when it loaded the file.
 
 pub(crate) mod seeded;
 mod slot;
@@ -25,34 +25,34 @@ use crate::source::{Reading, Source, SourceRef, State, cafile};
 use slot::{Entry, Outcome, Slot, Turn};
 use table::Slots;
 
-/// What a cache does: see [`Observer`].
+/// The events that a cache reports to its [`Observer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum CacheEvent {
     /// A source was indexed.
     Load,
-    /// A call was served without reading.
+    /// A call was served without reading the source.
     Hit,
     /// A source was read again and found unchanged.
     Revalidation,
     /// A call waited for another thread's load.
     Wait,
-    /// Bytes were read of a source.
+    /// Bytes of a source were read.
     BytesRead,
-    /// A source was taken from a compiled store that was fresh.
+    /// A source was taken from a fresh compiled store.
     Compiled,
-    /// The same from one that was fresh by content.
+    /// A source was taken from a compiled store that was fresh by content.
     CompiledByContent,
-    /// A compiled store was of another state of the source.
+    /// A compiled store was of an older state of the source.
     CompiledStale,
-    /// Others may have written a compiled store.
+    /// A compiled store was refused because other users may have written it.
     CompiledDistrusted,
     /// A compiled store was damaged.
     CompiledMalformed,
 }
 
 impl CacheEvent {
-    /// All of them, in the order of their numbers.
+    /// All events, in numeric order.
     pub const ALL: [CacheEvent; 10] = [
         CacheEvent::Load,
         CacheEvent::Hit,
@@ -67,26 +67,26 @@ impl CacheEvent {
     ];
 }
 
-/// Who is told what a cache does, to count it. It is called in the middle of a load, from any thread: it should wait
-/// for nothing and not use the cache.
+/// Receives the events of a cache, to count them. It is called in the middle of a load, from any thread: it should
+/// never wait, and must not use the cache.
 pub trait Observer: Send + Sync {
-    /// Something happened: `n` times, or with so many bytes.
+    /// An event happened `n` times, or with `n` bytes.
     fn note(&self, event: CacheEvent, n: u64);
 }
 
-/// How long a store may be used although its source has not changed. As `CURLOPT_CA_CACHE_TIMEOUT`.
+/// How long a store may be used while its source is unchanged. Like `CURLOPT_CA_CACHE_TIMEOUT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxAge {
     /// Nothing is cached.
     Never,
     /// As long as the source does not change.
     Forever,
-    /// At most so many seconds.
+    /// At most this many seconds.
     Seconds(u64),
 }
 
 impl MaxAge {
-    /// Reads a number of seconds: `0` for never, `-1` for ever. None if it is something else.
+    /// Parses a number of seconds: `0` for never, `-1` for forever. None for anything else.
     pub fn parse(text: &str) -> Option<MaxAge> {
         match text.parse::<i64>().ok()? {
             -1 => Some(MaxAge::Forever),
@@ -103,23 +103,23 @@ impl Default for MaxAge {
     }
 }
 
-/// How a cache behaves.
+/// The settings of a cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// How long a store may be used.
+    /// How long a store may be used while its source is unchanged.
     pub max_age: MaxAge,
-    /// Where compiled stores are looked for. One is taken in place of a first look at a source, and when a source has
-    /// changed; not when the maximum age demands that the source is read again.
+    /// The directories searched for compiled stores. A compiled store can replace the first read of a source and the
+    /// read after a change, but not the read that the maximum age demands.
     pub stores: Directories,
 }
 
-/// One for each process: keeps the root store of each source, and looks at the source on each use.
+/// One for each process: keeps the root store of each source, and checks the source on each use.
 pub struct TrustCache {
     config: Config,
     observer: Option<&'static dyn Observer>,
     system: Arc<dyn System>,
     slots: RwLock<Slots>,
-    /// Loads so far: the clock by which slots are used longer ago or more recently.
+    /// Loads so far: the clock that orders slots by their last use.
     loads: AtomicU64,
 }
 
@@ -129,9 +129,9 @@ impl TrustCache {
         TrustCache::with_system(config, observer, Arc::new(Real))
     }
 
-    /// An empty cache for a process that may have shut itself into a system call filter: a load makes no system call
-    /// but those that every load of a file has (open, fstat, read, close). So what file systems there are is asked
-    /// before.
+    /// An empty cache for a process that may have put itself behind a system call filter. A load makes only the system
+    /// calls that every load of a file makes (open, fstat, read, close), and therefore the mounted file systems are
+    /// listed before.
     pub fn in_guest(
         config: Config,
         observer: Option<&'static dyn Observer>,
@@ -144,19 +144,19 @@ impl TrustCache {
         TrustCache { config, observer, system, slots: RwLock::default(), loads: AtomicU64::new(0) }
     }
 
-    /// The store of a source as it is now.
+    /// The store of a source in its current state.
     pub fn load(&self, source: &Source) -> Result<Arc<RootStore>, LoadError> {
         self.load_ref(source.borrow())
     }
 
-    /// The store of a PEM file as it is now. Allocates nothing if the file has not changed.
+    /// The store of a PEM file in its current state. Allocates nothing if the file is unchanged.
     pub fn load_cafile(&self, path: &Path) -> Result<Arc<RootStore>, LoadError> {
         self.load_ref(SourceRef::Cafile(path))
     }
 
-    /// As [`TrustCache::load_cafile`], of a file that the stock library looks at by its name before it is opened, as it
-    /// does in hashed directories. If everybody may read it, and it has not changed, it is looked at in the same way,
-    /// and not opened.
+    /// Like [`TrustCache::load_cafile`], for a file that the stock library stats by name before it opens it, as it does
+    /// in hashed directories. If everybody may read the file and it is unchanged, this only stats it too, and does not
+    /// open it.
     pub fn load_listed(&self, path: &Path) -> Result<Arc<RootStore>, LoadError> {
         let source = SourceRef::Cafile(path);
         if let Some(slot) = self.known(source)
@@ -168,15 +168,15 @@ impl TrustCache {
         self.load_ref(source)
     }
 
-    /// Whether a PEM file was loaded before and may still be here, as it was then. Looks at no file.
+    /// Whether a PEM file was loaded before and its store may still be cached in that state. Touches no file.
     pub fn holds_cafile(&self, path: &Path) -> bool {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         slots.of(SourceRef::Cafile(path)).slots.get(path.as_os_str()).is_some_and(|slot| slot.may_serve(|_| true))
     }
 
-    /// Another cache, with what is finished in this one, that shares no lock with it. Never waits: what another thread
-    /// is just working on is left out. So a forked child goes on from its parent's cache, whose locks may be held for
-    /// ever by threads that it does not have.
+    /// Another cache with the finished loads of this one, sharing no lock with it. Never waits: a source that another
+    /// thread is loading right now is left out. A forked child continues with a copy of its parent's cache,
+    /// because threads that do not exist in the child may hold the parent's locks forever.
     pub fn fork(&self) -> TrustCache {
         let new = TrustCache::with_system(self.config.clone(), self.observer, Arc::clone(&self.system));
         let guard = match self.slots.try_read() {
@@ -213,7 +213,7 @@ impl TrustCache {
                         waited = true;
                     }
                     match flight.wait() {
-                        // The load may have begun before this call: look whether it is still what the source is.
+                        // The load may have begun before this call: check that the source is still in that state.
                         Outcome::Loaded => {}
                         Outcome::Failed(error) => return Err(error),
                         Outcome::Interrupted => {
@@ -239,7 +239,7 @@ impl TrustCache {
         }
     }
 
-    /// A file that was loaded by another name, and is still what it was, is not read again.
+    /// A file that was loaded under another name and is unchanged is not read again.
     #[inline(never)]
     fn load_first(&self, source: SourceRef<'_>, state: State, slot: &Arc<Slot>) -> Result<Entry, LoadError> {
         if let State::File(identity) = &state {
@@ -260,10 +260,10 @@ impl TrustCache {
         Ok(entry)
     }
 
-    /// Takes the compiled store of this state, if there is one; else reads the source.
+    /// Takes the compiled store of this state, if there is one; otherwise reads the source.
     #[inline(never)]
     fn load_now(&self, source: SourceRef<'_>, state: State, previous: Option<Entry>) -> Result<Entry, LoadError> {
-        // What another user vouched for is not even compared with.
+        // A store that another user vouched for is not even used for comparison.
         let previous = previous.filter(|entry| is_vouched_for(entry.voucher));
         if previous.as_ref().is_some_and(|entry| self.is_too_old(entry)) {
             return self.read_now(source, previous, None);
@@ -284,7 +284,7 @@ impl TrustCache {
         }
     }
 
-    /// Reads the source, and indexes it unless it is what the entry before, or a compiled store, was made of.
+    /// Reads the source, and indexes it unless the previous entry or a compiled store was made from the same content.
     fn read_now(
         &self,
         source: SourceRef<'_>,
@@ -362,8 +362,8 @@ impl TrustCache {
     }
 }
 
-/// What others derived from the store before (parsed certificates) stays good if nothing changed, and the same vouches
-/// for it.
+/// Data that others derived from the previous store (parsed certificates) stays valid if nothing changed and the
+/// voucher is the same.
 fn same_or_new(previous: Option<Entry>, store: RootStore, voucher: Voucher) -> Arc<RootStore> {
     let same = previous.filter(|entry| entry.voucher == voucher && entry.store.has_same_certificates(&store));
     same.map_or_else(|| Arc::new(store), |entry| entry.store)

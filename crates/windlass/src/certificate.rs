@@ -1,8 +1,9 @@
 //! The walk over a certificate, by OpenSSL's template for X.509.
 //!
-//! What is accepted here must be accepted by `d2i_X509` of every OpenSSL from 1.1.1 to 4.0 and re-encode to the same
-//! bytes; the functions that decide it there are named at each check. Beyond that, libcrypto must find nothing wrong
-//! with it later, when it first looks at the extensions and the key: an object that is shared would raise errors once
+//! `d2i_X509` of every OpenSSL from 1.1.1 to 4.0 must accept every certificate accepted here, and re-encode it to the
+//! same bytes; each check names the OpenSSL functions that decide it. libcrypto must also find no fault later, when it
+//! first decodes the extensions and the key: a shared object would raise those errors once, while separate objects
+//! would each raise them.
 //! that objects of one's own raise each time.
 
 use crate::der::{BIT_STRING, GENERALIZED_TIME, INTEGER, Reader, SEQUENCE, Span, UTC_TIME, integer};
@@ -15,10 +16,10 @@ use crate::time::Timestamp;
 const VERSION: u8 = 0xA0;
 const EXTENSIONS: u8 = 0xA3;
 
-/// Larger than any real certificate by far, and small enough for every integer type on the way.
+/// Far larger than any real certificate, and small enough for every integer type used here.
 pub(crate) const MAX_CERTIFICATE: usize = 16 << 20;
 
-/// Where the parts of one certificate lie in its DER.
+/// The positions of the parts of one certificate in its DER.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
     /// Content of the serial number's INTEGER.
@@ -52,7 +53,7 @@ pub(crate) fn walk(der: &[u8], canonicaliser: &mut Canonicaliser, canonical: &mu
     let mut may_have_extensions = false;
     if tbs.peek() == Some(VERSION) {
         let mut version = tbs.enter(VERSION)?;
-        // v2 or v3. DER has no explicit v1, and later versions do not exist.
+        // v2 or v3. DER has no explicit v1, and there are no later versions.
         may_have_extensions = match version.content_of(INTEGER)? {
             [1] => false,
             [2] => true,
@@ -63,7 +64,7 @@ pub(crate) fn walk(der: &[u8], canonicaliser: &mut Canonicaliser, canonical: &mu
     let (_, serial) = tbs.element_of(INTEGER)?;
     integer(serial.of(der))?;
     let (algorithm_within, _) = tbs.element_of(SEQUENCE)?;
-    // They are alike, or no signature fits; `d2i_X509` takes any two.
+    // The two must be equal, or no signature can be valid; `d2i_X509` accepts any two.
     if algorithm_within.of(der) != algorithm.of(der) {
         signature_algorithm(algorithm_within.of(der))?;
     }

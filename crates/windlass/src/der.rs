@@ -23,16 +23,16 @@ pub const SEQUENCE: u8 = 0x30;
 /// Tag of SET, SET OF.
 pub const SET: u8 = 0x31;
 
-/// `OBJ_obj2txt` gives up beyond 586 bytes (CVE-2023-2650), and `d2i_X509_PUBKEY` calls it since 3.0; no algorithm,
-/// attribute or extension comes near this.
+/// `OBJ_obj2txt` gives up beyond 586 bytes (CVE-2023-2650), and `d2i_X509_PUBKEY` calls it since 3.0; no real
+/// algorithm, attribute or extension comes near 128 bytes.
 const MAX_OBJECT_IDENTIFIER: usize = 128;
 
 /// A range of bytes, relative to the start of some buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The first byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// How many bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
@@ -52,7 +52,7 @@ impl Span {
 /// `c2i_ASN1_OBJECT`: not empty, complete, and no part that begins with 0x80 (X.690, 8.19.2).
 #[inline]
 pub fn object_identifier(content: &[u8]) -> Result<(), DerFault> {
-    // Those of X.520 and of most extensions.
+    // The object identifiers of X.520 and of most extensions.
     if matches!(content, [0x00..=0x7F, 0x00..=0x7F, 0x00..=0x7F]) { Ok(()) } else { any_object_identifier(content) }
 }
 
@@ -64,14 +64,14 @@ fn any_object_identifier(content: &[u8]) -> Result<(), DerFault> {
         }
         first_of_part = byte & 0x80 == 0;
     }
-    // After a complete part the next byte would be a first one.
+    // After a complete part, the next byte would start a new one.
     if content.is_empty() || !first_of_part || content.len() > MAX_OBJECT_IDENTIFIER {
         return Err(DerFault::ObjectIdentifier);
     }
     Ok(())
 }
 
-/// `c2i_ibuf`: at least one byte, and the first nine bits not all alike (X.690, 8.3.2).
+/// `c2i_ibuf`: at least one byte, and the first nine bits not all equal (X.690, 8.3.2).
 pub(crate) fn integer(content: &[u8]) -> Result<(), DerFault> {
     match content {
         [] | [0x00, 0x00..=0x7F, ..] | [0xFF, 0x80..=0xFF, ..] => Err(DerFault::Integer),
@@ -92,7 +92,7 @@ pub(crate) fn small_number(content: &[u8]) -> Result<(), DerFault> {
 pub struct Reader<'a> {
     buffer: &'a [u8],
     position: u32,
-    /// Not beyond the buffer, nor before the position.
+    /// Not beyond the buffer, and not before the position.
     end: u32,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         Reader { buffer, position: 0, end: u32::try_from(buffer.len()).unwrap_or(0) }
     }
 
-    /// Whether all has been read.
+    /// Whether everything has been read.
     pub fn is_empty(&self) -> bool {
         self.position == self.end
     }
@@ -112,26 +112,26 @@ impl<'a> Reader<'a> {
         if self.is_empty() { None } else { self.buffer.get(self.position as usize).copied() }
     }
 
-    /// Nothing may be left.
+    /// Fails if anything is left.
     pub fn end(&self) -> Result<(), DerFault> {
         if self.is_empty() { Ok(()) } else { Err(DerFault::TrailingBytes) }
     }
 
-    /// The next element, which must have this tag: a reader over its content.
+    /// Enters the next element, which must have this tag: returns a reader over its content.
     #[inline]
     pub fn enter(&mut self, tag: u8) -> Result<Reader<'a>, DerFault> {
         let (_, content) = self.element_of(tag)?;
         Ok(self.inside(content))
     }
 
-    /// The next element, which must have this tag: its content.
+    /// Reads the next element, which must have this tag: returns its content.
     #[inline]
     pub fn content_of(&mut self, tag: u8) -> Result<&'a [u8], DerFault> {
         let (_, content) = self.element_of(tag)?;
         Ok(content.of(self.buffer))
     }
 
-    /// The next element, which must have this tag: the whole of it, and its content.
+    /// Reads the next element, which must have this tag: returns the spans of the whole element and of its content.
     #[inline]
     pub fn element_of(&mut self, tag: u8) -> Result<(Span, Span), DerFault> {
         match self.element()? {
@@ -140,8 +140,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next element: its tag, the whole of it, and its content. Only lengths in DER's shortest form are taken.
-    /// Tags of more than one byte are read as they stand and match nothing.
+    /// Reads the next element: returns its tag and the spans of the whole element and of its content. Lengths must be
+    /// in DER's shortest form. A tag of several bytes is taken as its first byte, and matches no known tag.
     #[inline]
     pub fn element(&mut self) -> Result<(u8, Span, Span), DerFault> {
         let rest = self.buffer.get(self.position as usize..self.end as usize).ok_or(DerFault::Truncated)?;

@@ -1,4 +1,4 @@
-//! What can go wrong, as facts. Every one of these means to an adapter: let the stock library do it.
+//! Errors, as facts. To an adapter, each of them means: leave the call to the stock library.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::memory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Unsupported {
-    /// The text around or inside the PEM blocks.
+    /// Text around or inside the PEM blocks.
     #[error("line {line}: {fault}")]
     Pem {
         /// Line in the file, counted from 1.
@@ -22,15 +22,15 @@ pub enum Unsupported {
         /// What is unusual about it.
         fault: PemFault,
     },
-    /// The structure of one certificate.
+    /// The structure of a certificate.
     #[error("certificate {certificate}: {fault}")]
     Certificate {
-        /// Place among the certificates of the file, counted from 1.
+        /// Position among the certificates of the file, counted from 1.
         certificate: u32,
         /// What is unusual about it.
         fault: DerFault,
     },
-    /// A distinguished name that was given alone.
+    /// A distinguished name given on its own.
     #[error("distinguished name: {0}")]
     Name(NameFault),
     /// The file holds no certificate.
@@ -39,22 +39,22 @@ pub enum Unsupported {
     /// More bytes or certificates than this crate indexes.
     #[error("more than can be indexed")]
     TooLarge,
-    /// A line that Mozilla's certdata.txt does not have.
+    /// A line that does not occur in Mozilla's certdata.txt.
     #[error("line {line}: not as in certdata.txt")]
     Certdata {
         /// Line in the file, counted from 1.
         line: u64,
     },
-    /// Something that takes trust away, or may, in a form that is not read.
+    /// Something that removes trust, or may remove it, in an unsupported form.
     #[error("what may take trust away can't be read")]
     Distrust,
-    /// Memory for the index could not be had.
+    /// There was no memory for the index.
     #[error("not enough memory")]
     OutOfMemory,
 }
 
 impl Unsupported {
-    /// A short constant name of the reason, for counters.
+    /// A short constant name for the reason, for counters.
     pub fn label(&self) -> &'static str {
         match self {
             Unsupported::Pem { fault, .. } => match fault {
@@ -85,13 +85,13 @@ pub enum PemFault {
     /// The file begins with a byte order mark.
     #[error("a byte order mark")]
     ByteOrderMark,
-    /// A line outside the blocks that OpenSSL would cut in two.
+    /// A line outside the blocks that OpenSSL would split in two.
     #[error("a line that is too long")]
     LongLine,
     /// A NUL byte outside the blocks.
     #[error("a NUL byte")]
     NulByte,
-    /// A line in a block that is not base64 alone.
+    /// A line in a block that is not pure base64.
     #[error("a line that is not plain base64")]
     NotBase64,
     /// A block that is larger than any certificate.
@@ -100,7 +100,7 @@ pub enum PemFault {
     /// A block without its END line.
     #[error("a block that does not end")]
     Unterminated,
-    /// A block with nothing in it.
+    /// An empty block.
     #[error("an empty block")]
     EmptyBlock,
 }
@@ -118,13 +118,13 @@ pub enum DerFault {
     /// A length that is not in DER's shortest form, or indefinite.
     #[error("a length that is not in DER's form")]
     Length,
-    /// Not the element that belongs here.
+    /// An element with an unexpected tag.
     #[error("an unexpected element")]
     UnexpectedTag,
-    /// An INTEGER that is empty or padded, or too large or negative where that makes no sense.
+    /// An INTEGER that is empty or padded, or one that is too large or negative where that is not allowed.
     #[error("a malformed integer")]
     Integer,
-    /// A version that no certificate has.
+    /// A version that does not exist.
     #[error("an unusual version")]
     Version,
     /// An OBJECT IDENTIFIER that is empty, padded, cut short or very long.
@@ -139,31 +139,31 @@ pub enum DerFault {
     /// Algorithm parameters of an unusual type.
     #[error("unusual algorithm parameters")]
     Parameters,
-    /// A time that is not `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`, or no date.
+    /// A time that is not `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`, or not a valid date.
     #[error("an unusual time")]
     Time,
-    /// A list of extensions, or an extension, with nothing in it.
+    /// An empty list of extensions, or an empty extension.
     #[error("an empty extension")]
     Extension,
     /// The same extension twice.
     #[error("an extension twice")]
     DuplicateExtension,
-    /// More extensions than any certificate has.
+    /// More extensions than any real certificate has.
     #[error("too many extensions")]
     ManyExtensions,
     /// An extension that OpenSSL decodes and this crate does not: RFC 3779, proxy certificates.
     #[error("a rare extension")]
     RareExtension,
-    /// The value of an extension is not what OpenSSL wants there, or is a rare form of it.
+    /// The value of an extension is not the one that OpenSSL expects, or is a rare form of it.
     #[error("an unusual value of an extension")]
     ExtensionValue,
     /// A public key of a rare type, or one that OpenSSL can't decode.
     #[error("an unusual public key")]
     PublicKey,
-    /// One of the two names, or one in an extension.
+    /// The subject, the issuer, or a name in an extension.
     #[error("{0}")]
     Name(NameFault),
-    /// The certificate has more bytes than any real one.
+    /// The certificate is larger than any real one.
     #[error("more than 16 MiB")]
     TooLarge,
 }
@@ -178,13 +178,13 @@ pub enum NameFault {
     /// A name of more than 1 MiB, which OpenSSL refuses (`X509_NAME_MAX`), or an RDN of more than 16 entries.
     #[error("a name of more than 1 MiB, or of more than 16 entries in one of its parts")]
     TooLarge,
-    /// A value of a type whose canonical form is not known here.
+    /// A value of a type whose canonical form this crate does not know.
     #[error("a name with an unusual type of string")]
     StringType,
     /// A value that is not valid for its type.
     #[error("a name with a malformed string")]
     StringValue,
-    /// Memory for its canonical form could not be had.
+    /// There was no memory for its canonical form.
     #[error("not enough memory")]
     OutOfMemory,
 }
@@ -193,64 +193,64 @@ pub enum NameFault {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// There is nothing at that path.
+    /// The path does not exist.
     #[error("{} does not exist", path.display())]
     Missing {
-        /// The path as it was asked for.
+        /// The path, as the caller gave it.
         path: PathBuf,
     },
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {}: {}", path.display(), io::Error::from_raw_os_error(*errno))]
     Io {
-        /// The path as it was asked for.
+        /// The path, as the caller gave it.
         path: PathBuf,
-        /// What was tried, as a verb.
+        /// The failed operation, as a verb.
         action: &'static str,
         /// The operating system's error number.
         errno: i32,
     },
-    /// Not a regular file, or for a hashed directory not a directory.
+    /// Not a regular file or, for a hashed directory, not a directory.
     #[error("{} is not a {wanted}", path.display())]
     NotAFile {
-        /// The path as it was asked for.
+        /// The path, as the caller gave it.
         path: PathBuf,
-        /// What would have been right.
+        /// The expected kind of file.
         wanted: &'static str,
     },
-    /// Larger than any trust store: not read.
+    /// Larger than any trust store, and not read.
     #[error("{} has {size} bytes, more than the limit of {limit}", path.display())]
     TooLarge {
-        /// The path as it was asked for.
+        /// The path, as the caller gave it.
         path: PathBuf,
         /// Its size in bytes.
         size: u64,
         /// The limit in bytes.
         limit: u64,
     },
-    /// It changed each time while it was read.
+    /// The source changed during every attempt to read it.
     #[error("{} kept changing while it was read", path.display())]
     ChangedWhileReading {
-        /// The path as it was asked for.
+        /// The path, as the caller gave it.
         path: PathBuf,
     },
-    /// It was read, but is not in the strict subset.
+    /// The source was read, but is not in the strict subset.
     #[error("{}: {what}", path.display())]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         what: Unsupported,
     },
-    /// The thread that loaded it for this caller too came to grief.
+    /// Another thread was loading the source for this caller too, and panicked.
     #[error("loading {} was interrupted", path.display())]
     Interrupted {
-        /// The path as it was asked for.
+        /// The path, as the caller gave it.
         path: PathBuf,
     },
 }
 
 impl LoadError {
-    /// The error of a call of the operating system: `action` is what was tried, as a verb.
+    /// The error of a system call: `action` is the failed operation, as a verb.
     pub fn from_errno(path: &Path, action: &'static str, errno: i32) -> LoadError {
         let path = memory::path(path);
         match Errno::from_raw_os_error(errno) {
@@ -259,7 +259,7 @@ impl LoadError {
         }
     }
 
-    /// Whether it only says that memory is short: the next call may succeed.
+    /// Whether the only reason is a lack of memory: the next call may succeed.
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             LoadError::Unsupported { what, .. } => what.label() == Unsupported::OutOfMemory.label(),
@@ -268,7 +268,7 @@ impl LoadError {
         }
     }
 
-    /// A short constant name of the reason, for counters.
+    /// A short constant name for the reason, for counters.
     pub fn label(&self) -> &'static str {
         match self {
             LoadError::Missing { .. } => "missing",

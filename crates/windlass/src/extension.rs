@@ -1,10 +1,10 @@
-//! Extensions, as far as libcrypto decodes them once and keeps what it found.
+//! The extensions that libcrypto decodes once and caches.
 //!
-//! `d2i_X509` takes any value. `ossl_x509v3_cache_extensions` (OpenSSL, crypto/x509/v3_purp.c;
-//! `x509v3_cache_extensions` in 1.1.1) decodes those that matter for a chain when the certificate is first compared or
-//! added to a store. What it can't make sense of makes the certificate invalid and raises errors: once for each object,
-//! so that one shared object would not behave as many of its own. Such certificates are not let through. All other
-//! extensions are decoded each time somebody asks, and may hold anything.
+//! `d2i_X509` accepts any value. `ossl_x509v3_cache_extensions` (OpenSSL, crypto/x509/v3_purp.c;
+//! `x509v3_cache_extensions` in 1.1.1) decodes the extensions that matter for a chain when the certificate is first
+//! compared or added to a store. A value that it can't decode makes the certificate invalid and raises errors, once for
+//! each object: one shared object would behave differently from many separate ones. Certificates with such values are
+//! refused. All other extensions are decoded on each request, and may hold anything.
 
 use crate::der::{
     BIT_STRING, BOOLEAN, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span, integer, object_identifier,
@@ -15,7 +15,7 @@ use crate::general_name::{general_name, general_names};
 use crate::name::Canonicaliser;
 use crate::policy;
 
-/// Those of RFC 5280 are 2.5.29.x.
+/// Prefix of the extensions of RFC 5280: 2.5.29.x.
 const ID_CE: [u8; 2] = [0x55, 0x1D];
 const SUBJECT_KEY_IDENTIFIER: u8 = 14;
 const KEY_USAGE: u8 = 15;
@@ -32,9 +32,9 @@ const INHIBIT_ANY_POLICY: u8 = 54;
 
 /// 2.16.840.1.113730.1.1
 const NETSCAPE_CERT_TYPE: &[u8] = b"\x60\x86\x48\x01\x86\xF8\x42\x01\x01";
-/// Those of PKIX are 1.3.6.1.5.5.7.1.x.
+/// Prefix of the PKIX extensions: 1.3.6.1.5.5.7.1.x.
 const ID_PE: [u8; 7] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01];
-/// RFC 3779, and RFC 8360 in place of it.
+/// RFC 3779, and its replacement RFC 8360.
 const IP_ADDR_BLOCKS: u8 = 7;
 const AUTONOMOUS_SYS_IDS: u8 = 8;
 const IP_ADDR_BLOCKS_V2: u8 = 28;
@@ -45,10 +45,10 @@ const PROXY_CERT_INFO: u8 = 14;
 const IMPLICIT: [u8; 3] = [0x80, 0x81, 0x82];
 const TAGGED: [u8; 3] = [0xA0, 0xA1, 0xA2];
 
-/// No certificate of a CA has more; comparing each with each must take no time.
+/// No CA certificate has more; comparing each extension with all others must stay cheap.
 const MAX_EXTENSIONS: usize = 32;
 
-/// Walks over the list, and returns the subject key identifier: empty if there is none.
+/// Walks over the list, and returns the subject key identifier; empty if there is none.
 pub(crate) fn extensions(reader: &mut Reader<'_>, canonicaliser: &mut Canonicaliser) -> Result<Span, DerFault> {
     let mut list = reader.enter(SEQUENCE)?;
     if list.is_empty() {
@@ -62,7 +62,7 @@ pub(crate) fn extensions(reader: &mut Reader<'_>, canonicaliser: &mut Canonicali
         let (_, place) = extension.element_of(OBJECT_IDENTIFIER)?;
         let oid = list.bytes(place);
         object_identifier(oid)?;
-        // `X509_get_ext_d2i` takes none if there are two.
+        // `X509_get_ext_d2i` accepts neither of two.
         let before = seen.get(..count).unwrap_or(&[]);
         if before.iter().any(|other| list.bytes(*other) == oid) {
             return Err(DerFault::DuplicateExtension);
@@ -87,7 +87,7 @@ pub(crate) fn extensions(reader: &mut Reader<'_>, canonicaliser: &mut Canonicali
     Ok(key_id)
 }
 
-/// The value of an extension, if libcrypto keeps what it finds in it.
+/// Checks the value of an extension, if libcrypto caches its decoded form.
 fn known(oid: &[u8], value: Reader<'_>, canonicaliser: &mut Canonicaliser) -> Result<(), DerFault> {
     if let Some([arc]) = oid.strip_prefix(&ID_CE) {
         return match *arc {
@@ -122,21 +122,21 @@ fn boolean(reader: &mut Reader<'_>) -> Result<bool, DerFault> {
     }
 }
 
-/// A value that is one SEQUENCE: its content.
+/// The content of a value that is one SEQUENCE.
 fn only_sequence(mut value: Reader<'_>) -> Result<Reader<'_>, DerFault> {
     let content = value.enter(SEQUENCE)?;
     value.end()?;
     Ok(content)
 }
 
-/// A value that is one BIT STRING of flags.
+/// The flags of a value that is one BIT STRING.
 fn only_bits(mut value: Reader<'_>) -> Result<&[u8], DerFault> {
     let bits = flags(value.content_of(BIT_STRING)?)?;
     value.end()?;
     Ok(bits)
 }
 
-/// One or two bytes of flags, of which those that are not used are zero (`c2i_ASN1_BIT_STRING` clears them).
+/// One or two bytes of flags, with zeros in the unused bits (`c2i_ASN1_BIT_STRING` clears them).
 fn flags(content: &[u8]) -> Result<&[u8], DerFault> {
     match content {
         [unused @ 0..=7, bits @ ..] => match bits {
@@ -147,7 +147,7 @@ fn flags(content: &[u8]) -> Result<&[u8], DerFault> {
     }
 }
 
-/// The content of a subjectKeyIdentifier extension: one OCTET STRING that is not empty.
+/// The content of a subjectKeyIdentifier extension: one OCTET STRING, not empty.
 fn key_identifier(mut value: Reader<'_>) -> Result<Span, DerFault> {
     let (_, content) = value.element_of(OCTET_STRING)?;
     value.end()?;
@@ -165,8 +165,8 @@ fn key_usage(value: Reader<'_>) -> Result<(), DerFault> {
     Ok(())
 }
 
-/// A length of the path must not be negative, nor too long for `ASN1_INTEGER_get`; 1.1.1 takes none but zero unless it
-/// is a CA.
+/// A path length must not be negative or too long for `ASN1_INTEGER_get`; for a certificate that is not a CA, 1.1.1
+/// only accepts zero.
 fn basic_constraints(mut constraints: Reader<'_>) -> Result<(), DerFault> {
     let is_ca = constraints.peek() == Some(BOOLEAN) && boolean(&mut constraints)?;
     if is_ca && !constraints.is_empty() {
@@ -198,7 +198,7 @@ fn authority_key_identifier(mut identifier: Reader<'_>, canonicaliser: &mut Cano
     identifier.end()
 }
 
-/// Subtrees of names that are permitted, excluded, or both. A minimum and a maximum do not occur (RFC 5280, 4.2.1.10).
+/// Permitted subtrees of names, excluded ones, or both. Minimum and maximum are not used (RFC 5280, 4.2.1.10).
 fn name_constraints(mut constraints: Reader<'_>, canonicaliser: &mut Canonicaliser) -> Result<(), DerFault> {
     if constraints.is_empty() {
         return Err(DerFault::ExtensionValue);
@@ -220,8 +220,8 @@ fn name_constraints(mut constraints: Reader<'_>, canonicaliser: &mut Canonicalis
     constraints.end()
 }
 
-/// `setup_dp` wants a name or an issuer since 3.0. Up to 3.5 it completes a name that is relative to the issuer, which
-/// no CA uses: not let through.
+/// Since 3.0, `setup_dp` requires a name or an issuer. Up to 3.5 it completes a name that is relative to the issuer; no
+/// CA uses these, and they are refused.
 fn distribution_points(mut points: Reader<'_>, canonicaliser: &mut Canonicaliser) -> Result<(), DerFault> {
     if points.is_empty() {
         return Err(DerFault::ExtensionValue);

@@ -1,4 +1,4 @@
-//! Files that may change while they are used: how they are looked at, and read while they stand still.
+//! Files that may change while they are used: checking them, and reading them in a stable state.
 
 use std::path::Path;
 
@@ -9,27 +9,27 @@ use crate::source::{cafile, failed};
 
 pub use crate::source::cafile::File;
 
-/// What a path leads to now.
+/// The file that a path leads to now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Its state.
+    /// The state of the file.
     pub identity: Identity,
     /// Whether it is a directory.
     pub is_directory: bool,
 }
 
-/// What a path leads to now, whatever that is. One system call.
+/// The file that a path leads to now, of any kind. One system call.
 pub fn status(path: &Path) -> Result<Status, LoadError> {
     let stat = rustix::fs::stat(path).map_err(|errno| failed(path, "stat", errno))?;
     Ok(Status { identity: Identity::of(&stat), is_directory: is_directory(&stat) })
 }
 
-/// What a path leads to now, if that is a regular file and this process may read it now. Two system calls.
+/// The file that a path leads to now, if it is a regular file and this process may read it now. Two system calls.
 pub fn observe(path: &Path) -> Result<Identity, LoadError> {
     cafile::observe(path)
 }
 
-/// Reads a regular file, if need be several times until it stood still meanwhile.
+/// Reads a regular file, repeating the read if the file changed meanwhile.
 pub fn read(path: &Path) -> Result<File, LoadError> {
     cafile::read(path, &Real)
 }
@@ -39,8 +39,8 @@ pub fn now_ns() -> i128 {
     Real.real_ns()
 }
 
-/// Whether what is read from now on is unchanged for as long as the path has this identity. `now_ns` is the clock from
-/// before it was read.
+/// Whether the content of a file, if read from now on, is unchanged for as long as the path has this identity. `now_ns`
+/// is the time before the file was read.
 pub fn is_believed(path: &Path, identity: &Identity, now_ns: i128) -> bool {
     let file_system = || rustix::fs::statfs(path).map(|statfs| FileSystem::of(&statfs));
     !identity.is_racy(now_ns) && file_system().is_ok_and(|file_system| identity.outlives(file_system, &Real))

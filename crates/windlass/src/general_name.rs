@@ -1,4 +1,4 @@
-//! GeneralName (RFC 5280, 4.2.1.6), as far as CAs use it and every libcrypto decodes it.
+//! GeneralName (RFC 5280, 4.2.1.6), limited to the forms that CAs use and every libcrypto decodes.
 
 use crate::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span, object_identifier};
 use crate::error::DerFault;
@@ -19,7 +19,7 @@ const UTF8_STRING: u8 = 0x0C;
 const PRINTABLE_STRING: u8 = 0x13;
 const IA5_STRING: u8 = 0x16;
 
-/// GeneralNames without its own tag: one name or more.
+/// GeneralNames without its own tag: one or more names.
 pub(crate) fn general_names(mut names: Reader<'_>, canonicaliser: &mut Canonicaliser) -> Result<(), DerFault> {
     if names.is_empty() {
         return Err(DerFault::ExtensionValue);
@@ -30,7 +30,7 @@ pub(crate) fn general_names(mut names: Reader<'_>, canonicaliser: &mut Canonical
     Ok(())
 }
 
-/// One GeneralName. `asn1_ex_c2i` looks into none of the strings that are let through.
+/// One GeneralName. `asn1_ex_c2i` checks the content of none of the strings accepted here.
 pub(crate) fn general_name(reader: &mut Reader<'_>, canonicaliser: &mut Canonicaliser) -> Result<(), DerFault> {
     let (tag, _, content) = reader.element()?;
     match tag {
@@ -42,12 +42,12 @@ pub(crate) fn general_name(reader: &mut Reader<'_>, canonicaliser: &mut Canonica
     }
 }
 
-/// A CHOICE is tagged explicitly, and a Name is one.
+/// A CHOICE is tagged explicitly, and Name is a CHOICE.
 fn directory_name(reader: &Reader<'_>, content: Span, canonicaliser: &mut Canonicaliser) -> Result<(), DerFault> {
     canonicaliser.check(reader.bytes(content)).map_err(DerFault::Name)
 }
 
-/// The value may be anything; types that `asn1_ex_c2i` takes with any content are let through.
+/// The value may be anything; types that `asn1_ex_c2i` accepts with any content are accepted here.
 fn other_name(mut name: Reader<'_>) -> Result<(), DerFault> {
     object_identifier(name.content_of(OBJECT_IDENTIFIER)?)?;
     let mut value = name.enter(VALUE)?;

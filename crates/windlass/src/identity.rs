@@ -1,30 +1,31 @@
-//! The identity of a file: what must be unchanged for its content to be believed unchanged.
+//! The identity of a file: the fields that must be unchanged for its content to count as unchanged.
 
 use rustix::fs::{FileType, Stat};
 
 use crate::source::system::{FileSystem, System};
 
-/// The state of a file as the operating system tells it, of the file that a path resolves to in the end.
+/// The state of a file as the operating system reports it, after following all links of the path.
 ///
-/// User space can set every part but `ctime_ns`, which a change of content, owner, mode or link count sets to now.
+/// User space can set every field except `ctime_ns`, which a change of content, owner, mode or link count sets to the
+/// current time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// Device.
+    /// Device number.
     pub dev: u64,
-    /// Number of the file on its device.
+    /// Inode number on the device.
     pub ino: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Last change of the content, nanoseconds since 1970.
+    /// Time of the last change of the content, in nanoseconds since 1970.
     pub mtime_ns: i128,
-    /// Last change of content or metadata, nanoseconds since 1970.
+    /// Time of the last change of content or metadata, in nanoseconds since 1970.
     pub ctime_ns: i128,
 }
 
-/// How young a timestamp may be before the content can change again without changing it: coarse clocks tick every
-/// 1 to 10 ms, this is ample.
+/// While a timestamp is younger than this, the content can change again without changing the timestamp. Coarse clocks
+/// tick every 1 to 10 ms, which leaves ample margin.
 const RACY_NS: i128 = 100_000_000;
-/// The same for file systems that keep whole seconds (or two).
+/// The same limit for file systems that keep whole seconds (or two).
 const RACY_SECONDS_NS: i128 = 2_000_000_000;
 
 impl Identity {
@@ -39,22 +40,22 @@ impl Identity {
         }
     }
 
-    /// Whether a change right after `now` could leave this identity as it is (git's "racy" problem). A timestamp in
-    /// the future says nothing, so it is racy too.
+    /// Whether a change right after `now` could leave this identity unchanged (git's "racy" problem). A timestamp in
+    /// the future proves nothing, and therefore counts as racy too.
     pub(crate) fn is_racy(&self, now_ns: i128) -> bool {
         let whole_seconds = self.has_whole_seconds() && self.mtime_ns % 1_000_000_000 == 0;
         let window = if whole_seconds { RACY_SECONDS_NS } else { RACY_NS };
         now_ns - self.mtime_ns.max(self.ctime_ns) < window
     }
 
-    /// Whether nothing on this file system changes without its identity, as long as it is asked for by path.
+    /// Whether every change on this file system changes the identity, as long as the identity is looked up by path.
     pub(crate) fn outlives(&self, file_system: FileSystem, system: &dyn System) -> bool {
         system.keeps_timestamps(file_system.kind) && !(self.has_whole_seconds() && file_system.may_be_an_image)
     }
 
-    /// Whether the change time has no fraction: either the file system keeps none, or whoever built its image wrote it
-    /// (ext4 with SOURCE_DATE_EPOCH, composefs, …). The next image may have the same times, the same inode and other
-    /// content, so this identity holds no longer than the file system stays mounted.
+    /// Whether the change time has no fraction: either the file system keeps none, or the builder of its image wrote it
+    /// (ext4 with SOURCE_DATE_EPOCH, composefs, …). The next image may have the same times and the same inode with
+    /// other content, and therefore this identity is valid only while the file system stays mounted.
     pub(crate) fn has_whole_seconds(&self) -> bool {
         self.ctime_ns % 1_000_000_000 == 0
     }

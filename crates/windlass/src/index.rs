@@ -1,6 +1,6 @@
 //! An index from byte strings to record numbers: all keys sorted by a 64-bit hash, then by the key itself, then by
-//! record number. The same records give the same index everywhere, so that it can be written to a file; and no input
-//! makes a lookup slow, as keys of equal hash are still sorted.
+//! record number. The same records give the same index everywhere, and it can be written to a file. No input makes a
+//! lookup slow, because keys with equal hashes are sorted too.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use crate::error::Unsupported;
 use crate::sorted::sorted;
 
-/// What records are found by. Hashes are part of the compiled store's format.
+/// The keys that records are found by. Hashes are part of the compiled store's format.
 pub trait Key: Ord {
-    /// XXH3-64 of it.
+    /// XXH3-64 of the key.
     fn hash(&self) -> u64;
 }
 
@@ -28,12 +28,12 @@ impl Key for (&[u8], &[u8]) {
     }
 }
 
-/// From byte strings, or pairs of them, to the numbers of records that have them. It is small, the same records give
-/// the same index everywhere, and no input makes a lookup slow.
+/// An index from byte strings, or pairs of them, to the numbers of the records with this key. It is small, the same
+/// records give the same index everywhere, and no input makes a lookup slow.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Index {
     hashes: Box<[u64]>,
-    /// The record of each hash.
+    /// The record of each entry in `hashes`.
     records: Box<[u32]>,
 }
 
@@ -43,7 +43,7 @@ impl Index {
         if len == 1
             && let Some(only) = key(0)
         {
-            // Most files of a hashed directory.
+            // The case of most files in hashed directories.
             return Ok(Index { hashes: filled(1, only.hash())?, records: filled(1, 0)? });
         }
         let mut entries: Vec<(u64, K, u32)> = Vec::new();
@@ -59,13 +59,13 @@ impl Index {
         Ok(Index { hashes, records })
     }
 
-    /// Appends what [`Index::from_bytes`] reads: all hashes, then the record of each, little-endian.
+    /// Appends the form that [`Index::from_bytes`] reads: all hashes, then the record of each, little-endian.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.hashes.iter().flat_map(|hash| hash.to_le_bytes()));
         out.extend(self.records.iter().flat_map(|record| record.to_le_bytes()));
     }
 
-    /// An index that was written down, of records below `len`. None if it can't be one.
+    /// Reads an index that [`Index::write`] wrote, of records below `len`. None if the bytes are not a valid index.
     pub(crate) fn from_bytes(bytes: &[u8], len: u32) -> Option<Index> {
         const ENTRY: usize = size_of::<u64>() + size_of::<u32>();
         let count = bytes.len() / ENTRY;
@@ -78,12 +78,12 @@ impl Index {
         (hashes.is_sorted() && records.iter().all(|&record| record < len)).then_some(Index { hashes, records })
     }
 
-    /// The number of records that have a key.
+    /// The number of records with a key.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// All records of this key, in ascending order. `key` must be the function that the index was built with.
+    /// All records with this key, in ascending order. `key` must be the function that the index was built with.
     pub fn find<K: Key>(&self, wanted: &K, key: impl Fn(u32) -> Option<K>) -> &[u32] {
         let hash = wanted.hash();
         let start = self.hashes.partition_point(|other| *other < hash);
@@ -95,7 +95,7 @@ impl Index {
         candidates.get(first..end).unwrap_or(&[])
     }
 
-    /// The records of each key, in ascending order; the keys in no order that means anything.
+    /// The records of each key, in ascending order; the keys come in no meaningful order.
     pub(crate) fn groups<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = &[u32]> {
         let mut start = 0;
         std::iter::from_fn(move || {
@@ -105,7 +105,7 @@ impl Index {
         })
     }
 
-    /// The first record of each key, in no order.
+    /// The first record of each key, in no meaningful order.
     pub(crate) fn heads<K: Key>(&self, key: impl Fn(u32) -> Option<K>) -> impl Iterator<Item = u32> {
         self.groups(key).filter_map(|group| group.first().copied())
     }
@@ -113,7 +113,7 @@ impl Index {
     fn group_at<K: Key>(&self, start: usize, key: &impl Fn(u32) -> Option<K>) -> Option<Range<usize>> {
         let (&hash, &first) = (self.hashes.get(start)?, self.records.get(start)?);
         let mut end = start + 1;
-        // Only neighbours of equal hash are looked at: nearly always none.
+        // Only neighbours with equal hashes are compared: there are nearly always none.
         while self.hashes.get(end) == Some(&hash) && key(first) == self.records.get(end).and_then(|&record| key(record))
         {
             end += 1;
@@ -122,7 +122,7 @@ impl Index {
     }
 }
 
-/// One value for each element; None if memory for them can't be had.
+/// One value for each element; None if there is no memory for them.
 pub(crate) fn read<E, T: Copy>(elements: &[E], value: T, of: impl Fn(&E) -> T) -> Option<Box<[T]>> {
     let mut all = filled(elements.len(), value).ok()?;
     for (to, element) in all.iter_mut().zip(elements) {
@@ -131,7 +131,7 @@ pub(crate) fn read<E, T: Copy>(elements: &[E], value: T, of: impl Fn(&E) -> T) -
     Some(all)
 }
 
-/// Memory is asked for in a way that can fail: this runs inside other people's programs.
+/// Allocates in a way that can fail: this runs inside other people's programs.
 pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Result<Box<[T]>, Unsupported> {
     let mut all = Vec::new();
     all.try_reserve_exact(len).map_err(|_| Unsupported::OutOfMemory)?;
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// A key whose hash is so bad that all, or all of one length, collide.
+    /// A key with a hash so bad that all keys, or all of one length, collide.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     struct Bad<'a>(&'a [u8], u64);
 

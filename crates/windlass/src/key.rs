@@ -1,8 +1,9 @@
-//! Public keys and algorithms, as far as every libcrypto decodes them.
+//! Public keys and algorithms, limited to those that every libcrypto decodes.
 //!
-//! A key that can't be decoded is no error to `d2i_X509`. It is one to `X509_get0_pubkey`, which tries once, remembers
-//! and raises errors differently in each version. So only keys are let through that they all decode: RSA, the three
-//! curves of the NIST, and Edwards curves. Whether a point lies on its curve is not looked at: that takes arithmetic.
+//! To `d2i_X509`, a key that can't be decoded is not an error. To `X509_get0_pubkey` it is: this function tries once,
+//! remembers the result, and raises errors differently in each version. Only keys that all versions decode are
+//! accepted: RSA, the three NIST curves, and Edwards curves. Whether a point lies on its curve is not checked: that
+//! takes arithmetic.
 
 use crate::der::{BIT_STRING, INTEGER, NULL, OBJECT_IDENTIFIER, Reader, SEQUENCE, integer, object_identifier};
 use crate::error::DerFault;
@@ -29,8 +30,8 @@ const MAX_MODULUS: usize = 16384 / 8;
 /// `OPENSSL_RSA_MAX_PUBEXP_BITS`, in bytes.
 const MAX_EXPONENT: usize = 8;
 
-/// The parameters of RSASSA-PSS with one of the three common digests, and salt as long as the digest; zero stands for
-/// what depends on it.
+/// The parameters of RSASSA-PSS with one of the three common digests, and a salt as long as the digest; zeros mark the
+/// bytes that depend on the digest.
 const PSS_PARAMETERS: &[u8] = b"\xA0\x0F\x30\x0D\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\0\x05\0\
     \xA1\x1C\x30\x1A\x06\x09\x2A\x86\x48\x86\xF7\x0D\x01\x01\x08\
     \x30\x0D\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\0\x05\0\xA2\x03\x02\x01\0";
@@ -45,8 +46,8 @@ enum Parameters<'a> {
     Sequence(&'a [u8]),
 }
 
-/// `X509_ALGOR`: an OBJECT IDENTIFIER and parameters of any type. `asn1_ex_c2i` checks the content of simple types, so
-/// only those in use are let through: none, NULL, a named curve, a SEQUENCE (kept as it is).
+/// `X509_ALGOR`: an OBJECT IDENTIFIER and parameters of any type. `asn1_ex_c2i` checks the content of simple types, and
+/// therefore only the types in use are accepted: none, NULL, a named curve, a SEQUENCE (kept as it is).
 fn algorithm_identifier<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], Parameters<'a>), DerFault> {
     let mut algorithm = reader.enter(SEQUENCE)?;
     let oid = algorithm.content_of(OBJECT_IDENTIFIER)?;
@@ -71,7 +72,7 @@ fn algorithm_identifier<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], Parame
     Ok((oid, parameters))
 }
 
-/// Of the algorithms that libcrypto knows, `x509_sig_info_init` looks at the parameters of RSASSA-PSS.
+/// Among the algorithms that libcrypto knows, `x509_sig_info_init` checks the parameters of RSASSA-PSS only.
 pub(crate) fn signature_algorithm(der: &[u8]) -> Result<(), DerFault> {
     match algorithm_identifier(&mut Reader::new(der))? {
         (RSASSA_PSS, Parameters::Sequence(parameters)) => pss_parameters(parameters),
@@ -101,7 +102,7 @@ fn pss_parameters(parameters: &[u8]) -> Result<(), DerFault> {
     if alike { Ok(()) } else { Err(DerFault::Parameters) }
 }
 
-/// `X509_PUBKEY`.
+/// `X509_PUBKEY`: an algorithm and a BIT STRING.
 pub(crate) fn subject_public_key_info(der: &[u8]) -> Result<(), DerFault> {
     let mut spki = Reader::new(der).enter(SEQUENCE)?;
     let (oid, parameters) = algorithm_identifier(&mut spki)?;
@@ -119,7 +120,7 @@ pub(crate) fn subject_public_key_info(der: &[u8]) -> Result<(), DerFault> {
     if well_formed { Ok(()) } else { Err(DerFault::PublicKey) }
 }
 
-/// A BIT STRING that is a whole number of bytes, as keys and signatures are.
+/// A BIT STRING of whole bytes, as in keys and signatures.
 pub(crate) fn whole_bytes(content: &[u8]) -> Result<&[u8], DerFault> {
     match content {
         [0, bytes @ ..] if !bytes.is_empty() => Ok(bytes),

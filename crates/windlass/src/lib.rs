@@ -17,7 +17,7 @@
 //! ```
 #![deny(unsafe_code)]
 
-// What the unit tests share with those in `tests/`.
+// Code that the unit tests share with those in `tests/`.
 #[cfg(test)]
 extern crate self as windlass;
 

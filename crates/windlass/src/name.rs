@@ -1,8 +1,8 @@
 //! Distinguished names: byte-exact ([`RawName`]) and as OpenSSL compares them ([`CanonicalName`]).
 //!
-//! The canonical form is what `x509_name_canon` (OpenSSL, crypto/x509/x_name.c) makes: every string becomes a
-//! UTF8String, blanks are trimmed and collapsed, ASCII letters lowered, each RDN is encoded again as a SET OF (and so
-//! sorted), and the SEQUENCE around it all is left away. An empty name has an empty form.
+//! The canonical form is the output of `x509_name_canon` (OpenSSL, crypto/x509/x_name.c): every string becomes a
+//! UTF8String, blanks are trimmed and collapsed, ASCII letters are lower-cased, each RDN is encoded again as a SET OF
+//! (and thereby sorted), and the outer SEQUENCE is omitted. An empty name has an empty form.
 
 use std::fmt;
 
@@ -20,19 +20,19 @@ const IA5_STRING: u8 = 0x16;
 const UNIVERSAL_STRING: u8 = 0x1C;
 const BMP_STRING: u8 = 0x1E;
 
-/// `X509_NAME_MAX`: `x509_name_ex_d2i` looks at no more than this.
+/// `X509_NAME_MAX`: `x509_name_ex_d2i` reads at most this many bytes.
 const MAX_NAME: usize = 1 << 20;
 
-/// Certificate authorities have one entry in an RDN, rarely two. More than this are not sorted here: see
+/// Certificate authorities have one entry in an RDN, rarely two. Larger RDNs are not sorted here: see
 /// [`crate::sorted`].
 const MAX_ENTRIES: usize = 16;
 
-/// The DER of a whole Name, tag and length included, byte for byte as it stood in a certificate.
+/// The DER of a whole Name, tag and length included, byte for byte as in the certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RawName<'a>(&'a [u8]);
 
 impl<'a> RawName<'a> {
-    /// Takes the DER of a Name: exactly one SEQUENCE. What is in it is looked at by [`CanonicalName::from_raw`].
+    /// Takes the DER of a Name: exactly one SEQUENCE. Only [`CanonicalName::from_raw`] checks its content.
     pub fn from_der(der: &'a [u8]) -> Result<RawName<'a>, Unsupported> {
         let mut reader = Reader::new(der);
         match reader.content_of(der::SEQUENCE).and_then(|_| reader.end()) {
@@ -41,7 +41,7 @@ impl<'a> RawName<'a> {
         }
     }
 
-    /// For names that the walk over a certificate has seen.
+    /// For names that the walk over a certificate has checked.
     pub(crate) fn of_anchor(der: &'a [u8]) -> RawName<'a> {
         RawName(der)
     }
@@ -58,22 +58,22 @@ impl fmt::Debug for RawName<'_> {
     }
 }
 
-/// A name in OpenSSL's canonical encoding: names are equal to OpenSSL if and only if these bytes are.
+/// A name in OpenSSL's canonical encoding: two names are equal to OpenSSL if and only if these bytes are equal.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CanonicalName(Box<[u8]>);
 
 impl CanonicalName {
     /// Computes the canonical encoding.
     ///
-    /// Fails for names that `d2i_X509_NAME` would refuse, and for BER encodings, RDNs without an entry and string
-    /// types that no CA uses, although OpenSSL can compare those.
+    /// Fails for names that `d2i_X509_NAME` would refuse. Also fails for BER encodings, RDNs without an entry and
+    /// string types that no CA uses, although OpenSSL can compare those.
     pub fn from_raw(name: RawName<'_>) -> Result<CanonicalName, Unsupported> {
         let mut out = Vec::new();
         Canonicaliser::default().append(name.0, &mut out).map_err(Unsupported::Name)?;
         Ok(CanonicalName(out.into_boxed_slice()))
     }
 
-    /// The RDN SETs, one after the other.
+    /// The RDN SETs, in order, without the outer SEQUENCE.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -90,7 +90,7 @@ impl fmt::Debug for CanonicalName {
     }
 }
 
-/// The 32-bit number that names files of a hashed directory. Displays as eight hexadecimal digits.
+/// The 32-bit number that names the files of a hashed directory. Displays as eight hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubjectHash(pub u32);
 
@@ -106,8 +106,8 @@ pub(crate) fn subject_hash(canonical: &[u8]) -> SubjectHash {
     SubjectHash(u32::from_le_bytes([a, b, c, d]))
 }
 
-/// `X509_NAME_hash_old`: the first four bytes of the MD5 of the name as it is, little-endian. Directories hashed by
-/// OpenSSL before 1.0 used it.
+/// `X509_NAME_hash_old`: the first four bytes of the MD5 of the unchanged name, little-endian. Directories hashed by
+/// OpenSSL before 1.0 use it.
 pub fn subject_hash_old(name: RawName<'_>) -> SubjectHash {
     let [a, b, c, d, ..] = <[u8; 16]>::from(Md5::digest(name.0));
     SubjectHash(u32::from_le_bytes([a, b, c, d]))
@@ -118,13 +118,13 @@ pub fn subject_hash_old(name: RawName<'_>) -> SubjectHash {
 pub(crate) struct Canonicaliser {
     /// The encoded entries of one RDN.
     rdn: Vec<u8>,
-    /// Where each of them starts and ends.
+    /// The start and end of each entry.
     entries: Vec<(usize, usize)>,
     /// The canonical form of one value.
     value: Vec<u8>,
-    /// One value as UTF-8, where it had to be converted.
+    /// One value as UTF-8, if it had to be converted.
     utf8: String,
-    /// Output that nobody wants.
+    /// Output that is discarded.
     waste: Vec<u8>,
 }
 
@@ -134,7 +134,7 @@ impl Canonicaliser {
         if name.len() > MAX_NAME {
             return Err(NameFault::TooLarge);
         }
-        // A canonical name has less than twice the bytes of its original, and so has what it is put together from.
+        // A canonical name has less than twice the bytes of its original, and the same limit holds for its parts.
         let most = 2 * name.len();
         for buffer in [&mut *out, &mut self.rdn, &mut self.value] {
             buffer.try_reserve(most).map_err(out_of_memory)?;
@@ -148,7 +148,7 @@ impl Canonicaliser {
         Ok(())
     }
 
-    /// Whether there is a canonical encoding.
+    /// Whether the name has a canonical encoding.
     pub fn check(&mut self, name: &[u8]) -> Result<(), NameFault> {
         let mut waste = std::mem::take(&mut self.waste);
         waste.clear();
@@ -160,7 +160,7 @@ impl Canonicaliser {
     fn rdn(&mut self, mut set: Reader<'_>, out: &mut Vec<u8>) -> Result<(), NameFault> {
         self.rdn.clear();
         self.entries.clear();
-        // X.501 wants at least one entry; OpenSSL drops an empty RDN silently.
+        // X.501 requires at least one entry; OpenSSL drops an empty RDN silently.
         if set.is_empty() {
             return Err(NameFault::Structure);
         }
@@ -178,7 +178,7 @@ impl Canonicaliser {
             out.extend_from_slice(&self.rdn);
             return Ok(());
         }
-        // `asn1_set_seq_out` sorts by memcmp and then by length, as slices compare.
+        // `asn1_set_seq_out` sorts by memcmp and then by length; Rust compares slices in the same way.
         let rdn = &self.rdn;
         let bytes = |&(start, end): &(usize, usize)| rdn.get(start..end).unwrap_or(&[]);
         self.entries.sort_unstable_by(|a, b| bytes(a).cmp(bytes(b)));
@@ -211,7 +211,7 @@ impl Canonicaliser {
         self.utf8.clear();
         match tag {
             UTF8_STRING => {
-                // UTF8_getc of 1.1.1 knows five and six bytes a character and surrogates; later ones do not.
+                // UTF8_getc of 1.1.1 accepts characters of five and six bytes, and surrogates; later versions do not.
                 std::str::from_utf8(content).map_err(|_| NameFault::StringValue)?;
                 fold(content, &mut self.value);
             }
@@ -219,7 +219,7 @@ impl Canonicaliser {
                 if content.is_ascii() {
                     fold(content, &mut self.value);
                 } else {
-                    // One byte a character whatever the type says (`tag2nbyte`): Latin-1.
+                    // One byte per character whatever the type says (`tag2nbyte`): Latin-1.
                     self.utf8.try_reserve(2 * content.len()).map_err(out_of_memory)?;
                     self.utf8.extend(content.iter().map(|&byte| char::from(byte)));
                     fold(self.utf8.as_bytes(), &mut self.value);
@@ -247,7 +247,7 @@ impl Canonicaliser {
                 }
                 fold(self.utf8.as_bytes(), &mut self.value);
             }
-            // Not in ASN1_MASK_CANON: copied as it is.
+            // Not in ASN1_MASK_CANON: copied unchanged.
             NUMERIC_STRING => {
                 self.value.extend_from_slice(content);
                 return Ok(NUMERIC_STRING);
@@ -266,12 +266,12 @@ fn structure<E>(_: E) -> NameFault {
     NameFault::Structure
 }
 
-/// Surrogates: 1.1.1 turns them into bytes that are no UTF-8, later ones refuse them.
+/// Surrogates: 1.1.1 turns them into bytes that are not UTF-8, later versions refuse them.
 fn character(value: u32) -> Result<char, NameFault> {
     char::from_u32(value).ok_or(NameFault::StringValue)
 }
 
-/// Trims and collapses what `ossl_isspace` calls blank and lowers ASCII letters. All else is copied.
+/// Trims and collapses blanks (as defined by `ossl_isspace`), and lower-cases ASCII letters. Everything else is copied.
 fn fold(text: &[u8], out: &mut Vec<u8>) {
     let is_space = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' ');
     let Some(first) = text.iter().position(|b| !is_space(b)) else {
@@ -279,7 +279,7 @@ fn fold(text: &[u8], out: &mut Vec<u8>) {
     };
     let last = text.iter().rposition(|b| !is_space(b)).unwrap_or(first);
     let text = text.get(first..=last).unwrap_or(&[]);
-    // Nearly all names: no blanks but single spaces.
+    // The case of nearly all names: no blanks except single spaces.
     let pairs = text.iter().zip(text.get(1..).unwrap_or(&[]));
     if !pairs.into_iter().any(|(a, b)| *a <= b' ' && is_space(a) && (*a != b' ' || is_space(b))) {
         let start = out.len();
@@ -311,7 +311,7 @@ fn header_len(len: usize) -> usize {
     }
 }
 
-/// Tag and length. Lengths are below 2^24: a name has at most 2^20 bytes, and grows to less than twice that.
+/// Writes tag and length. Lengths are below 2^24: a name has at most 2^20 bytes, and grows to less than twice its size.
 #[inline]
 fn header(tag: u8, len: usize, out: &mut Vec<u8>) {
     let [.., c, b, a] = len.to_be_bytes();

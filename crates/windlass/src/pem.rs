@@ -1,9 +1,9 @@
 //! The strict subset of PEM: CERTIFICATE blocks of plain base64, and comments around them.
 //!
-//! What is accepted here must be read by `PEM_read_bio` (OpenSSL, crypto/pem/pem_lib.c, 1.1.1 to 4.0) as the same
-//! blocks with the same bytes. It reads lines of at most 254 bytes with `BIO_gets`, strips blanks at their ends,
-//! takes a line as a beginning if it starts with `-----BEGIN ` and ends with `-----`, and stops at a NUL that opens
-//! a line.
+//! `PEM_read_bio` (OpenSSL, crypto/pem/pem_lib.c, 1.1.1 to 4.0) must read every file accepted here as the same blocks
+//! with the same bytes. It reads lines of at most 254 bytes with `BIO_gets`, strips blanks at their ends, takes a line
+//! as the beginning of a block if it starts with `-----BEGIN ` and ends with `-----`, and stops at a line that starts
+//! with a NUL.
 
 use memchr::{memchr, memmem};
 
@@ -13,18 +13,18 @@ use crate::error::{PemFault, Unsupported};
 const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
 const END: &[u8] = b"-----END CERTIFICATE-----";
 
-/// Well below the 254 bytes at which `BIO_gets` would cut a line, and what follows would be a line of its own.
+/// Well below the 254 bytes at which `BIO_gets` would split a line in two.
 const MAX_COMMENT: usize = 200;
-/// What `PEM_write_bio` writes is 64; RFC 2045 allows 76.
+/// `PEM_write_bio` writes lines of 64; RFC 2045 allows 76.
 const MAX_BASE64_LINE: usize = 76;
 
-/// Nearly all certificates need less, and the buffer does not have to grow.
+/// Enough for nearly all certificates: the buffer does not have to grow.
 const USUAL_BLOCK: usize = 3 << 10;
 
 /// The blocks of a file, one after the other.
 pub(crate) struct Blocks<'a> {
     rest: &'a [u8],
-    /// Lines taken so far.
+    /// The number of lines taken, for line numbers in errors.
     line: u64,
     /// The base64 of one block without its line ends.
     text: Vec<u8>,
@@ -35,7 +35,7 @@ impl<'a> Blocks<'a> {
         Blocks { rest: pem, line: 0, text: Vec::new() }
     }
 
-    /// Appends the bytes of the next block to `out` and returns how many they are, or None at the end.
+    /// Appends the bytes of the next block to `out` and returns their number, or None at the end.
     pub fn next_into(&mut self, out: &mut Vec<u8>) -> Result<Option<usize>, Unsupported> {
         while let Some(line) = self.next_line() {
             if line == BEGIN {
@@ -73,12 +73,12 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// With `alike`, a line is not searched for its end if one is where the first line of the block had it. Should
-    /// that have joined two lines, the line end between them is no base64, and the block must be read the other way.
+    /// With `alike`, a line end is first looked for at the position it had in the block's first line. Should that have
+    /// joined two lines, the line end between them is not base64, and the block must be read again without `alike`.
     fn block_of_lines(&mut self, out: &mut Vec<u8>, alike: bool) -> Result<usize, Unsupported> {
         let (block, begin) = (self.rest, self.line);
         self.text.clear();
-        // Of a block that is as usual no line needs more.
+        // Enough for every line of a block of the usual form.
         self.text.try_reserve(block.len().min(USUAL_BLOCK)).map_err(|_| Unsupported::OutOfMemory)?;
         let mut stride = None;
         loop {
@@ -116,7 +116,7 @@ impl<'a> Blocks<'a> {
         decoded.map_err(|_| Unsupported::Pem { line: not_base64(block, begin, self.line), fault: PemFault::NotBase64 })
     }
 
-    /// Takes the base64 of all lines that follow and have their end at this place. It stops before whatever is unusual.
+    /// Takes the base64 of the following lines, as long as their end is at this position. Stops at anything unusual.
     fn take_alike(&mut self, end: usize) {
         let mut lines = 0;
         for line in self.rest.chunks_exact(end + 1) {
@@ -133,7 +133,7 @@ impl<'a> Blocks<'a> {
         self.rest = self.rest.get(lines * (end + 1)..).unwrap_or(&[]);
     }
 
-    /// The next line, if there is a line end at this place.
+    /// The next line, if it ends at this position.
     fn line_of(&mut self, end: Option<usize>) -> Option<&'a [u8]> {
         let end = end?;
         (self.rest.get(end)? == &b'\n').then(|| self.take_line(end))
@@ -153,7 +153,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The line whose LF is at this place.
+    /// The line whose LF is at this position.
     fn take_line(&mut self, end: usize) -> &'a [u8] {
         self.line += 1;
         let (line, rest) = self.rest.split_at(end);
@@ -166,8 +166,8 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The first line between those two with anything but base64 digits, or else the last: it is too short or too long, or
-/// has wrong padding.
+/// The first line between `begin` and `end` with a character that is not a base64 digit. Otherwise the last line: it is
+/// too short or too long, or has wrong padding.
 fn not_base64(block: &[u8], begin: u64, end: u64) -> u64 {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let last = end.saturating_sub(1);

@@ -1,5 +1,5 @@
-//! The extensions about policies. `ossl_policy_cache_set` (OpenSSL, crypto/x509/pcy_cache.c; `policy_cache_set` in
-//! 1.1.1) decodes them once for each certificate, when a chain with it is checked for policies.
+//! The policy extensions. `ossl_policy_cache_set` (OpenSSL, crypto/x509/pcy_cache.c; `policy_cache_set` in 1.1.1)
+//! decodes them once for each certificate, when a chain with the certificate is first checked for policies.
 
 use crate::der::{INTEGER, OBJECT_IDENTIFIER, Reader, SEQUENCE, Span, integer, object_identifier, small_number};
 use crate::error::DerFault;
@@ -19,10 +19,10 @@ const BMP_STRING: u8 = 0x1E;
 const REQUIRE_EXPLICIT_POLICY: u8 = 0x80;
 const INHIBIT_POLICY_MAPPING: u8 = 0x81;
 
-/// No CA has more; comparing each with each must take no time.
+/// No CA has more; comparing each policy with all others must stay cheap.
 const MAX_POLICIES: usize = 32;
 
-/// certificatePolicies. `policy_cache_create` wants at least one, and none twice.
+/// certificatePolicies. `policy_cache_create` requires at least one policy, and no duplicates.
 pub(crate) fn certificate_policies(mut value: Reader<'_>) -> Result<(), DerFault> {
     let mut policies = value.enter(SEQUENCE)?;
     value.end()?;
@@ -82,7 +82,7 @@ fn user_notice(mut notice: Reader<'_>) -> Result<(), DerFault> {
     notice.end()
 }
 
-/// `DISPLAYTEXT`. `asn1_ex_c2i` wants two bytes for each character of a BMPString, and looks into no other.
+/// `DISPLAYTEXT`. `asn1_ex_c2i` requires two bytes for each character of a BMPString, and checks no other type.
 fn display_text(reader: &mut Reader<'_>) -> Result<(), DerFault> {
     let (tag, _, content) = reader.element()?;
     match tag {
@@ -92,7 +92,7 @@ fn display_text(reader: &mut Reader<'_>) -> Result<(), DerFault> {
     }
 }
 
-/// policyMappings. `policy_cache_set_mapping` wants at least one, and anyPolicy in none.
+/// policyMappings. `policy_cache_set_mapping` requires at least one mapping, and none with anyPolicy.
 pub(crate) fn policy_mappings(mut value: Reader<'_>) -> Result<(), DerFault> {
     let mut mappings = value.enter(SEQUENCE)?;
     value.end()?;

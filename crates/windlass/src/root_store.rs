@@ -1,4 +1,4 @@
-//! The root store: what one source trusts, indexed once and never changed.
+//! The root store: the trust anchors of one source, indexed once and never changed.
 
 mod builder;
 mod bytes;
@@ -18,9 +18,9 @@ use twins::Twins;
 
 /// An immutable, indexed set of trust anchors in source order.
 ///
-/// Everything but the subjects is indexed when it is first asked for. That takes no lock: after a fork nobody may be
-/// waiting for a thread that exists no more. Threads that ask at once may do the same work, and one result is kept.
-/// If memory for such an index can't be had, nothing is found by it.
+/// Every index except the one of the subjects is built on first use. Building takes no lock: after a fork, nobody may
+/// be left waiting for a thread that no longer exists. Concurrent threads may do the same work twice, and one result is
+/// kept. If there is no memory for an index, lookups by it find nothing.
 pub struct RootStore {
     /// All certificates, one after the other.
     der: Bytes,
@@ -28,34 +28,35 @@ pub struct RootStore {
     canonical: Bytes,
     records: Box<[Record]>,
     subjects: Index,
-    /// What a compiled store has in place of the indices below.
+    /// The indices of a compiled store, which replace those below.
     written: Option<Box<Written>>,
     source_bytes: u64,
     raw_subjects: OnceBox<Option<Index>>,
     issuers_and_serials: OnceBox<Option<Index>>,
     key_ids: OnceBox<Option<Index>>,
     twins: Twins,
-    /// The number of the rules, and what they gave.
+    /// The number of the rules, and the value that they gave.
     finding: OnceBox<(u16, u8)>,
 }
 
-/// What a compiled store brings along, still as it was written; each index is read when it is first asked for. What
-/// turns out not to be an index is made anew from the certificates.
+/// The indices that a compiled store brings along, still as written; each is read on first use. A part that turns out
+/// not to be a valid index is built again from the certificates.
 pub(crate) struct Written {
     pub raw_subjects: Bytes,
     pub issuers_and_serials: Bytes,
     pub key_ids: Bytes,
-    /// The number of the rules, and what they gave.
+    /// The number of the rules, and the value that they gave.
     pub finding: Option<(u16, u8)>,
 }
 
-/// How an adapter finds something out about all certificates of a store, such as what its library does with them. What
-/// was found is kept with the store, and written into its compiled store, so that not every process looks again.
+/// Lets an adapter compute a fact about all certificates of a store, such as how its library treats them. The result is
+/// kept with the store and written into its compiled store, to save other processes the computation.
 #[derive(Clone, Copy, Debug)]
 pub struct Finding {
-    /// The number of the rules, from 1. Other rules need another number: what was written is taken if it has the same.
+    /// The number of the rules, from 1. Different rules need a different number: a written result is used if its number
+    /// matches.
     pub rules: u16,
-    /// Finds it. The same certificates must give the same.
+    /// Computes the result. The same certificates must give the same result.
     pub find: fn(&RootStore) -> u8,
 }
 
@@ -66,7 +67,7 @@ impl RootStore {
         RootStore::from_pem_files([pem]).map_err(|(_, what)| what)
     }
 
-    /// Reads several PEM files into one store, in this order. An error tells which of them it is about.
+    /// Reads several PEM files into one store, in this order. An error names the file that it is about.
     #[inline(never)]
     pub(crate) fn from_pem_files<'p>(
         files: impl IntoIterator<Item = &'p [u8]>,
@@ -78,7 +79,7 @@ impl RootStore {
         builder.finish().map_err(|what| (0, what))
     }
 
-    /// Puts a store together. `subjects` and `written` are those of a compiled store.
+    /// Assembles a store. `subjects` and `written` come from a compiled store.
     pub(crate) fn new(
         der: Bytes,
         canonical: Bytes,
@@ -112,24 +113,24 @@ impl RootStore {
         })
     }
 
-    /// Whether these are the same certificates in the same order.
+    /// Whether the other store has the same certificates in the same order.
     pub(crate) fn has_same_certificates(&self, other: &RootStore) -> bool {
-        // A certificate tells its own length, so one run of bytes is one list of certificates.
+        // A certificate contains its own length, and thus a run of bytes splits into certificates in only one way.
         self.der.as_slice() == other.der.as_slice()
     }
 
-    /// The number of certificates, duplicates included: what OpenSSL's load would return.
+    /// The number of certificates, duplicates included: the value that OpenSSL's load would return.
     #[expect(clippy::len_without_is_empty, reason = "there is no empty store")]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Bytes of PEM that were read.
+    /// The size of the PEM that was read, in bytes.
     pub fn source_bytes(&self) -> u64 {
         self.source_bytes
     }
 
-    /// One anchor.
+    /// The anchor with this index.
     ///
     /// # Panics
     /// If the index is from another store and too large for this one.
@@ -137,7 +138,7 @@ impl RootStore {
         TrustAnchor::new(self, &self.records[index.get()], index)
     }
 
-    /// The anchor at this place, if there are so many.
+    /// The anchor at this position, counted from 0. None beyond the end.
     pub fn get(&self, place: usize) -> Option<TrustAnchor<'_>> {
         let record = self.records.get(place)?;
         Some(TrustAnchor::new(self, record, AnchorIndex(place as u32)))
@@ -153,7 +154,8 @@ impl RootStore {
         anchors_of(self.subjects.find(&name.as_bytes(), |record| self.canonical_of(record)))
     }
 
-    /// All anchors whose subject has exactly these bytes, in source order: how GnuTLS, NSS and PKCS#11 compare names.
+    /// All anchors whose subject has exactly these bytes, in source order. GnuTLS, NSS and PKCS#11 compare names in
+    /// this way.
     pub fn by_raw_subject<'s>(&'s self, name: RawName<'_>) -> impl Iterator<Item = AnchorIndex> + use<'s> {
         let index = self.raw_subject_index();
         anchors_of(index.map_or(&[], |index| index.find(&name.as_bytes(), |record| self.raw_subject_of(record))))
@@ -182,8 +184,8 @@ impl RootStore {
         &self.twins.shared
     }
 
-    /// What an adapter has found out about the certificates: now, earlier, or when the store was compiled. One finding
-    /// is kept; one of other rules is made at each call.
+    /// An adapter's finding about the certificates, computed now, earlier, or when the store was compiled. One finding
+    /// is kept; one with other rules is computed on each call.
     pub fn finding(&self, wanted: &Finding) -> u8 {
         let written = self.written.as_ref().and_then(|written| written.finding);
         let here = |(rules, found): (u16, u8)| (rules == wanted.rules).then_some(found);
@@ -227,7 +229,7 @@ impl RootStore {
         self.lazy(&self.key_ids, |written| &written.key_ids, key)
     }
 
-    /// An index that is read or made when it is first asked for; None if memory for it can't be had.
+    /// An index that is read or built on first use; None if there is no memory for it.
     fn lazy<'s, K: Key>(
         &'s self,
         index: &'s OnceBox<Option<Index>>,

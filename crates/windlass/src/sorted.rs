@@ -1,9 +1,9 @@
-//! Sorting without recursion. The quicksort of the standard library takes up to 30 KiB of stack for a large store, and
-//! threads of programs may have 16 (`PTHREAD_STACK_MIN`).
+//! Sorting without recursion. The standard library's quicksort takes up to 30 KiB of stack for a large store, and
+//! threads of programs may have only 16 KiB (`PTHREAD_STACK_MIN`).
 
 use std::collections::BinaryHeap;
 
-/// The items in ascending order. Takes no memory, and a few hundred bytes of stack.
+/// The items in ascending order. Allocates nothing, and takes a few hundred bytes of stack.
 pub(crate) fn sorted<T: Ord>(items: Vec<T>) -> Vec<T> {
     if items.is_sorted() { items } else { BinaryHeap::from(items).into_sorted_vec() }
 }

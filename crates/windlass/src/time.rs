@@ -76,8 +76,8 @@ fn days_in_month(year: u32, month: u32) -> u32 {
     }
 }
 
-/// Days since 1970-01-01 in the proleptic Gregorian calendar. Years are counted from March, so that the leap day is
-/// the last of its year, in eras of 400 years.
+/// Days since 1970-01-01 in the proleptic Gregorian calendar. Years are counted from March, which makes the leap day
+/// the last day of its year, in eras of 400 years.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,4 +1,4 @@
-//! The system's bundle: everything that is read from it is what libcrypto reads.
+//! The system's bundle: everything read from it equals the data that libcrypto reads.
 
 mod support;
 
@@ -67,7 +67,7 @@ fn every_anchor_is_found_by_everything_it_is_indexed_by() {
     }
 }
 
-/// The fingerprint is checked against the program that everybody checks it with.
+/// The fingerprint is compared with the usual command's output.
 #[test]
 fn fingerprints_are_those_of_the_openssl_command() {
     let pem = support::bundle();

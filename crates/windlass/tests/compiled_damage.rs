@@ -1,4 +1,4 @@
-//! Damaged and crafted compiled stores. Whatever is in the file, the root store is that of the PEM file; nothing
+//! Damaged and crafted compiled stores. Whatever the file holds, the root store equals the one of the PEM file; nothing
 //! panics, and memory follows the size of the file.
 
 #[path = "support/memory.rs"]
@@ -51,7 +51,7 @@ impl Small {
         Small { bench, source, pem, path, bytes }
     }
 
-    /// Loads with this as the compiled store, and wants it to be found malformed, once, and ignored.
+    /// Loads with these bytes as the compiled store, and requires them to be found malformed, once, and ignored.
     #[track_caller]
     fn expect_ignored(&self, bytes: &[u8], what: &str) {
         fs::write(&self.path, bytes).unwrap();
@@ -62,8 +62,8 @@ impl Small {
         }
     }
 
-    /// Loads with this as the compiled store, its checksum put right. That is a file that root or the user made by
-    /// hand: it can hold any certificates. Returns whether it was believed.
+    /// Loads with these bytes as the compiled store, after correcting the checksum. Such a file was made by hand, by
+    /// root or the user: it can hold any certificates. Returns whether it was believed.
     fn survives(&self, mut bytes: Vec<u8>, what: &str) -> bool {
         seal(&mut bytes);
         fs::write(&self.path, &bytes).unwrap();
@@ -80,7 +80,7 @@ impl Small {
     }
 }
 
-/// Puts length and checksum right.
+/// Corrects length and checksum.
 fn seal(bytes: &mut [u8]) {
     let len = bytes.len() as u64;
     bytes[16..24].copy_from_slice(&len.to_le_bytes());
@@ -162,7 +162,7 @@ fn every_bit_with_the_right_checksum() {
             believed += usize::from(small.survives(bytes, &format!("bit {bit} of byte {at}")));
         }
     }
-    // Else this would not have come beyond the checksum.
+    // Otherwise nothing would have passed the checksum.
     assert!(believed > 1000, "{believed}");
 }
 
@@ -179,7 +179,7 @@ fn every_number_with_the_right_checksum() {
     }
 }
 
-/// What lies outside of its certificate is not only not read: the file is refused.
+/// Spans outside their certificate are not only not read: the file is refused.
 #[test]
 fn spans_that_lead_out_of_their_certificate() {
     let small = Small::new();
@@ -258,7 +258,7 @@ fn other_versions() {
         small.expect_ignored(&bytes, &format!("version {version}"));
         // The length of the header that version 3 had.
         bytes[12..16].copy_from_slice(&256_u32.to_le_bytes());
-        // Whatever follows: nobody knows where that version has its checksum.
+        // Whatever follows: the position of that version's checksum is unknown.
         seal(&mut bytes);
         small.expect_ignored(&bytes, &format!("version {version}"));
         small.expect_ignored(&bytes[..12], &format!("version {version}, cut short"));
@@ -306,7 +306,7 @@ fn a_file_with_a_hole() {
     assert_eq!(small.bench.expect(&small.source, &small.pem), MALFORMED);
 }
 
-/// A damaged one is no reason not to look further, but it is counted.
+/// A damaged compiled store does not end the search, but it is counted.
 #[test]
 fn a_damaged_one_before_a_good_one() {
     let small = Small::new();
@@ -327,7 +327,7 @@ fn a_damaged_one_before_a_good_one() {
     }
 }
 
-/// What is open in this process.
+/// The open files of this process.
 fn descriptors() -> Vec<String> {
     support::stores::names_in(Path::new("/proc/self/fd"))
 }

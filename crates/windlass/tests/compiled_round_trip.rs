@@ -1,4 +1,4 @@
-//! A compiled store that is read back answers every question as the one that was built from PEM.
+//! A compiled store that is read back gives the same answers as the store that was built from PEM.
 
 mod support;
 
@@ -36,7 +36,7 @@ fn debians_bundle() {
     }
 }
 
-/// Not only the same as the store that was built, but what a search through all gives.
+/// Not only equal to the built store, but equal to the result of a full search.
 fn check_by_search(store: &RootStore) {
     let places = |wanted: &dyn Fn(windlass::TrustAnchor<'_>) -> bool| -> Vec<_> {
         store.anchors().filter(|anchor| wanted(*anchor)).map(|anchor| anchor.index()).collect()
@@ -107,7 +107,7 @@ fn hashed_directories() {
 fn the_machines_own_directory() {
     let bench = Bench::new();
     let source = Source::Capath("/etc/ssl/certs".into());
-    // Files that came with the machine's image have times that its builder wrote: then only the content tells.
+    // Files of the machine's image have times that its builder wrote: in that case only the content decides.
     let image = compiled::compile(&source, None, None).unwrap();
     compiled::write(&bench.stores, &image, Overwrite::Forced).unwrap();
     let before = bench.counts();

@@ -1,5 +1,5 @@
-//! Whose compiled stores are believed: those that nobody but root and the effective user can have written. And what is
-//! in a file's place that is no file.
+//! Which compiled stores are believed: those that nobody but root and the effective user can have written. Also, other
+//! kinds of files in their place.
 
 mod support;
 
@@ -20,7 +20,7 @@ unsafe extern "C" {
     fn seteuid(user: u32) -> i32;
 }
 
-/// A user that has nothing here.
+/// A user without any files here.
 const SOMEBODY: u32 = 4321;
 
 fn become_user(user: u32) {
@@ -67,8 +67,8 @@ fn what_others_may_write_to() {
     }
 }
 
-/// Without privileges no file of another user can be made, so then a directory that is there anyway stands for it;
-/// `trusted.rs` tests the check alone.
+/// Without privileges, no file of another user can be made; an existing directory is used instead. `trusted.rs` tests
+/// the check alone.
 #[test]
 fn what_others_own() {
     let (bench, source, pem, path) = open_to_all();
@@ -91,7 +91,7 @@ fn what_others_own() {
         assert_eq!(bench.expect(&source, &pem), COMPILED, "{place:?}");
     }
     in_child(|| {
-        // Root's are for everybody; the user's own are; another user's are not.
+        // Root's are for everybody; the user's own are believed; another user's are not.
         become_user(SOMEBODY);
         assert_eq!(bench.expect(&source, &pem), COMPILED);
         become_user(0);
@@ -120,7 +120,7 @@ fn links() {
         fs::remove_file(&path).unwrap();
     }
     fs::rename(&real, &path).unwrap();
-    // In place of the directory: what counts is who owns what it leads to, and may write there.
+    // In place of the directory: the owner and the permissions of its target count.
     let elsewhere = bench.path("elsewhere");
     fs::rename(&bench.stores, &elsewhere).unwrap();
     symlink(&elsewhere, &bench.stores).unwrap();
@@ -148,7 +148,7 @@ fn what_is_no_file() {
     assert_eq!(distrust(&path), Distrust::Kind);
     fs::remove_dir(&path).unwrap();
 
-    // Nobody writes to it: to wait for somebody would be for ever.
+    // It has no writer: opening it would block forever.
     mknodat(CWD, &path, FileType::Fifo, 0o600.into(), 0).unwrap();
     assert_eq!(bench.expect(&source, &pem), DISTRUSTED);
     assert_eq!(distrust(&path), Distrust::Kind);
@@ -176,7 +176,7 @@ fn what_is_no_file() {
     assert_eq!(bench.expect(&source, &pem), NOTHING);
 }
 
-/// A process that may not read the source gets nothing of it from the compiled store, which it could read.
+/// A process that may not read the source gets nothing from the compiled store, even though it could read that.
 #[test]
 fn who_may_not_read_the_source_is_not_served() {
     let (bench, source, pem, path) = open_to_all();
@@ -199,7 +199,7 @@ fn who_may_not_read_the_source_is_not_served() {
         assert_eq!(bench.load(&source).unwrap_err(), denied);
         assert_eq!(bench.changed_since(&before), []);
     });
-    // Nor does the compiled store of a private source say anything to those who can't read that.
+    // Nor does the compiled store of a private source reveal anything to users who can't read the source.
     if is_root() {
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         fs::set_permissions(source.path(), Permissions::from_mode(0o644)).unwrap();
@@ -210,8 +210,7 @@ fn who_may_not_read_the_source_is_not_served() {
     }
 }
 
-/// A daemon that changes its effective user: what one user vouched for is not believed as another, also when it is in
-/// the cache.
+/// A daemon that changes its effective user: one user's files are not believed as another user, even from the cache.
 #[test]
 fn a_change_of_user() {
     // Without privileges there is no user to change to.
@@ -239,7 +238,7 @@ fn a_change_of_user() {
     });
 }
 
-/// As a container engine mounts a bundle of the host.
+/// A container engine mounts a bundle of the host in this way.
 #[test]
 fn a_bind_mounted_source_is_rewritten_in_place() {
     let (bench, source, pem, _) = open_to_all();
@@ -269,7 +268,7 @@ fn a_bind_mounted_source_is_rewritten_in_place() {
     assert_eq!(bench.expect(&source, &pem), support::stores::STALE);
 }
 
-/// Somebody with the right to write there does to the file what no writer does, while others load.
+/// Another user with write permission damages the file in ways that no writer does, while others load.
 #[test]
 fn everything_at_once() {
     let bench = Bench::new();

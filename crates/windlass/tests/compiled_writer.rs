@@ -1,4 +1,4 @@
-//! Writing compiled stores: whole or not at all, one writer at a time, and nothing left behind.
+//! Writing compiled stores: completely or not at all, one writer at a time, and nothing left behind.
 
 mod support;
 
@@ -31,7 +31,7 @@ fn two_states(bench: &Bench) -> (Source, [Image; 2], Vec<u8>) {
     (source, [first, second], pem)
 }
 
-/// Wants one of the two in the file, whole; returns which.
+/// Requires one of the two in the file, complete; returns which.
 #[track_caller]
 fn which(bench: &Bench, images: &[Image; 2]) -> usize {
     let bytes = fs::read(bench.stores.join(file_name(images[0].source()))).unwrap();
@@ -65,7 +65,7 @@ fn what_is_unchanged_is_not_written() {
     assert_tidy(&bench, &images[0]);
 }
 
-/// What is not believed or damaged is replaced, whatever was in it.
+/// A store that is not believed or is damaged is replaced, whatever it holds.
 #[test]
 fn what_nobody_uses_is_replaced() {
     let bench = Bench::new();
@@ -195,7 +195,7 @@ fn killed_at_any_moment() {
     eprintln!("{rounds} rounds: {seen:?} old and new, {leftovers} with leftovers");
 }
 
-/// What a killed writer can leave, made by hand: no chance decides whether it was there.
+/// The possible leftovers of a killed writer, made by hand: the test does not depend on chance.
 #[test]
 fn leftovers_are_removed() {
     let bench = Bench::new();

@@ -1,5 +1,5 @@
-//! Extensions, keys and signature algorithms: what libcrypto can't make sense of must not be accepted here, because it
-//! raises errors when it first looks at it. Each of them is changed at random, and libcrypto is asked.
+//! Extensions, keys and signature algorithms: values that libcrypto can't decode must not be accepted here, because it
+//! raises errors when it first decodes them. Each is changed at random, and compared with libcrypto.
 
 mod support;
 
@@ -36,8 +36,8 @@ fn policy(oid: &[u8], qualifier: Node) -> Node {
     sequence([leaf(OID, oid), sequence([qualifier])])
 }
 
-/// Extensions that libcrypto decodes by itself, by the content of their OBJECT IDENTIFIER, with all that may be in
-/// them.
+/// Extensions that libcrypto decodes by itself, by the content of their OBJECT IDENTIFIER, with all of their possible
+/// parts.
 fn known() -> Vec<(Vec<u8>, Node)> {
     let id_ce = |arc: u8| vec![0x55, 0x1D, arc];
     let number = |n: u8| leaf(INTEGER, &[n]);
@@ -111,7 +111,7 @@ fn known() -> Vec<(Vec<u8>, Node)> {
     ]
 }
 
-/// Extensions that libcrypto decodes only for who asks, and those that it decodes but this crate does not take.
+/// Extensions that libcrypto decodes only on request, and those that it decodes but this crate refuses.
 const OTHERS: [&[u8]; 12] = [
     b"\x55\x1D\x12",                         // issuerAltName
     b"\x55\x1D\x10",                         // privateKeyUsagePeriod

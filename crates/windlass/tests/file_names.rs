@@ -1,4 +1,4 @@
-//! A file with several names is read once; but each name is one that this user has to have the right to use.
+//! A file with several names is read once, but this user must have the right to use each name.
 
 mod support;
 
@@ -17,7 +17,7 @@ unsafe extern "C" {
     fn seteuid(user: u32) -> i32;
 }
 
-/// A user that has nothing here.
+/// A user without any files here.
 const SOMEBODY: u32 = 4321;
 
 fn become_user(user: u32) {
@@ -72,7 +72,7 @@ fn a_name_that_may_not_be_used_is_not_served() {
     open_to_all(&closed, 0o700);
 }
 
-/// What one user's compiled store vouched for is not believed as another user, by no name.
+/// One user's compiled store is not believed as another user, under any name.
 #[test]
 fn a_change_of_user() {
     // Without privileges there is no user to change to.

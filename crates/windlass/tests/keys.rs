@@ -1,5 +1,6 @@
-//! Public keys and parameters of signature algorithms: what libcrypto can't decode must not be accepted here, because
-//! each version tells that in its own way, and some only once. Keys are changed at random, and libcrypto is asked.
+//! Public keys and parameters of signature algorithms: values that libcrypto can't decode must not be accepted here,
+//! because each version reports that in its own way, and some only once. Keys are changed at random, and compared with
+//! libcrypto.
 
 mod support;
 
@@ -63,7 +64,7 @@ fn rsa_key() -> Node {
 fn usual_keys_are_taken() {
     let null = || Some(leaf(NULL, b""));
     assert!(check(&with_key(spki(RSA, null(), &rsa_key().encode()))));
-    // The points are not on their curves, which nobody here can tell.
+    // The points are not on their curves, which the code under test can't detect.
     for (curve, size) in [(P256, 32), (P384, 48), (P521, 66)] {
         let point = [&[4][..], &vec![1; 2 * size]].concat();
         let named = || Some(leaf(OID, curve));

@@ -1,7 +1,7 @@
-//! Accepted here must mean accepted by libcrypto, as the same certificates in the same order. Real certificates are
-//! changed at random, as text, as bytes and as trees, and both are asked.
+//! Everything accepted here must be accepted by libcrypto, as the same certificates in the same order. Real
+//! certificates are changed at random, as text, as bytes and as trees, and passed to both.
 //!
-//! `WINDLASS_TEST_FACTOR=100` tries a hundred times more, `WINDLASS_TEST_SEED=n` something else.
+//! `WINDLASS_TEST_FACTOR=100` runs a hundred times as many cases, `WINDLASS_TEST_SEED=n` runs others.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::der::Node;
 use support::judge::check;
 use support::pem;
 
-/// Small certificates first choose: libcrypto needs long for the large ones.
+/// Mostly small certificates: libcrypto takes long for large ones.
 fn samples() -> Vec<Vec<u8>> {
     let mut all = support::certificates(&support::bundle());
     all.sort_by_key(Vec::len);
@@ -19,7 +19,7 @@ fn samples() -> Vec<Vec<u8>> {
     all
 }
 
-/// Runs `change` so often, and wants both outcomes to have happened.
+/// Runs `change` this many times, and requires both outcomes to occur.
 fn run(times: u64, seed: u64, change: impl Fn(&mut Rng, &[Vec<u8>]) -> Vec<u8>) {
     let samples = samples();
     let mut rng = Rng::with_seed(support::seed() ^ seed);
@@ -44,7 +44,7 @@ fn changed_text() {
     });
 }
 
-/// Edits where they matter: lines are moved, joined, split, dropped, and get other ends.
+/// Edits in critical places: moves, joins, splits and drops lines, and changes their ends.
 #[test]
 fn changed_lines() {
     run(12_000, 2, |rng, samples| {
@@ -165,7 +165,7 @@ fn several_changed_certificates_among_good_ones() {
     });
 }
 
-/// A line end that is missing at the end of the file is no difference to any version.
+/// A missing line end at the end of the file makes no difference to any version.
 #[test]
 fn the_last_line_needs_no_end() {
     let sample = samples().remove(0);

@@ -16,7 +16,7 @@ const IA5: u8 = 0x16;
 const UNIVERSAL: u8 = 0x1C;
 const BMP: u8 = 0x1E;
 
-/// Characters that canonicalisation treats in special ways, and some that only look as if it did.
+/// Characters with a special treatment in canonicalisation, and some that only look like them.
 fn character() -> impl Strategy<Value = char> {
     prop_oneof![
         4 => prop::char::range('a', 'e'),
@@ -91,7 +91,7 @@ fn canonical(der: &[u8]) -> Option<CanonicalName> {
     CanonicalName::from_raw(RawName::from_der(der).ok()?).ok()
 }
 
-/// If this crate has a canonical form, libcrypto has the same.
+/// If this crate has a canonical form, libcrypto has the same one.
 fn assert_as_libcrypto(der: &[u8]) {
     let Some(ours) = canonical(der) else { return };
     let theirs = DecodedName::new(der).expect("libcrypto takes every name that this crate takes");

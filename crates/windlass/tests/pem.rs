@@ -1,5 +1,5 @@
-//! The text around and inside the blocks: what is taken, and what is left to the stock library although some versions
-//! of it read it.
+//! The text around and inside the blocks: the accepted forms, and those left to the stock library although some of its
+//! versions read them.
 
 mod support;
 
@@ -124,7 +124,7 @@ fn what_is_not_taken() {
     }
 }
 
-/// The line that is told is the one to look at, also where it is found only when the block is decoded.
+/// The reported line is the one to look at, even if the fault is only found when the block is decoded.
 #[test]
 fn the_line_of_a_fault() {
     let [a, _] = blocks();
@@ -136,9 +136,9 @@ fn the_line_of_a_fault() {
         (2, "", "*", 4),
         (3, "", "=", 5),
         (last, "", "\u{e9}", last + 2),
-        // Too many digits: which line has one too many nobody knows.
+        // Too many digits: it is unknown which line has one too many.
         (2, "", "A", last + 2),
-        // A line that can't be one is told as it is read.
+        // A line that is not base64 is reported when it is read.
         (4, "", "-", 6),
     ] {
         for end in ["\n", "\r\n"] {

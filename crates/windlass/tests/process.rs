@@ -1,5 +1,5 @@
-//! What belongs to a whole process: its working directory, its root directory, its privileges, its children. Each test
-//! runs in a child of its own, as these can't be changed for one thread.
+//! Properties of a whole process: its working directory, its root directory, its privileges, its children. Each test
+//! runs in a child of its own, because these can't be changed for one thread.
 
 mod support;
 
@@ -139,7 +139,7 @@ fn a_child_goes_on_with_what_was_loaded() {
     assert_holds(&cache.load_cafile(&path).unwrap(), &second);
 }
 
-/// While many threads load, children are forked at any moment: none of them may wait for a thread that it has not.
+/// Children are forked at any moment while many threads load: no child may wait for a thread that it does not have.
 #[test]
 fn children_are_forked_while_others_load() {
     let [first, second] = certificates();

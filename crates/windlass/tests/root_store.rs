@@ -1,4 +1,4 @@
-//! Stores with duplicates, with subjects that several certificates share, and with many certificates.
+//! Stores with duplicates, with shared subjects, and with many certificates.
 
 mod support;
 
@@ -174,7 +174,7 @@ fn errors_tell_where() {
     assert_eq!(error(b"\xEF\xBB\xBFx\n").label(), "pem-byte-order-mark");
 }
 
-/// Each form that no CA uses, one by one, although OpenSSL takes some of them.
+/// Each form that no CA uses, one by one, although OpenSSL accepts some of them.
 #[test]
 fn what_is_not_taken() {
     let good = template();

@@ -63,7 +63,7 @@ mod tests {
         assert_silent(&CHECK);
     }
 
-    /// OpenSSL itself is the judge: it loads the file, and one certificate less than there are.
+    /// OpenSSL itself decides: it loads the file, with one certificate fewer than the file holds.
     #[test]
     fn markers_that_do_not_stand_alone() {
         let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----");
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// How many certificates `openssl` loads of a file.
+    /// The number of certificates that `openssl` loads from a file.
     fn in_openssl(path: &std::path::Path) -> usize {
         let mut command = std::process::Command::new("openssl");
         let output = command.args(["crl2pkcs7", "-nocrl", "-certfile"]).arg(path).output().expect("openssl");

@@ -1,4 +1,4 @@
-//! A bundle and a hashed directory that belong together, and disagree.
+//! A bundle and a hashed directory that belong together, but differ.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
 }
 
-/// One lies in the other, or they are the two default paths of an OpenSSL.
+/// One lies in the other, or they are the two default paths of one OpenSSL.
 fn belong_together(machine: &Machine<'_>, bundle: &Bundle, directory: &Directory) -> bool {
     let is_pair = |pair: &crate::sources::Pair| {
         machine.real(&pair.file) == bundle.real && machine.real(&pair.directory) == directory.real
@@ -72,7 +72,7 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
             continue;
         }
         let is_refused = bundle_refuses.contains(&certificate.fingerprint);
-        // As a server's own: not-ca tells of it.
+        // For example a server's own certificate: not-ca reports it.
         if !is_refused && certificate.says.as_ref().is_some_and(|says| !says.is_ca) {
             continue;
         }
@@ -100,7 +100,7 @@ fn compare(bundle: &Bundle, directory: &Directory) -> Option<Finding> {
             ));
         }
     }
-    // Nothing is found there by hash yet, or what is missing are links to files that lie there.
+    // Nothing is found there by hash yet, or the directory lacks only links to files that lie in it.
     let lacks_links = directory_trusts.is_empty() && directory_refuses.is_empty()
         || refused + only_directory == 0 && only_unlinked == only_bundle;
     let remedy = if bundle.contents.has_mark {
@@ -160,7 +160,7 @@ mod tests {
         );
     }
 
-    /// Each Debian with the package ssl-cert has one.
+    /// Every Debian with the package ssl-cert has one.
     #[test]
     fn a_servers_own_certificate_in_the_directory_is_not_meant() {
         let image = Image::healthy();
@@ -168,7 +168,7 @@ mod tests {
         assert!(image.findings(&CHECK).is_empty());
     }
 
-    /// Whoever heeded it would add to the system what is there.
+    /// A user who followed the advice would add its content to the system.
     #[test]
     fn a_bundle_that_has_to_be_made_anew_is_not_compared() {
         let image = Image::healthy();
@@ -240,7 +240,7 @@ mod tests {
         assert!(image.finding(&CHECK).facts.shown[0].contains("only in the bundle, line 1: Rsa Root"));
     }
 
-    /// The files are there, or will be: a copy of each would be one too many.
+    /// The files are there, or will be: the directory needs no copy of them.
     #[test]
     fn what_only_lacks_its_hash_link_gets_one() {
         let image = Image::healthy();
@@ -250,7 +250,7 @@ mod tests {
         assert!(image.finding(&CHECK).remedy.starts_with(rehash), "its file lies there");
         image.bundle(&["rsa.pem", "p384.pem", "ed25519.pem"]);
         assert!(!image.finding(&CHECK).remedy.contains("rehash"), "one is not there at all");
-        // Without any hash link to a certificate there is nothing to compare yet.
+        // Without a hash link to any certificate, there is nothing to compare yet.
         image.remove(&link("p384.pem"));
         assert!(image.findings(&CHECK).is_empty(), "nobody uses it as a hashed one");
         image.write("etc/ssl/certs/01234567.r0", "");

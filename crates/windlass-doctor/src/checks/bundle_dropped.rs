@@ -1,4 +1,4 @@
-//! A bundle of which OpenSSL loads nothing.
+//! A bundle from which OpenSSL loads nothing.
 
 use crate::bundle::Bundle;
 use crate::check::{Check, Finding, Outcome, Severity};
@@ -62,13 +62,13 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
 }
 
-/// Of a larger file libcrypto is not asked: 16 MiB are 10,000 certificates.
+/// Larger files are not passed to libcrypto: 16 MiB are 10,000 certificates.
 const MAX_ASKED: u64 = 16 << 20;
 
-/// What refused it, as a fact.
+/// The reason for the refusal, as a detail.
 fn refused(machine: &Machine<'_>, bundle: &Bundle) -> Option<String> {
-    // Somebody else's bytes are not for libcrypto, nor those that would take it many seconds; and without one, the
-    // reader here has to do.
+    // libcrypto must not parse strangers' bytes, nor files that would take it many seconds; in these cases, and without
+    // a libcrypto, the reader here decides.
     let is_small = bundle.file.metadata().is_ok_and(|metadata| metadata.len() <= MAX_ASKED);
     let Some(libcrypto) = machine.libcryptos.first().filter(|_| bundle.is_ours && is_small) else {
         let is_bad = !bundle.contents.bad.is_empty() || bundle.contents.certificates.is_empty();
@@ -118,7 +118,7 @@ mod tests {
         assert!(image.finding(&CHECK).what.contains(&joined), "{}", image.finding(&CHECK).what);
     }
 
-    /// What OpenSSL passes over is no fault.
+    /// Anything that OpenSSL skips is not a fault.
     #[test]
     fn comments_keys_and_line_ends_are_well() {
         let image = Image::healthy();

@@ -1,4 +1,4 @@
-//! A bundle that programs read by default, and that is not there.
+//! A missing bundle that programs read by default.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// What update-ca-certificates of Debian and Alpine makes, and what it is told to put into it.
+/// The bundle that update-ca-certificates of Debian and Alpine writes, and its configuration.
 const DEBIAN: [&str; 2] = [DEBIAN_BUNDLE, DEBIAN_CONFIGURATION];
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
@@ -31,7 +31,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     if sources.directories.iter().flat_map(Directory::found).next().is_none() {
         return;
     }
-    // Each with the links to it.
+    // Each missing file, with the links to it.
     let mut missing: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for pair in &sources.pairs {
         if let Some(target) = machine.root.target(&pair.file).filter(|_| !is_file(machine, &pair.file)) {
@@ -62,7 +62,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
 }
 
-/// What can't be looked at may be one.
+/// Whether there is a file. A path that can't be examined counts as one.
 fn is_file(machine: &Machine<'_>, path: &Path) -> bool {
     matches!(machine.look(path), Ok(Target::File(_)) | Err(_))
 }

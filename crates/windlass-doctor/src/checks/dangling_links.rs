@@ -1,4 +1,4 @@
-//! Links of a hashed directory that lead nowhere.
+//! Links of a hashed directory without a target.
 
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::directory::{Directory, Item, Leads};
@@ -33,8 +33,8 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             1 => format!("1 {kind} leads nowhere"),
             count => format!("{count} {kind}s lead nowhere"),
         };
-        // `prune` refuses where most hash links lead nowhere, or no anchor would be left: what they lead to may be not
-        // mounted.
+        // `prune` refuses if most hash links have no target, or no anchor would be left: the targets may be on a file
+        // system that is not mounted.
         let options: &[&str] = if is_refused(directory) { &["--force"] } else { &[] };
         let (prune, inside) = (machine.prune_with(options, &directory.real), machine.inside());
         let remedy = format!(

@@ -1,4 +1,4 @@
-//! `cert.pem` beside the hashed directory: OpenSSL reads the one for each context, and has the other.
+//! `cert.pem` beside the hashed directory: OpenSSL reads the file for each context, although it has the directory.
 
 use std::path::Path;
 
@@ -80,20 +80,20 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
 }
 
-/// Why Windlass does not serve this file, if so: its own reader is asked.
+/// Why Windlass does not serve this file, by its own reader; None if it does.
 fn refused(machine: &Machine<'_>, file: &Path) -> Option<String> {
     let reached = machine.reach(file).ok()?;
     match TrustCache::new(Config::default(), None).load(&Source::Cafile(reached)) {
         Err(LoadError::Unsupported { path, what }) => {
             let place = line::of(&path, &what).map(|line| format!("line {line}: ")).unwrap_or_default();
             let fault = match what {
-                // Its line is part of the place.
+                // The place already includes its line.
                 Unsupported::Pem { fault, .. } => fault.to_string(),
                 other => other.to_string(),
             };
             Some(format!("{place}{fault}"))
         }
-        // It was read a moment ago.
+        // It was readable a moment ago.
         _ => None,
     }
 }

@@ -66,7 +66,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
 }
 
-/// Repetitions, each with its place and that of the first.
+/// Repetitions, each with its position and the position of the first occurrence.
 fn repeated<'h>(holding: &'h Holding<'_>) -> Vec<(&'h str, &'h str, &'h SourceCertificate)> {
     let mut first: HashMap<Fingerprint, &str> = HashMap::new();
     let mut repeated = Vec::new();
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_healthy_machine_is_silent() {
         assert_silent(&CHECK);
-        // Of the same subject, but not the same.
+        // A different certificate with the same subject.
         let image = Image::healthy();
         image.add("twin.pem");
         image.bundle(&["rsa.pem", "twin.pem"]);

@@ -31,12 +31,12 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// All that is named so is read to this much: what the system and its administrator name…
+/// Limits in bytes on the files that variables name: for those named by the system and its administrator…
 const MAX_TOTAL: u64 = 64 << 20;
-/// …and what each user names.
+/// …and for those named by each user.
 const MAX_OF_USER: u64 = 16 << 20;
 const MAX_FILE: u64 = 8 << 20;
-/// Directories that one value may name.
+/// The most directories in one value.
 const MAX_DIRECTORIES: usize = 16;
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
@@ -57,23 +57,23 @@ fn system(machine: &Machine<'_>) -> BTreeSet<Fingerprint> {
     of_bundles.chain(sources.directories.iter().flat_map(Directory::fingerprints)).collect()
 }
 
-/// What is wrong with a value.
+/// The fault of a value.
 struct Verdict {
     severity: Severity,
     what: &'static str,
-    /// Why it matters, if not for what is usual with the variable.
+    /// Why it matters, if not for the variable's usual reason.
     reason: Option<&'static str>,
     facts: Vec<String>,
     cost: Option<Cost>,
 }
 
-/// Why a file of many is not read.
+/// The reason for not reading one file of many.
 const TOO_MUCH: &str =
     "what is read of the files and directories that variables of the same user name has reached its limit";
 
 struct Judge<'a> {
     machine: &'a Machine<'a>,
-    /// Bytes that may still be read of what each of these names.
+    /// The bytes that may still be read for each origin.
     left: HashMap<Origin, u64>,
     system: BTreeSet<Fingerprint>,
 }
@@ -92,7 +92,7 @@ impl Judge<'_> {
             return self.directories(setting);
         }
         if path.is_relative() {
-            // Whoever is in another directory reads another file.
+            // A program in another directory reads another file.
             let verdict = Verdict::of(Severity::Warning, "is a relative path");
             return Ok(Some(Verdict {
                 reason: Some("it names a different file in each directory, or none"),
@@ -118,7 +118,8 @@ impl Judge<'_> {
         }
     }
 
-    /// What is left for a value. Whoever has more pays, so that nobody hides what another sets by setting it too.
+    /// The remaining bytes for a value. The origin with more left is charged: a user who sets the same value cannot
+    /// hide it.
     fn left(&mut self, setting: &Setting) -> &mut u64 {
         let full = |origin| if matches!(origin, Origin::Command | Origin::System) { MAX_TOTAL } else { MAX_OF_USER };
         let [first, last] = setting.origins();
@@ -161,7 +162,7 @@ impl Judge<'_> {
         Ok(Some(Verdict { facts: self.compared(&held), cost, ..Verdict::elsewhere() }))
     }
 
-    /// One directory, or several with colons between. A value can name one of them any number of times.
+    /// One directory, or several separated by colons. A value can name one of them any number of times.
     fn directories(&mut self, setting: &Setting) -> Result<Option<Verdict>, Unseen> {
         let named = std::env::split_paths(setting.path()).filter(|path| !path.as_os_str().is_empty());
         let mut by_name = BTreeSet::new();
@@ -207,7 +208,7 @@ impl Judge<'_> {
             return Ok(Some(Verdict { facts, ..Verdict::of(Severity::Error, "leads to no directory") }));
         }
         if let Some(unseen) = not_read.first() {
-            // That may be where its certificates are.
+            // Its certificates may be in that unreadable part.
             if held.is_empty() {
                 return Err(unseen.clone());
             }
@@ -230,7 +231,7 @@ impl Judge<'_> {
         Ok(Some(Verdict { facts, ..Verdict::elsewhere() }))
     }
 
-    /// How what was found there differs from the system's.
+    /// How its certificates differ from the system's.
     fn compared(&self, held: &BTreeSet<Fingerprint>) -> Vec<String> {
         let only_there = held.difference(&self.system).count();
         let only_system = self.system.difference(held).count();

@@ -1,4 +1,4 @@
-//! Certificates whose time has passed.
+//! Expired certificates.
 
 use std::cell::OnceCell;
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::testing::{Image, assert_silent};
 
-    /// Hashed, and with a dpkg that does not list it.
+    /// Adds a hashed certificate, and a dpkg that does not list it.
     fn add_own(image: &Image) {
         image.add("expired.pem");
         image.write("var/lib/dpkg/info/ca-certificates.list", "/usr/share/ca-certificates/rsa.pem\n");
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn an_expired_certificate_is_found_in_the_bundle() {
         let image = Image::healthy();
-        // In both: told once.
+        // In both sources: reported once.
         add_own(&image);
         image.bundle(&["rsa.pem", "expired.pem"]);
         let finding = image.finding(&CHECK);

@@ -1,4 +1,4 @@
-//! Numbers that are missing among the names of one hash.
+//! Missing numbers among the names of one hash.
 
 use windlass_machine::places::hash_name::HashName;
 

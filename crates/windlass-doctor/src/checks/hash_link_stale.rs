@@ -1,4 +1,4 @@
-//! Names of a hashed directory that are not the hash of what they lead to.
+//! Names in a hashed directory that differ from the hash of the certificate they lead to.
 
 use windlass_machine::places::hash_name::HashName;
 

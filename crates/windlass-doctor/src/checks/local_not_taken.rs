@@ -1,4 +1,4 @@
-//! Certificates that an administrator added, and that are not among the trusted ones.
+//! Certificates that an administrator added, but that are not trusted.
 
 use std::path::{Path, PathBuf};
 
@@ -23,16 +23,16 @@ pub const CHECK: Check = Check {
 
 const DIRECTORY: &str = "/usr/local/share/ca-certificates";
 const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
-/// A file there is one certificate, or a few.
+/// In bytes. A file there holds one certificate, or a few.
 const MAX_FILE: u64 = 4 << 20;
-/// update-ca-certificates goes as deep as it goes; nobody's directories are deeper.
+/// update-ca-certificates has no limit on depth; real directories are not deeper than this.
 const DEPTH: usize = 8;
 const MAX_FILES: usize = 2000;
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();
     sources.tell_unseen(outcome);
-    // What could not be read may have all of them.
+    // A file that could not be read may hold all of them.
     let trusted = match (machine.look(Path::new(BUNDLE)), sources.bundle(machine, Path::new(BUNDLE))) {
         (_, Some(bundle)) => bundle.contents.fingerprints(),
         (Ok(Target::Nothing | Target::Dangling), None) => Default::default(),
@@ -101,7 +101,7 @@ fn add_files(machine: &Machine<'_>, directory: &Path, depth: usize, files: &mut 
     let Some((entries, more)) = outcome.seen(machine.entries(directory)) else { return };
     more.into_iter().for_each(|unseen| outcome.not_seen(unseen));
     for entry in entries {
-        // Links are followed, as by `find -L`.
+        // Follows links, like `find -L`.
         match outcome.seen(machine.look(&entry.path)) {
             Some(Target::File(_)) if files.len() < MAX_FILES => files.push(entry.path),
             Some(Target::Directory) if depth > 1 => add_files(machine, &entry.path, depth - 1, files, outcome),

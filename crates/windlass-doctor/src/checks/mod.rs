@@ -1,4 +1,4 @@
-//! One file for each check of OpenSSL's files, of the environment and of processes.
+//! The checks of OpenSSL's files, of the environment and of processes, one file each.
 
 mod block_skipped;
 mod bundle_differs;
@@ -27,7 +27,7 @@ use super::check::{Check, Finding, Outcome, Severity};
 use super::directory::Directory;
 use super::machine::Machine;
 
-/// In the order in which they run.
+/// All checks, in the order in which they run.
 pub const ALL: &[Check] = &[
     no_default_source::CHECK,
     bundle_dropped::CHECK,
@@ -53,7 +53,7 @@ pub const ALL: &[Check] = &[
     token_no_anchors::CHECK,
 ];
 
-/// A warning about each hashed directory of which there is something to tell. `what` is so of one fact, and of several:
+/// A warning about each hashed directory with a fault. `what` is the verb phrase for one detail, and for several:
 /// "has", "have".
 fn warn_of_directories(
     machine: &Machine<'_>,

@@ -1,4 +1,4 @@
-//! An OpenSSL whose default paths lead to no certificate.
+//! An OpenSSL whose default paths hold no certificate.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub const CHECK: Check = Check {
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources();
     sources.tell_unseen(outcome);
-    // What can't be looked at may hold certificates.
+    // A path that can't be examined may hold certificates.
     if outcome.unseen.count() > 0 {
         return;
     }
@@ -99,7 +99,7 @@ mod tests {
         assert!(outcome.findings.is_empty() && unseen[0].why.starts_with("nothing was found to examine"), "{unseen:?}");
     }
 
-    /// What is not there is no source of this machine either.
+    /// A source that does not exist is no source of this machine either.
     #[test]
     fn a_libcrypto_whose_openssldir_is_gone() {
         let mut libcryptos = windlass_libcrypto::Libcrypto::all();

@@ -1,4 +1,4 @@
-//! Certificates of no CA among the trusted ones.
+//! Trusted certificates that are not CA certificates.
 
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::machine::Machine;
@@ -55,7 +55,7 @@ mod tests {
         assert!(finding.facts.shown[0].contains("Leaf"), "{:?}", finding.facts);
     }
 
-    /// RFC 5280, 4.2.1.9, and what `X509_check_ca` makes of certificates without the extension.
+    /// RFC 5280, 4.2.1.9, and the treatment of certificates without the extension by `X509_check_ca`.
     #[test]
     fn a_root_of_version_1_is_a_ca() {
         let image = Image::healthy();

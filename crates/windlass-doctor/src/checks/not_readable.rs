@@ -24,7 +24,7 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// What is closed, its mode, and what it stands in the way of.
+/// Closed paths, each with its mode and the sources that it blocks.
 type Closed = BTreeMap<PathBuf, (u32, BTreeSet<PathBuf>)>;
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
@@ -52,7 +52,7 @@ fn add(machine: &Machine<'_>, closed: &mut Closed, path: &Path) {
     }
 }
 
-/// The files that hash links lead to. Of directories on the way there, each is looked at once.
+/// The files that hash links lead to. Each directory on the path is checked only once.
 fn linked(machine: &Machine<'_>, closed: &mut Closed, directory: &Directory) -> Option<Finding> {
     let mut parents = BTreeSet::new();
     let mut files = BTreeMap::new();
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn files_of_the_directory() {
         let image = Image::healthy();
-        // Nothing leads to it by hash, as to the key of a server.
+        // No hash link leads to it, as with a server's key.
         image.write("etc/ssl/certs/own.pem", "");
         close(&image, "etc/ssl/certs/own.pem", 0o600);
         assert!(image.findings(&CHECK).is_empty());

@@ -1,4 +1,4 @@
-//! Certificates whose time is to come.
+//! Certificates that are not valid yet.
 
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! Private keys among trusted certificates, where everybody can read them.
+//! Private keys beside trusted certificates, readable by everybody.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Running processes with a TLS library: which of them Windlass serves, could serve, and can't reach.
+//! Running processes with a TLS library: those that Windlass serves, could serve, and can't reach.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,10 +50,10 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     }
 }
 
-/// A user can start any number of programs of any size.
+/// The time limit: a user can start any number of programs of any size.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// Process numbers that are shown of one executable.
+/// The most process ids shown for one executable.
 const MAX_PIDS: usize = 5;
 
 fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
@@ -102,7 +102,7 @@ fn judge(all: impl Iterator<Item = ProcessFacts>, outcome: &mut Outcome) {
                 .remedy("examine them with care: this is rarely an accident"),
         );
     }
-    // What root may not see nobody may.
+    // A process that even root may not see can't be seen by anybody.
     if forbidden && !rustix::process::geteuid().is_root() {
         outcome.not_seen(Unseen { needs_root: true, ..Unseen::new(Path::new("/proc"), "processes of other users") });
     }
@@ -136,7 +136,7 @@ impl Groups {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{name}: {reason} (process {}{more})", shown.join(", "))
         });
-        // Which processes run is another matter at each time: a baseline knows the kind.
+        // The running processes differ each time: a baseline records only their kind.
         let finding = Finding::of_machine(Severity::Note, what).about([several.to_owned()]).facts(facts);
         Some(match first {
             Some(executable) => finding.seen_at(executable),

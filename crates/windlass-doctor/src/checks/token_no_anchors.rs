@@ -1,4 +1,4 @@
-//! The trust token where it takes all trust away, or has none to give.
+//! A trust token that removes all trust, or has none to give.
 
 use std::path::{Path, PathBuf};
 
@@ -92,7 +92,7 @@ fn finding(token: &Token, path: &Path, what: String) -> Finding {
     })
 }
 
-/// Something that the token can't read.
+/// A path that the token can't read.
 fn unread(token: &Token, place: &Path, path: &Path, error: &LoadError) -> Finding {
     const LOOK: &str = "then look: p11tool --list-all-trusted pkcs11:";
     let (why, remedy) = match error {
@@ -130,7 +130,7 @@ fn unread(token: &Token, place: &Path, path: &Path, error: &LoadError) -> Findin
 fn closed_to_others(machine: &Machine<'_>, token: &Token, place: &Path) -> Option<Finding> {
     let is_others = matches!(token.origin, Origin::Usual | Origin::Configuration);
     let (closed, mode) = machine.shuts_out(place).filter(|_| is_others)?;
-    // Where others see none of the usual places they read the next ones.
+    // If others see none of the usual places, they read the next ones.
     let is_seen = |place: &PathBuf| {
         let is_there = !matches!(machine.look(place), Ok(Target::Nothing | Target::Dangling) | Err(_));
         is_there && machine.shuts_out(place).is_none_or(|(closed, _)| closed == machine.real(place))
@@ -139,7 +139,7 @@ fn closed_to_others(machine: &Machine<'_>, token: &Token, place: &Path) -> Optio
         return None;
     }
     let (verb, right, lost) = match machine.look(&closed) {
-        // What can't be opened is passed over.
+        // A file that can't be opened is skipped.
         Ok(Target::File(_)) => ("read this file", "r", "none of its anchors"),
         _ => ("list this directory", "x", "no anchor at all"),
     };
@@ -149,7 +149,7 @@ fn closed_to_others(machine: &Machine<'_>, token: &Token, place: &Path) -> Optio
     Some(finding(token, &closed, what).facts(facts).remedy(remedy))
 }
 
-/// All was read, and there is nothing.
+/// Everything was read, and there are no anchors.
 fn without_any(token: &Token, says: Vec<String>) -> Finding {
     let path = token.places.first().unwrap_or(&token.named_by);
     let passed_over = token.passed_over.iter().map(|path| format!("not read, as the former count: {}", path.display()));
@@ -171,7 +171,7 @@ mod tests {
     use crate::testing::{Image, assert_silent, fixture};
 
     const SOURCE: &str = "etc/pki/ca-trust/source";
-    /// What p11-kit does not know either may be anything.
+    /// A statement unknown to p11-kit too could mean anything.
     const UNKNOWN: &str = "[p11-kit-object-v1]\nclass: x-certificate-extension\nno-such-name: 1\n";
 
     /// The package is installed.
@@ -183,7 +183,7 @@ mod tests {
         image
     }
 
-    /// And linked, as docs/pkcs11.md says.
+    /// The package, linked as docs/pkcs11.md says.
     fn enabled() -> Image {
         let image = installed();
         image.write(
@@ -241,7 +241,7 @@ mod tests {
             finding.what
         );
         assert!(finding.remedy.starts_with("remove the last addition from"), "{}", finding.remedy);
-        // A damaged block takes itself away, and nothing else.
+        // A damaged block only removes itself.
         let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         image.write("etc/ssl/certs/ca-certificates.crt", &(fixture("rsa.pem") + damaged));
         assert!(image.findings(&CHECK).is_empty());
@@ -266,7 +266,7 @@ mod tests {
         assert!(image.findings(&CHECK).is_empty(), "it is not there");
     }
 
-    /// Links of an image lead within it, and what they lead to is read.
+    /// Links of an image are resolved within it, and their targets are read.
     #[test]
     fn the_places_of_an_image_are_its_own() {
         let image = enabled();
@@ -314,7 +314,7 @@ mod tests {
             (Severity::Error, Some(Path::new("/etc/pki/ca-trust/source")))
         );
         assert_eq!(finding.remedy, "chmod o+x /etc/pki/ca-trust/source");
-        // Nobody else comes so far, and looks elsewhere.
+        // Others can't get this far, and read other places.
         close("etc/pki", 0o700);
         std::fs::create_dir_all(image.path("usr/share/pki")).unwrap();
         close("usr/share/pki", 0o700);

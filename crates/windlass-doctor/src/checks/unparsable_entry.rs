@@ -45,7 +45,7 @@ fn unparsable(item: &Item, name: HashName) -> Option<String> {
     }
     let file = match &item.leads {
         Leads::To(file) => file,
-        // Said by another check, or by what could not be seen.
+        // Reported by another check, or as unexamined.
         Leads::Nowhere | Leads::Elsewhere => return None,
     };
     match file.contents.bad.first() {

@@ -6,7 +6,7 @@ use super::{MAX_FILE, MAX_TOTAL, Settings};
 use crate::check::{Outcome, Unseen};
 use crate::machine::{Machine, Target};
 
-/// Read at login by PAM, and by the shells.
+/// Files that PAM and the shells read at login.
 const FILES: [&str; 9] = [
     "/etc/environment",
     "/etc/profile",
@@ -18,19 +18,19 @@ const FILES: [&str; 9] = [
     "/etc/zsh/zprofile",
     "/etc/zsh/zshrc",
 ];
-/// Directories of such files, and how their names end.
+/// Directories of further files, with the suffix of their names.
 const DIRECTORIES: [(&str, &str); 3] =
     [("/etc/profile.d", ".sh"), ("/etc/environment.d", ".conf"), ("/usr/lib/environment.d", ".conf")];
-/// The same of one user.
+/// The files of one user.
 const OF_USER: [&str; 7] = [".profile", ".bash_profile", ".bash_login", ".bashrc", ".zshenv", ".zprofile", ".zshrc"];
 const DIRECTORY_OF_USER: (&str, &str) = (".config/environment.d", ".conf");
-/// Files of one directory that are read.
+/// The most files read in one directory.
 const MAX_FILES: usize = 500;
-/// What an empty file counts for, and a name in a directory.
+/// The bytes charged for an empty file, and for a name in a directory.
 const OF_FILE: u64 = 1024;
 const OF_NAME: u64 = 128;
 
-/// Looks through those of the system.
+/// Reads the system's files.
 pub fn of_system(machine: &Machine<'_>, settings: &mut Settings, outcome: &mut Outcome) {
     let mut files: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
     for (directory, end) in DIRECTORIES {
@@ -39,7 +39,7 @@ pub fn of_system(machine: &Machine<'_>, settings: &mut Settings, outcome: &mut O
     files.iter().for_each(|file| read(machine, file, settings, outcome));
 }
 
-/// Looks through those of one user.
+/// Reads one user's files.
 pub fn of_user(machine: &Machine<'_>, home: &Path, settings: &mut Settings, outcome: &mut Outcome) {
     let mut files: Vec<PathBuf> = OF_USER.iter().map(|name| home.join(name)).collect();
     let (directory, end) = DIRECTORY_OF_USER;
@@ -47,7 +47,7 @@ pub fn of_user(machine: &Machine<'_>, home: &Path, settings: &mut Settings, outc
     files.iter().for_each(|file| read(machine, file, settings, outcome));
 }
 
-/// One file of assignments, if there is one.
+/// Reads one file of assignments, if it exists.
 pub fn read(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome: &mut Outcome) {
     if let Some(bytes) = content(machine, file, settings, outcome) {
         for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
@@ -58,7 +58,7 @@ pub fn read(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome
     }
 }
 
-/// The bytes of a file that may not exist, and may be anything.
+/// The bytes of a file that may be missing, or may be of any type.
 pub fn content(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome: &mut Outcome) -> Option<Vec<u8>> {
     match machine.look(file) {
         Ok(Target::File(metadata)) if metadata.len() > settings.left => {
@@ -70,7 +70,7 @@ pub fn content(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outc
             settings.left = settings.left.saturating_sub(OF_FILE.max(bytes.len() as u64));
             Some(bytes)
         }
-        // What its directory keeps from this user is not this user's.
+        // A file in a directory closed to this user is not one of this user's.
         Err(Unseen { needs_root: true, .. }) | Ok(_) => None,
         Err(unseen) => {
             outcome.not_seen(unseen);
@@ -79,7 +79,7 @@ pub fn content(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outc
     }
 }
 
-/// Files of a directory whose names end so. All names in it count for what may be read.
+/// Files of a directory whose names have this suffix. All its names are charged to the limit.
 pub fn in_directory(
     machine: &Machine<'_>,
     directory: &Path,
@@ -101,8 +101,7 @@ fn too_much() -> String {
     format!("it was not read: the files before it have {} MiB", MAX_TOTAL >> 20)
 }
 
-/// `NAME=value`, or the same after `export`, as a shell or pam_env reads it. A value with anything behind it is cut
-/// there.
+/// `NAME=value`, with or without `export`, as a shell or pam_env reads it. Anything after the value is cut off.
 fn assignment(line: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     let mut line = line.trim_ascii();
     for word in [&b"export "[..], b"declare -x ", b"typeset -x "] {
@@ -114,7 +113,7 @@ fn assignment(line: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     is_name.then(|| (name, unquoted(value)))
 }
 
-/// The first word of a shell, without its quotes.
+/// The first word in shell syntax, without its quotes.
 fn unquoted(value: &[u8]) -> Vec<u8> {
     let mut word = Vec::new();
     let mut quote = None;
@@ -125,7 +124,7 @@ fn unquoted(value: &[u8]) -> Vec<u8> {
             (None, b'"' | b'\'') => quote = Some(byte),
             (None, b' ' | b'\t' | b';' | b'&' | b'|' | b'#') => break,
             (None | Some(b'"'), b'\\') => word.extend(bytes.next()),
-            // In single quotes a dollar is a dollar; but what has one in it is no path that anybody uses.
+            // In single quotes a dollar is literal; but nobody uses a path with a dollar in it.
             (_, byte) => word.push(byte),
         }
     }

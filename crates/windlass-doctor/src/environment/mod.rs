@@ -1,4 +1,4 @@
-//! Where environment variables are set that change what programs trust.
+//! The places that set environment variables which change the trust of programs.
 
 mod files;
 mod running;
@@ -14,18 +14,18 @@ use super::check::{Facts, Outcome, Unseen};
 use super::machine::Machine;
 use variables::Variable;
 
-/// No real file of settings is larger.
+/// In bytes. No real settings file is larger.
 const MAX_FILE: u64 = 1 << 20;
-/// All files of the system together, and those of each user: a home is as large as its owner likes.
+/// In bytes, for all files of the system together, and for those of each user: a home can be arbitrarily large.
 const MAX_TOTAL: u64 = 16 << 20;
-/// Different values that the system's files set, that each user's files set, and that each user's processes have. A
-/// user can set as many as he likes.
+/// The most different values set by the system's files, by each user's files, and by each user's processes. A user can
+/// set any number.
 const MAX_SETTINGS: usize = 100;
-/// Bytes of one value. A path has no more than 4096.
+/// In bytes. A path has at most 4096.
 const MAX_VALUE: usize = 16 << 10;
-/// Places of one value that are named, of each of these.
+/// The most places reported for one value and origin.
 const MAX_PLACES: usize = 8;
-/// Files that the units of each of these name.
+/// The most files named by the units of one origin.
 const MAX_NAMED: usize = 500;
 
 /// The origin of a setting.
@@ -36,41 +36,41 @@ pub enum Origin {
     Command,
     /// Files of the system.
     System,
-    /// Files in this one of the homes.
+    /// Files in the home with this index.
     Home(usize),
-    /// Processes of this user.
+    /// Processes of the user with this id.
     Processes(u32),
 }
 
-/// A variable with one value, and all places that set it so.
+/// A variable with one value, and all places that set it to that value.
 #[derive(Debug)]
 pub struct Setting {
     /// The variable that is set.
     pub variable: &'static Variable,
     /// The value, as bytes.
     pub value: Vec<u8>,
-    /// Where it is set, for people: "this environment", "/etc/environment, line 3", "process 12 (nginx)".
+    /// The places that set it, for display: "this environment", "/etc/environment, line 3", "process 12 (nginx)".
     pub places: Facts,
     /// The first file among them, with the line.
     pub file: Option<(PathBuf, u64)>,
-    /// The first file that says so, be it one of /proc.
+    /// The first file in which it shows, possibly one of /proc.
     pub seen_at: PathBuf,
     /// The first origin that set it.
     origin: Origin,
-    /// Who was the last, and how often.
+    /// The last origin that set it, and how often.
     last: (Origin, usize),
 }
 
-/// Settings as they are collected.
+/// The settings during collection.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// In the order in which they were found.
+    /// The settings, in the order of their discovery.
     pub all: Vec<Setting>,
-    /// Where in them a variable with this value is.
+    /// The position of each variable and value in `all`.
     known: HashMap<(&'static str, Vec<u8>), usize>,
-    /// Whose files are looked through now, and what is left for that.
+    /// The current origin, and its remaining limits.
     origin: Origin,
-    /// Where what is in no file can be seen.
+    /// Where a setting shows that is in no file.
     seen_at: PathBuf,
     left: u64,
     room: usize,
@@ -105,14 +105,14 @@ pub fn collect(machine: &Machine<'_>, outcome: &mut Outcome) -> Settings {
 }
 
 impl Settings {
-    /// What comes now is set by another.
+    /// Starts the settings of another origin.
     fn begin(&mut self, origin: Origin) {
         self.origin = origin;
         (self.left, self.room, self.dropped) = (MAX_TOTAL, MAX_SETTINGS, 0);
         self.named.clear();
     }
 
-    /// Tells what did not fit of it.
+    /// Reports the settings that exceeded the limit.
     fn end(&mut self, path: &Path, outcome: &mut Outcome) {
         if self.dropped > 0 {
             let why = format!(
@@ -125,11 +125,11 @@ impl Settings {
         }
     }
 
-    /// Notes a setting, if it is of a variable that matters.
+    /// Records a setting, if its variable matters.
     fn add(&mut self, name: &[u8], value: &[u8], place: impl FnOnce() -> String, file: Option<(&Path, u64)>) {
         let Some(variable) = std::str::from_utf8(name).ok().and_then(Variable::named) else { return };
         let key = match variable.switch(value) {
-            // There are only a few of these, so they always have room: with whatever value, they do the same.
+            // There are only a few of these, and they always have room: their effect does not depend on the value.
             Some(true) => Vec::new(),
             Some(false) => return,
             None if value.len() > MAX_VALUE => {
@@ -163,7 +163,7 @@ impl Settings {
         self.all.push(setting);
     }
 
-    /// Whether a file that a unit names is to be read: once, and not any number of them.
+    /// Whether a file named by a unit should be read: each only once, and within the limit.
     fn is_new(&mut self, path: &Path) -> bool {
         let is_new = !self.named.contains(path);
         if is_new && self.named.len() == MAX_NAMED {
@@ -173,7 +173,7 @@ impl Settings {
         is_new && self.named.insert(path.to_owned())
     }
 
-    /// The same for a line of a file. What has to be expanded to be known (`$HOME/ca.pem`, `%h/ca.pem`) is passed over.
+    /// Records an assignment in a file. Values that need expansion (`$HOME/ca.pem`, `%h/ca.pem`) are skipped.
     fn add_line(&mut self, name: &[u8], value: &[u8], file: &Path, line: u64) {
         if !value.iter().any(|byte| matches!(byte, b'$' | b'`' | b'%')) {
             self.add(name, value, || format!("{}, line {line}", file.display()), Some((file, line)));
@@ -182,7 +182,7 @@ impl Settings {
 }
 
 impl Setting {
-    /// One more place. Of the many that somebody can make, a few are named, so that those of others are, too.
+    /// Adds a place. Only a few are kept for each origin, to leave room for those of others.
     fn add(&mut self, origin: Origin, place: impl FnOnce() -> String) {
         let (last, count) = self.last;
         let count = if last == origin { count } else { 0 };
@@ -190,12 +190,12 @@ impl Setting {
         if count < MAX_PLACES { self.places.add(place()) } else { self.places.more += 1 }
     }
 
-    /// The first and the last who set it so.
+    /// The first and the last origin that set the value.
     pub fn origins(&self) -> [Origin; 2] {
         [self.origin, self.last.0]
     }
 
-    /// The places as particulars.
+    /// The places as details.
     pub fn places(&self) -> impl Iterator<Item = String> {
         let more = self.places.more;
         let rest = (more > 0).then(|| format!("and {more} times more"));

@@ -10,18 +10,18 @@ use crate::check::{Outcome, Unseen};
 /// More than a process can be started with on most systems.
 const MAX_ENVIRONMENT: u64 = 4 << 20;
 
-/// Looks at all processes that this user may look at. Those of containers have paths of their own and are passed over.
+/// Reads all processes that this user may inspect. Processes in containers have paths of their own, and are skipped.
 pub fn collect(settings: &mut Settings, outcome: &mut Outcome) {
     let own = std::fs::read_link("/proc/self/ns/mnt").ok();
     let mut refused = false;
-    // User by user: each may start any number of processes.
+    // By user: each user may start any number of processes.
     for of_user in processes().chunk_by(|(one, _), (other, _)| one == other) {
         let Some((user, _)) = of_user.first() else { continue };
         settings.begin(Origin::Processes(*user));
         for (_, pid) in of_user {
             let process = Path::new("/proc").join(pid.to_string());
             let Ok(environment) = File::open(process.join("environ")) else {
-                // It may have ended, too.
+                // The process may also have ended.
                 refused |= process.exists();
                 continue;
             };
@@ -49,7 +49,7 @@ pub fn collect(settings: &mut Settings, outcome: &mut Outcome) {
     }
 }
 
-/// All but this one, with the numbers of their users, by user.
+/// All other processes, with their users' ids, sorted by user.
 fn processes() -> Vec<(u32, u32)> {
     let entries = Path::new("/proc").read_dir().into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -59,14 +59,14 @@ fn processes() -> Vec<(u32, u32)> {
     all
 }
 
-/// The real user of a process: its directory in /proc is root's if it may not be dumped.
+/// The real user of a process: /proc shows root as the owner of a process that may not be dumped.
 fn user(pid: u32) -> Option<u32> {
     let status = std::fs::read(format!("/proc/{pid}/status")).ok()?;
     let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;
     std::str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// It is not in a chroot.
+/// Whether it is not in a chroot.
 fn has_our_root(process: &Path) -> bool {
     std::fs::read_link(process.join("root")).is_ok_and(|root| root == Path::new("/"))
 }

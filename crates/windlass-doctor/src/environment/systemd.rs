@@ -10,7 +10,7 @@ use super::{Settings, files};
 use crate::check::Outcome;
 use crate::machine::Machine;
 
-/// Where units of the system are, and those of users (systemd.unit(5), UNIT FILE LOAD PATH).
+/// The directories of system units and of user units (systemd.unit(5), UNIT FILE LOAD PATH).
 const UNITS: [&str; 6] = [
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -19,13 +19,13 @@ const UNITS: [&str; 6] = [
     "/etc/systemd/user",
     "/usr/lib/systemd/user",
 ];
-/// The managers' own configuration, which has DefaultEnvironment=, and their directories of more.
+/// The managers' own configuration, which has DefaultEnvironment=, and its drop-in directories.
 const MANAGERS: [&str; 2] = ["/etc/systemd/system.conf", "/etc/systemd/user.conf"];
-/// Units of one directory that are looked at.
+/// The most units read in one directory.
 const MAX_UNITS: usize = 5000;
 const OF_USER: &str = ".config/systemd/user";
 
-/// Looks through those of the system.
+/// Reads the system's units and configuration.
 pub fn of_system(machine: &Machine<'_>, settings: &mut Settings, outcome: &mut Outcome) {
     for manager in MANAGERS.map(Path::new) {
         unit(machine, manager, settings, outcome);
@@ -34,7 +34,7 @@ pub fn of_system(machine: &Machine<'_>, settings: &mut Settings, outcome: &mut O
     UNITS.iter().for_each(|directory| units(machine, Path::new(directory), settings, outcome));
 }
 
-/// Looks through those of one user.
+/// Reads one user's units and configuration.
 pub fn of_user(machine: &Machine<'_>, home: &Path, settings: &mut Settings, outcome: &mut Outcome) {
     units(machine, &home.join(OF_USER), settings, outcome);
 }
@@ -83,7 +83,7 @@ fn unit(machine: &Machine<'_>, file: &Path, settings: &mut Settings, outcome: &m
 mod tests {
     use super::*;
 
-    /// A user can fill a home with files, and the doctor may be root.
+    /// A user can fill a home with files, and the doctor may run as root.
     #[test]
     fn no_more_is_read_of_one_user_than_so_much() {
         let image = crate::testing::Image::healthy();

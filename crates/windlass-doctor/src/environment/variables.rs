@@ -1,30 +1,30 @@
-//! The variables by which programs are made to trust something else.
+//! The variables that change the trust of programs.
 
-/// A variable, and what its readers make of it.
+/// A variable, and its effect on the programs that read it.
 #[derive(Debug)]
 pub struct Variable {
     /// The name of the variable.
     pub name: &'static str,
     /// How the value is read.
     pub kind: Kind,
-    /// The programs that read it, for people.
+    /// The programs that read it, for display.
     pub readers: &'static str,
 }
 
-/// What the value of a variable is.
+/// The meaning of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A file of PEM certificates, instead of the default.
     File,
     /// A hashed directory, instead of the default.
     Directory,
-    /// Several of them with colons between (OpenSSL: `LIST_SEPARATOR_CHAR`).
+    /// Several directories, separated by colons (OpenSSL: `LIST_SEPARATOR_CHAR`).
     Directories,
     /// A file or a directory.
     FileOrDirectory,
-    /// A file of PEM certificates, beside the default.
+    /// A file of PEM certificates, in addition to the default.
     MoreCertificates,
-    /// Verification is switched off by this value, or by any.
+    /// This value, or any value, switches verification off.
     Switch(Option<&'static str>),
 }
 
@@ -70,7 +70,7 @@ impl Variable {
         ALL.iter().find(|variable| variable.name == name)
     }
 
-    /// Of a switch: whether this value switches verification off. None: it is none.
+    /// For a switch: whether this value switches verification off. None: it is not a switch.
     pub fn switch(&self, value: &[u8]) -> Option<bool> {
         match self.kind {
             Kind::Switch(off) => Some(off.is_none_or(|off| off.as_bytes() == value)),
@@ -78,8 +78,8 @@ impl Variable {
         }
     }
 
-    /// Whether setting it to nothing is as good as not setting it. OpenSSL takes an empty value for a path
-    /// (`ossl_safe_getenv` in crypto/x509/x509_def.c and by_file.c); the others ask whether it is true.
+    /// Whether an empty value has the same effect as none. OpenSSL takes an empty value for a path (`ossl_safe_getenv`
+    /// in crypto/x509/x509_def.c and by_file.c); other programs test for a non-empty value.
     pub fn may_be_empty(&self) -> bool {
         !matches!(self.name, "SSL_CERT_FILE" | "SSL_CERT_DIR")
     }

@@ -1,4 +1,4 @@
-//! What may be spent on the stores of one user, so that none uses up what is for those of others.
+//! Limits on reading the stores of each user: no user can use up the share of others.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use windlass_machine::places::read::Work;
 use crate::check::Unseen;
 use crate::machine::{Content, Machine};
 
-/// Stores of one home, or of the machine.
+/// The most stores read in one home, or on the rest of the machine.
 const MAX_STORES: usize = 200;
-/// Bytes of all of them.
+/// The most bytes read from all of them.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// What is left for each home, and for what lies in none.
+/// The remaining budget of each home, and of the places outside homes.
 pub struct Budgets<'a> {
     machine: &'a Machine<'a>,
     all: HashMap<Option<&'a Path>, Budget>,
@@ -21,7 +21,7 @@ pub struct Budgets<'a> {
 
 /// The bytes and stores that may still be read from one home.
 pub struct Budget {
-    /// Rounds of key derivation.
+    /// Remaining rounds of key derivation.
     pub work: Work,
     stores: usize,
     bytes: u64,
@@ -33,7 +33,7 @@ impl<'a> Budgets<'a> {
         Budgets { machine, all: HashMap::new() }
     }
 
-    /// That of the home that has this path.
+    /// The budget of the home that contains this path.
     pub fn for_path(&mut self, path: &Path) -> &mut Budget {
         let homes = self.machine.homes.iter().map(PathBuf::as_path).filter(|home| path.starts_with(home));
         let home = homes.max_by_key(|home| home.as_os_str().len());
@@ -53,12 +53,12 @@ impl Budget {
         Ok(())
     }
 
-    /// Nothing more can be read.
+    /// Whether nothing more can be read.
     pub fn is_spent(&self) -> bool {
         self.bytes == 0
     }
 
-    /// A file of a store.
+    /// Reads a file of a store.
     pub fn read(&mut self, machine: &Machine<'_>, path: &Path, limit: u64) -> Result<Content, Unseen> {
         if self.is_spent() {
             return Err(Unseen::new(

@@ -1,4 +1,4 @@
-//! How a private store of trust differs from the system's.
+//! Comparing a private trust store with the system's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 use std::fs::Metadata;
@@ -20,21 +20,21 @@ use crate::certificate::Fingerprint;
 use crate::check::{Finding, Outcome, Severity, Unseen};
 use crate::machine::{Content, MAX_FILE, Machine};
 
-/// A bundle that is older has missed several releases of Mozilla's list.
+/// In days. An older bundle has missed several releases of Mozilla's list.
 const OLD_DAYS: i64 = 365;
-/// Names that are listed of each difference.
+/// The most names listed for each difference.
 const LISTED: usize = 12;
 
 /// The system's trust.
 pub struct System {
-    /// Every certificate of the default files, or of the default directories where there is no file.
+    /// Every certificate of the default files, or of the default directories if there is no file.
     pub all: BTreeMap<Fingerprint, String>,
-    /// Those that an administrator has added.
+    /// The certificates that an administrator added.
     added: BTreeSet<Fingerprint>,
 }
 
 impl System {
-    /// What TLS libraries use here by default. None: nothing, and there is nothing to compare with.
+    /// The default trust of TLS libraries here. None: there is none, and thus nothing to compare with.
     pub fn of(machine: &Machine<'_>, outcome: &mut Outcome) -> Option<System> {
         let sources = machine.sources();
         sources.tell_unseen(outcome);
@@ -74,16 +74,16 @@ fn added(machine: &Machine<'_>, is_trusted: &mut dyn FnMut(&Fingerprint) -> bool
 pub struct Store<'a> {
     /// The private store that is compared.
     pub place: &'a Place,
-    /// The other places that hold the same.
+    /// The other places with the same content.
     pub twins: Vec<&'a Place>,
-    /// Trusted certificates, each once. None: it can't be decoded here, and is an anchor for those who can.
+    /// Trusted certificates, each once. None: it can't be decoded here, and is an anchor for programs that can.
     pub anchors: BTreeMap<Fingerprint, Option<Certificate>>,
-    /// When the file was changed last.
+    /// The time of the file's last change.
     pub changed: Option<Timestamp>,
 }
 
-/// Reads the places of these kinds. What is the system's own, through a link, is left out; places that hold the same
-/// are one.
+/// Reads the places of these kinds. Links to the system's own files are left out; places with the same content become
+/// one.
 pub fn stores<'a>(machine: &'a Machine<'_>, kinds: &[PlaceKind], outcome: &mut Outcome) -> Vec<Store<'a>> {
     let mut budgets = Budgets::of(machine);
     let system: Vec<PathBuf> = machine.sources().bundles.iter().map(|bundle| bundle.real.clone()).collect();
@@ -107,7 +107,7 @@ pub fn stores<'a>(machine: &'a Machine<'_>, kinds: &[PlaceKind], outcome: &mut O
     all
 }
 
-/// What is trusted. Of several with the same bytes the first counts, also where it is refused.
+/// The trusted certificates. Of several with the same bytes the first counts, even if it is refused.
 fn anchors(entries: &[Entry]) -> BTreeMap<Fingerprint, Option<Certificate>> {
     let mut first = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.trust != Trust::Nothing) {
@@ -117,7 +117,7 @@ fn anchors(entries: &[Entry]) -> BTreeMap<Fingerprint, Option<Certificate>> {
     trusted.map(|(fingerprint, entry)| (fingerprint, entry.certificate())).collect()
 }
 
-/// The entries of a place that is a file, and the file.
+/// The entries of a place that is a file, and the open file.
 pub fn entries(
     machine: &Machine<'_>,
     place: &Place,
@@ -136,7 +136,7 @@ fn changed(metadata: &Metadata) -> Option<Timestamp> {
     i64::try_from(since.as_secs()).ok().map(Timestamp)
 }
 
-/// What there is to say about a store; nothing if it trusts just what the system does.
+/// The finding about a store; None if it trusts exactly the certificates that the system trusts.
 pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>, outcome: &mut Outcome) -> Option<Finding> {
     let here: BTreeSet<_> = store.anchors.keys().collect();
     let there: BTreeSet<_> = system.all.keys().collect();
@@ -150,7 +150,7 @@ pub fn difference(machine: &Machine<'_>, system: &System, store: &Store<'_>, out
             format!("{unknown} of its certificates can't be decoded: its trust is not known completely"),
         ));
     }
-    // What has expired in both, another check tells.
+    // Another check reports certificates that have expired in both.
     if only_here.is_empty() && only_there.is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! .NET's store of refused certificates, which on Linux must hold nothing.
+//! .NET's store of refused certificates, which must be empty on Linux.
 
 use windlass_machine::places::PlaceKind;
 
@@ -18,7 +18,7 @@ pub const CHECK: Check = Check {
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     for place in machine.places().iter().filter(|place| place.kind == PlaceKind::DotnetStore) {
-        // .NET writes the names of stores in small letters.
+        // .NET writes the names of stores in lower case.
         let is_it = place.path.file_name().is_some_and(|name| name == "disallowed");
         if !is_it || !matches!(machine.look(&place.path), Ok(Target::Directory)) {
             continue;

@@ -40,9 +40,9 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// A file holds one certificate, and maybe its key.
+/// In bytes. A file holds one certificate, and possibly its key.
 const MAX_PFX: u64 = 1 << 20;
-/// So many certificates are listed.
+/// The most certificates listed.
 const LISTED: usize = 20;
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
@@ -62,7 +62,7 @@ struct Store {
     files: usize,
     /// Seconds since 1970 of the oldest and the newest file.
     changed: Option<(i64, i64)>,
-    /// Whether all files may be given to libcrypto.
+    /// Whether libcrypto may parse all files.
     is_ours: bool,
 }
 

@@ -23,7 +23,7 @@ pub const CHECK: Check = Check {
     run,
 };
 
-/// The keystores that distributions make of the system's trust.
+/// The keystores that distributions generate from the system's trust.
 const DEBIAN: &str = "/etc/ssl/certs/java/cacerts";
 const FEDORA: &str = "/etc/pki/ca-trust/extracted/java/cacerts";
 

@@ -1,4 +1,4 @@
-//! Checks of what programs carry with them instead of using the system's trust.
+//! Checks of the stores that programs bring along instead of using the system's trust.
 
 mod budget;
 mod compare;
@@ -11,7 +11,7 @@ mod private_bundle;
 
 use super::check::Check;
 
-/// In the order in which they run.
+/// All checks, in the order in which they run.
 pub const ALL: &[Check] = &[
     private_bundle::CHECK,
     java_keystore::CHECK,

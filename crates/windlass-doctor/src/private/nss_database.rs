@@ -1,4 +1,4 @@
-//! What NSS databases trust in addition, or refuse: Chromium's, Firefox's, Thunderbird's.
+//! Certificates that NSS databases additionally trust or refuse: Chromium's, Firefox's, Thunderbird's.
 
 use windlass_machine::places::certificate::Certificate;
 use windlass_machine::places::read::Trust;

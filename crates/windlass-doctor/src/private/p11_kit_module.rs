@@ -117,7 +117,7 @@ mod tests {
             image.write("etc/pkcs11/modules/card.module", off);
             assert!(image.findings(&CHECK).is_empty(), "switched off: {off}");
         }
-        // No option of p11-kit. The library is still the package's.
+        // p11-kit has no such option. The library is still the package's.
         image.write("etc/pkcs11/modules/card.module", "enable: no\n");
         let path = image.finding(&CHECK).path;
         assert_eq!(path.as_deref(), Some("/usr/share/p11-kit/modules/card.module".as_ref()));
@@ -133,7 +133,7 @@ mod tests {
         image.write("etc/pkcs11/modules/windlass.module", "module: /opt/windlass.so\ntrust-policy: yes\n");
         let finding = image.finding(&CHECK);
         assert_eq!((finding.what.as_str(), finding.facts.shown.len()), ("is one of 2 modules that provide trust", 2));
-        // As p11-kit has it.
+        // As in p11-kit's own file.
         image.write(TRUST, "module: p11-kit-trust.so\ntrust-policy: yes\ndisable-in: p11-kit-proxy\n");
         assert!(image.finding(&CHECK).remedy.contains("`trust-policy: no`"));
         for off in ["trust-policy: no", "enable-in:", "enable-in: trust", "disable-in: curl, wget"] {

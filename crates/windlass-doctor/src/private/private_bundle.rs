@@ -1,4 +1,4 @@
-//! PEM bundles that packages bring along: certifi and its kind, gems, conda.
+//! PEM bundles that packages bring along: certifi and similar packages, gems, conda.
 
 use windlass_machine::places::PlaceKind;
 
@@ -117,7 +117,7 @@ mod tests {
         let image = Image::healthy();
         let odd = |byte: &str| format!("-----BEGIN CERTIFICATE-----\nMAMCAQ{byte}=\n-----END CERTIFICATE-----\n");
         image.write(CERTIFI, &(text(&HEALTHY) + &odd("E")));
-        // With the same certificates, and something else: no twin.
+        // The same certificates with other content: not a twin.
         let other = "usr/local/lib/python3.11/dist-packages/certifi/cacert.pem";
         image.write(other, &(text(&HEALTHY) + &odd("I")));
         let outcome = image.outcome(&CHECK);

@@ -1,4 +1,4 @@
-//! libgnutls, as the judge: the system's, or another version that `WINDLASS_TEST_LIBGNUTLS` names.
+//! libgnutls as the reference: the system's, or another version that `WINDLASS_TEST_LIBGNUTLS` names.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
@@ -96,11 +96,11 @@ unsafe fn free(memory: *mut c_void) {
     unsafe { function(memory) }
 }
 
-/// One certificate, as libgnutls has it.
+/// One certificate, as libgnutls loaded it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Loaded {
     pub der: Vec<u8>,
-    /// By these two it looks for issuers.
+    /// libgnutls looks up issuers by these two.
     pub raw_subject: Vec<u8>,
     pub raw_issuer: Vec<u8>,
 }
@@ -142,7 +142,7 @@ fn take(export: impl FnOnce(*mut Datum) -> c_int) -> Vec<u8> {
     }
 }
 
-/// `gnutls_x509_trust_list_add_trust_mem` with an empty list: what it returns, and how many lines it writes to the
+/// `gnutls_x509_trust_list_add_trust_mem` with an empty list: its result, and the number of lines it writes to the
 /// audit log.
 pub fn trust(pem: &[u8]) -> (i32, usize) {
     static LISTENS: OnceLock<()> = OnceLock::new();

@@ -1,5 +1,5 @@
-//! Images and records that somebody has prepared: nothing outside of the place is touched, and nothing is done that
-//! `windlass install` does not do.
+//! Prepared images and records: nothing outside the place is touched, and only changes that `windlass install` makes
+//! are made.
 
 use std::os::unix::fs::chown;
 
@@ -9,7 +9,7 @@ const RECORD: &str = "/var/lib/windlass/install.json";
 const STORES: &str = "/var/cache/windlass";
 
 impl World {
-    /// A directory beside the root with a file in it, which has to stay.
+    /// A directory beside the root with a file in it, which must remain.
     fn outside(&self, name: &str) -> PathBuf {
         let outside = self.path(name);
         fs::create_dir(&outside).unwrap();

@@ -1,4 +1,4 @@
-//! What others have made or changed, before, since or meanwhile.
+//! Files that others made or changed before, after or during the installation.
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn a_library_that_is_named_by_a_link_stays() {
     assert!(world.root().join(&LIBRARY[1..]).exists());
 }
 
-/// Programs are tried between the plan and the change of a list that is everybody's.
+/// Trials run between the plan and the change of the shared list.
 #[test]
 fn what_others_write_meanwhile_is_kept() {
     let world = World::new();

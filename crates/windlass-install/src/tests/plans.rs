@@ -1,4 +1,4 @@
-//! What a plan holds, and what makes it impossible.
+//! The content of a plan, and the conditions that prevent one.
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn programs_that_apparmor_keeps_from_the_copied_library_are_told_of() {
     assert_eq!(note(&quiet), None, "nothing loads it");
 }
 
-/// Which libraries are tried, each with whether its file comes earlier in the plan.
+/// The libraries that are tried, each with whether its file comes earlier in the plan.
 fn trials(world: &World) -> Vec<(PathBuf, bool)> {
     let steps = world.plan_with_trials().unwrap().steps;
     let is_file = |step: &super::super::plan::Step| {
@@ -112,11 +112,11 @@ fn a_library_that_is_loaded_already_is_tried_before_it_is_another() {
     assert_eq!(trials(&world), []);
     fs::write(world.path("library"), "a newer one").unwrap();
     assert_eq!(trials(&world), [(world.path("library"), false)]);
-    // No library: programs say so, and those that are running keep the one that works.
+    // An invalid library: programs report it, and running programs keep the one that works.
     let failure = world.carry_out(&world.plan_with_trials().unwrap()).unwrap_err().to_string();
     assert!(failure.contains("can't use the library"), "{failure}");
     assert_eq!(fs::read(&library).unwrap(), b"the library");
-    // What is gone can't become worse.
+    // A missing library can't become worse.
     fs::remove_file(&library).unwrap();
     assert_eq!(trials(&world), [(library, true)]);
     // In an image only its own files can be tried.

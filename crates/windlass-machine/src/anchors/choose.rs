@@ -1,4 +1,4 @@
-//! Which source `ls` lists: the one that was named, or the one that OpenSSL's default paths lead to.
+//! The source that `ls` lists: the one named by the user, or the one of OpenSSL's default paths.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -10,14 +10,14 @@ use windlass::Source;
 use crate::failure::{Failure, FailureKind};
 use crate::places::known_paths::USUAL_DIRECTORIES;
 
-/// A source, and why it was chosen.
+/// A source, and the reason for choosing it.
 #[derive(Debug)]
 pub struct Choice {
-    /// What to list.
+    /// The source to list.
     pub source: Source,
-    /// For people, as a clause.
+    /// The reason, for display, as a clause.
     pub reason: String,
-    /// Where OpenSSL's default paths look beside this source.
+    /// A second place that OpenSSL's default paths also search.
     pub also: Option<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ fn unreadable(path: &Path, error: std::io::Error) -> Failure {
         .advise("name a file of PEM certificates or a hashed directory; without a name, OpenSSL's default is listed")
 }
 
-/// What `X509_STORE_set_default_paths` uses (crypto/x509/x509_d2.c): a file, and directories of hashed names.
+/// The paths of `X509_STORE_set_default_paths` (crypto/x509/x509_d2.c): a file, and directories of hashed names.
 struct Defaults {
     file: Default,
     directories: Default,
@@ -55,7 +55,7 @@ struct Default {
 }
 
 impl Defaults {
-    /// A variable counts as set even when it is empty, and then stands in the way of the built-in path.
+    /// A variable counts as set even when it is empty, and then hides the built-in path.
     fn find() -> Defaults {
         let (file, directories) = (std::env::var_os("SSL_CERT_FILE"), std::env::var_os("SSL_CERT_DIR"));
         let (directory, how) = match (&file, &directories) {
@@ -106,8 +106,8 @@ fn quoted(path: &Path) -> String {
     format!("{:?}", path.to_string_lossy())
 }
 
-/// OPENSSLDIR of this machine's libcrypto, and how it is known. The `openssl` command is asked, as loading a library
-/// only to ask it would run foreign code in this process.
+/// OPENSSLDIR of this machine's libcrypto, and how it was found. The `openssl` command is asked, because loading a
+/// library for this would run foreign code in this process.
 fn openssldir() -> (PathBuf, String) {
     if let Some(directory) = ask_openssl() {
         return (directory, String::from("which is what `openssl version -d` says"));

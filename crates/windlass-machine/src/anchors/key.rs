@@ -19,7 +19,7 @@ const CURVES: [(&str, &str); 8] = [
     ("1.3.36.3.3.2.8.1.1.13", "brainpoolP512r1"),
 ];
 
-/// Algorithms whose identifier says all (RFC 8410, RFC 9881).
+/// Algorithms that are fully described by their identifier (RFC 8410, RFC 9881).
 const ALGORITHMS: [(&str, &str); 6] = [
     ("1.3.101.112", "Ed25519"),
     ("1.3.101.113", "Ed448"),
@@ -34,9 +34,9 @@ const ALGORITHMS: [(&str, &str); 6] = [
 pub struct Key {
     /// `RSA`, `EC`, `Ed25519`, ... or an object identifier.
     pub algorithm: String,
-    /// Bits of an RSA modulus.
+    /// Size of an RSA modulus in bits; None for other keys.
     pub bits: Option<usize>,
-    /// Name or object identifier of an EC key's curve.
+    /// Name or object identifier of an EC key's curve; None for other keys.
     pub curve: Option<String>,
 }
 

@@ -1,10 +1,10 @@
-//! Where in a file an error is.
+//! The line of an error in a file.
 
 use std::path::Path;
 
 use windlass::Unsupported;
 
-/// The line on which what is unsupported begins, counted from 1.
+/// The line on which the unsupported text begins, counted from 1.
 pub fn of(path: &Path, what: &Unsupported) -> Option<u64> {
     match what {
         Unsupported::Pem { line, .. } => Some(*line),

@@ -1,5 +1,5 @@
-//! What `ls` shows, however it is rendered. The field names are those of the JSON, which `windlass ls --help`
-//! documents.
+//! The data that `ls` shows, independent of the output format. The field names are those of the JSON, which
+//! `windlass ls --help` documents.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,39 +15,39 @@ use super::name::{Name, hex};
 #[derive(Debug, Serialize)]
 pub struct Listing {
     schema: u32,
-    /// Where they were read.
+    /// The source that they were read from.
     pub source: ListedSource,
     /// Totals.
     pub summary: Summary,
-    /// In the order of the source.
+    /// The anchors, in the order of the source.
     pub anchors: Vec<Anchor>,
 }
 
-/// Where anchors were read.
+/// The source of a listing.
 #[derive(Debug, Serialize)]
 pub struct ListedSource {
     /// `cafile` or `capath`.
     pub kind: &'static str,
     /// Its path.
     pub path: String,
-    /// Why this source.
+    /// Why this source was chosen.
     pub reason: String,
 }
 
 /// Totals of a listing.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// All, duplicates included.
+    /// All anchors, duplicates included.
     pub anchors: usize,
-    /// Without duplicates.
+    /// Anchors without duplicates.
     pub distinct: usize,
     /// Repetitions of earlier certificates.
     pub duplicates: usize,
-    /// Past their time.
+    /// Anchors that have expired.
     pub expired: usize,
-    /// Before their time.
+    /// Anchors that are not valid yet.
     pub not_yet_valid: usize,
-    /// That may vouch for nobody.
+    /// Anchors that are not CAs.
     pub not_ca: usize,
 }
 
@@ -56,29 +56,29 @@ pub struct Summary {
 pub struct Anchor {
     index: usize,
     subject: String,
-    /// The part of the subject by which people know it.
+    /// The part of the subject that people recognise.
     pub name: String,
     issuer: String,
     serial: String,
     not_before: String,
-    /// RFC 3339.
+    /// End of validity, RFC 3339.
     pub not_after: String,
     /// The public key.
     pub key: Key,
     subject_hash: String,
     subject_key_id: Option<String>,
-    /// Lower-case hexadecimal.
+    /// SHA-256 of the certificate in lower-case hexadecimal.
     pub sha256_fingerprint: String,
     self_issued: bool,
-    /// It may vouch for others.
+    /// Whether it is a CA certificate.
     pub ca: bool,
-    /// `not_after` has passed.
+    /// Whether `not_after` has passed.
     pub expired: bool,
-    /// `not_before` is to come.
+    /// Whether `not_before` is in the future.
     pub not_yet_valid: bool,
-    /// An earlier certificate is the same.
+    /// Whether an earlier certificate is the same.
     pub duplicate: bool,
-    /// A different certificate has the same subject.
+    /// Whether a different certificate has the same subject.
     pub shares_subject: bool,
 }
 
@@ -138,7 +138,7 @@ impl Anchor {
             subject_key_id: anchor.subject_key_id().map(hex),
             sha256_fingerprint: hex(&anchor.sha256_fingerprint()),
             self_issued: anchor.raw_subject().as_bytes() == anchor.raw_issuer().as_bytes(),
-            // What is too unusual for the reader here is not called something that it may not be.
+            // A certificate that the decoder here can't read is not reported as "not a CA": it may be one.
             ca: is_ca_in_der(anchor.der()).unwrap_or(true),
             expired: anchor.not_after() < now,
             not_yet_valid: anchor.not_before() > now,

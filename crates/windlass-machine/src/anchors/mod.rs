@@ -1,4 +1,4 @@
-//! Sources of trust, and what people want to know of the anchors in them.
+//! Sources of trust, and descriptions of the anchors in them.
 
 pub mod authority;
 pub mod choose;

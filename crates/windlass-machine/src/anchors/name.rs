@@ -6,7 +6,7 @@ use windlass::RawName;
 use x509_parser::asn1_rs::{Any, FromDer, Tag};
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
-/// Short names of attribute types: RFC 4514 section 3, and of the LDAP registry those that CAs use.
+/// Short names of attribute types: those of RFC 4514, section 3, and those of the LDAP registry that CAs use.
 const TYPES: [(&str, &str); 16] = [
     ("2.5.4.3", "CN"),
     ("2.5.4.7", "L"),
@@ -26,17 +26,17 @@ const TYPES: [(&str, &str); 16] = [
     ("1.2.840.113549.1.9.1", "emailAddress"),
 ];
 
-/// A name, readable.
+/// A name as readable text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Name {
-    /// As in RFC 4514: the last, most specific part first.
+    /// The RFC 4514 form: the last, most specific part first.
     pub full: String,
-    /// Common name, else organizational unit, else organization, else the whole name.
+    /// The common name, or else the organizational unit, the organization, or the whole name.
     pub short: String,
 }
 
 impl Name {
-    /// Decodes a name. What can't be decoded is shown in hexadecimal, as RFC 4514 does with unknown types.
+    /// Decodes a name. Values that can't be decoded are shown in hexadecimal, as RFC 4514 does for unknown types.
     pub fn of(raw: RawName<'_>) -> Name {
         let Ok((_, name)) = X509Name::from_der(raw.as_bytes()) else {
             let full = format!("#{}", hex(raw.as_bytes()));
@@ -58,7 +58,7 @@ impl Name {
             }
         }
         let value_of = |wanted: &str| {
-            // The last one of a type is the most specific one.
+            // The last attribute of a type is the most specific one.
             let found =
                 name.iter_attributes().filter(|attribute| attribute.attr_type().to_id_string() == wanted).last();
             found.and_then(|attribute| decode(attribute.attr_value())).filter(|text| !text.trim().is_empty())
@@ -78,7 +78,7 @@ fn write_attribute(text: &mut String, attribute: &AttributeTypeAndValue<'_>) {
             push_escaped(text, &value);
         }
         _ => {
-            // RFC 4514 section 2.4 wants the BER encoding with its header. All lengths here fit the forms below.
+            // RFC 4514, section 2.4, requires the BER encoding with its header. All lengths here fit the forms below.
             let value = attribute.attr_value();
             let _ =
                 write!(text, "{oid}=#{}{}{}", hex(&[tag_byte(value)]), hex(&length(value.data.len())), hex(value.data));

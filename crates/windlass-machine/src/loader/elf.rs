@@ -1,4 +1,4 @@
-//! What ELF headers say about whether a library can be loaded into a program.
+//! The ELF headers that decide whether a library can be loaded into a program.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,19 +10,19 @@ use object::elf::{self, ET_DYN, FileHeader32, FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
 
-/// What the kernel takes at most (fs/binfmt_elf.c, `load_elf_phdrs` and `load_elf_binary`): all program headers
-/// together, and the path of the interpreter. A sparse file can claim any number.
+/// The kernel's limits (fs/binfmt_elf.c, `load_elf_phdrs` and `load_elf_binary`) on all program headers together, and
+/// on the path of the interpreter. A sparse file can claim any number.
 const MOST_HEADERS: usize = 65536;
 const LONGEST_INTERPRETER: u64 = 4096;
 
-/// The parts of an ELF file's headers that decide what can be loaded into what.
+/// The fields of an ELF file's headers that decide which libraries can be loaded into which programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elf {
-    /// What the file's code runs on.
+    /// The machine that the code runs on.
     pub machine: Machine,
-    /// Whether it is a shared object, as libraries are (and position-independent programs).
+    /// Whether it is a shared object: a library, or a position-independent program.
     pub is_shared_object: bool,
-    /// The program interpreter, which is the dynamic loader; a static program and a library have none.
+    /// The program interpreter, which is the dynamic loader; None for static programs and libraries.
     pub interpreter: Option<OsString>,
 }
 
@@ -54,12 +54,12 @@ impl fmt::Display for Machine {
 }
 
 impl Elf {
-    /// Reads the headers of the file at `path`. `Ok(None)`: it is no ELF file.
+    /// Reads the headers of the file at `path`. `Ok(None)`: it is not an ELF file.
     pub fn read(path: &Path) -> std::io::Result<Option<Elf>> {
         Ok(Self::of(&File::open(path)?))
     }
 
-    /// The same of an open file. Little of it is read, whatever it says of itself.
+    /// The same for an open file. Reads only a little of it, whatever its headers claim.
     pub fn of(file: &File) -> Option<Elf> {
         let cache = ReadCache::new(file);
         match FileKind::parse(&cache) {
@@ -76,7 +76,7 @@ impl Elf {
     {
         let header = H::parse(data).ok()?;
         let endianness = header.endian().ok()?;
-        // The largest number there (PN_XNUM) means that it is elsewhere, and larger.
+        // The largest number (PN_XNUM) means that the actual one is stored elsewhere, and is larger.
         let headers = usize::from(header.e_phnum(endianness)) * size_of::<H::ProgramHeader>();
         if headers > MOST_HEADERS {
             return None;
@@ -101,7 +101,8 @@ mod tests {
     use super::*;
     use std::io::{Seek, SeekFrom, Write};
 
-    /// The header of a 64-bit program of this byte order with so many program headers, the first of which is PT_INTERP.
+    /// The header of a 64-bit program of this byte order with this many program headers, the first of which is
+    /// PT_INTERP.
     fn program(headers: u16, interpreter_size: u64) -> Vec<u8> {
         let mut file = b"\x7fELF\x02".to_vec();
         file.push(if cfg!(target_endian = "little") { 1 } else { 2 });
@@ -130,7 +131,7 @@ mod tests {
             file.set_len(0).unwrap();
             file.seek(SeekFrom::Start(0)).unwrap();
             file.write_all(bytes).unwrap();
-            // A terabyte of nothing: whoever reads what the headers say gets no memory for it.
+            // A terabyte of holes: a reader that believes the headers gets no memory for it.
             file.set_len(1 << 40).unwrap();
             Elf::of(&file)
         };

@@ -1,5 +1,5 @@
-//! What a shared object needs of others, and which versions it has of its own symbols: by this the dynamic linker
-//! decides whether it can be loaded (glibc: elf/dl-version.c, `_dl_check_map_versions`).
+//! The objects and symbol versions that a shared object needs, and the versions that it defines: by these the dynamic
+//! linker decides whether it can be loaded (glibc: elf/dl-version.c, `_dl_check_map_versions`).
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -9,22 +9,22 @@ use object::elf::{DT_NEEDED, FileHeader64, VER_FLG_WEAK};
 use object::read::elf::{Dyn, FileHeader};
 use object::{Endianness, ReadCache};
 
-/// No library is as large as this, with everything that a debugger wants; a sparse file can claim any size.
+/// In bytes. No library is as large, even with all debug information; a sparse file can claim any size.
 const MAX_SIZE: u64 = 256 << 20;
 
-/// The parts of a 64-bit shared object that decide this.
+/// The relevant parts of a 64-bit shared object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Linkage {
-    /// Names of the objects that must be loaded with it.
+    /// Names of the objects that must be loaded with it (DT_NEEDED).
     pub objects: BTreeSet<String>,
-    /// Versions that it needs, with the names of the objects that must have them.
+    /// Versions that it needs, each with the name of the object that must define it.
     pub needs: BTreeSet<(String, String)>,
-    /// Versions that it has.
+    /// Versions that it defines.
     pub has: BTreeSet<String>,
 }
 
 impl Linkage {
-    /// Reads the file at `path`. `Ok(None)`: it says nothing of this, or nothing that can be understood.
+    /// Reads the file at `path`. `Ok(None)`: it has no such data, or none that can be understood.
     pub fn read(path: &Path) -> std::io::Result<Option<Linkage>> {
         let file = File::open(path)?;
         let is_usual = file.metadata()?.len() <= MAX_SIZE;
@@ -59,7 +59,7 @@ impl Linkage {
         if let Some((mut versions, strings)) = sections.gnu_verdef(endian, data)? {
             let strings = sections.strings(endian, data, strings)?;
             while let Some((_, mut names)) = versions.next()? {
-                // The first is its own, others are those that it comes after.
+                // The first name is its own, the others are its predecessors.
                 if let Some(name) = names.next()? {
                     linkage.has.insert(text(name.name(endian, strings)?));
                 }

@@ -1,4 +1,4 @@
-//! What the dynamic linker can load into what, and the library that is to be loaded.
+//! The rules of the dynamic linker, and the library that is to be loaded.
 
 pub mod elf;
 pub mod linkage;

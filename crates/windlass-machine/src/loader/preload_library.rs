@@ -1,7 +1,7 @@
-//! Finding the preload library, or that of `windlass trace`, and making sure that the loader will take it.
+//! Finding the preload library, or the library of `windlass trace`, and checking that the loader will accept it.
 //!
-//! The loader prints an error line in *every* program for a library in LD_PRELOAD that is missing or of another
-//! architecture. So it is checked here, once, before anything runs.
+//! For a library in LD_PRELOAD that is missing or of another architecture, the loader prints an error line in *every*
+//! program. The library is therefore checked here once, before anything runs.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use super::elf::Elf;
 use crate::failure::{Failure, FailureKind};
 
-/// The library's file name.
+/// The file name of the preload library.
 pub const FILE_NAME: &str = "libwindlass_preload.so";
-/// That of the tracing library.
+/// The file name of the tracing library.
 pub const TRACE_FILE_NAME: &str = "libwindlass_trace.so";
-/// Debian's name for the directory of libraries of this architecture (multiarch).
+/// Debian's name of the library directory for this architecture (multiarch).
 pub const MULTIARCH: &str = if cfg!(target_arch = "x86_64") {
     "x86_64-linux-gnu"
 } else if cfg!(target_arch = "aarch64") {
@@ -27,7 +27,7 @@ pub const MULTIARCH: &str = if cfg!(target_arch = "x86_64") {
 #[derive(Debug)]
 pub struct Wanted {
     file_name: &'static str,
-    /// The variable that names another one.
+    /// The variable that can name another file.
     variable: &'static str,
     what: &'static str,
 }
@@ -39,23 +39,23 @@ pub const PRELOAD: Wanted =
 pub const TRACE: Wanted =
     Wanted { file_name: TRACE_FILE_NAME, variable: "WINDLASS_TRACE_LIBRARY", what: "tracing library" };
 
-/// A library for LD_PRELOAD: an absolute path that LD_PRELOAD can carry, and what its headers say.
+/// A library for LD_PRELOAD: an absolute path that LD_PRELOAD can carry, and its headers.
 #[derive(Debug)]
 pub struct Library {
-    /// Where it is.
+    /// The absolute path.
     pub path: PathBuf,
     /// Its headers.
     pub elf: Elf,
 }
 
 impl Library {
-    /// The preload library.
+    /// Finds the preload library.
     pub fn find() -> Result<Library, Failure> {
         Self::find_wanted(&PRELOAD)
     }
 
-    /// The library that the variable names, else the one beside this executable, else the one in
-    /// `../lib/windlass` from there, else the one in `../lib/MULTIARCH/windlass`.
+    /// Finds the library that the variable names. If it is unset, tries the directory of this executable, then
+    /// `../lib/windlass` from there, then `../lib/MULTIARCH/windlass`.
     pub fn find_wanted(wanted: &Wanted) -> Result<Library, Failure> {
         let Wanted { variable, what, .. } = wanted;
         if let Some(named) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
@@ -125,7 +125,7 @@ fn candidates(executable: &Path, file_name: &str) -> Vec<PathBuf> {
     let mut candidates = vec![directory.join(file_name)];
     if let Some(prefix) = directory.parent() {
         candidates.push(prefix.join("lib/windlass").join(file_name));
-        // The same directory once more where there is no such name.
+        // The same directory again where there is no multiarch name.
         candidates.push(prefix.join("lib").join(MULTIARCH).join("windlass").join(file_name));
     }
     candidates

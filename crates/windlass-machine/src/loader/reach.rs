@@ -14,28 +14,27 @@ use super::preload_library::Library;
 /// Scripts may be interpreted by scripts, to this depth (execve(2), "Interpreter scripts").
 const MAX_INTERPRETERS: usize = 5;
 
-/// Whether, and why not, the loader will put the library into a program.
+/// Whether the loader will load the library into a program, and if not, why.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Nothing stands in the way.
+    /// Nothing prevents it.
     Dynamic,
     /// The program has no dynamic loader.
     Static,
-    /// The loader takes no library from the environment there (secure execution, ld.so(8)).
+    /// The loader ignores libraries in the environment of this program (secure execution, ld.so(8)).
     Secure(&'static str),
-    /// The program's instruction set is not the library's.
+    /// The program's instruction set differs from the library's.
     OtherMachine(Machine),
-    /// The program's loader is that of another C library.
+    /// The program's loader belongs to another C library.
     OtherLibc(OsString),
 }
 
 impl Reach {
-    /// Looks at the program at `path`, or at the interpreter of a script.
+    /// Judges the program at `path`, or the interpreter of a script.
     pub fn of(path: &Path, library: &Library) -> Reach {
         let own = Elf::read(Path::new("/proc/self/exe")).ok().flatten().and_then(|own| own.interpreter);
         let path = interpreter_of(path);
-        // A file that can't be read or isn't ELF is the kernel's business (binfmt_misc(5)): nothing is known against
-        // it.
+        // A file that can't be read or is not ELF is left to the kernel (binfmt_misc(5)): nothing is known against it.
         let Ok(Some(elf)) = Elf::read(&path) else {
             return Reach::Dynamic;
         };
@@ -51,8 +50,8 @@ impl Reach {
         privilege_of(&path).map_or(Reach::Dynamic, Reach::Secure)
     }
 
-    /// Whether LD_PRELOAD may name the library. A loader of another architecture prints an error line in every
-    /// program for it; musl's ends the program when a library for glibc does not fit.
+    /// Whether LD_PRELOAD may name the library. A loader of another architecture would print an error line in every
+    /// program; musl's ends the program when it is given a library for glibc.
     pub fn may_preload(&self) -> bool {
         !matches!(self, Reach::OtherMachine(_) | Reach::OtherLibc(_))
     }
@@ -79,7 +78,7 @@ pub fn interpreter_of(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_INTERPRETERS {
         let mut start = Vec::new();
-        // The kernel looks at 256 bytes (BINPRM_BUF_SIZE).
+        // The kernel reads 256 bytes (BINPRM_BUF_SIZE).
         if File::open(&path).and_then(|file| file.take(256).read_to_end(&mut start)).is_err() {
             break;
         }
@@ -106,7 +105,7 @@ fn privilege_of(path: &Path) -> Option<&'static str> {
     const SETUID: u32 = 0o4000;
     const SETGID: u32 = 0o2000;
     let metadata = path.metadata().ok()?;
-    // Secure execution starts where the effective identity would differ from the real one.
+    // Secure execution begins where the effective identity would differ from the real one.
     if metadata.mode() & SETUID != 0 && metadata.uid() != rustix::process::getuid().as_raw() {
         return Some("is setuid");
     }
@@ -123,14 +122,14 @@ fn privilege_of(path: &Path) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// This test program, as a library that fits it.
+    /// This test program, as a library that fits itself.
     fn library() -> Library {
         let path = PathBuf::from("/proc/self/exe");
         let elf = Elf::read(&path).unwrap().unwrap();
         Library { path, elf }
     }
 
-    /// How a copy of this program's headers would be reached, after a change.
+    /// The result for a copy of this program's headers, changed by `change`.
     fn reach(change: impl Fn(&mut [u8])) -> Reach {
         let mut elf = std::fs::read("/proc/self/exe").unwrap();
         elf.truncate(8192);
@@ -162,7 +161,7 @@ mod tests {
             }
         });
         assert_eq!(reach, Reach::Static);
-        // What it starts may be reached.
+        // LD_PRELOAD may still reach the programs that it starts.
         assert!(reach.may_preload());
     }
 

@@ -1,4 +1,4 @@
-//! What a certificate says, and whether it looks as if it was made for a test.
+//! The relevant fields of a certificate, and whether it looks as if it was made for a test.
 
 use sha2::{Digest, Sha256};
 use windlass::{CanonicalName, RawName, SubjectHash, Timestamp, subject_hash_old};
@@ -8,33 +8,33 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::anchors::authority::is_ca;
 use crate::anchors::name::Name;
 
-/// The extension by which ASP.NET Core knows its development certificates (`CertificateManager.AspNetHttpsOid`).
+/// The extension that marks ASP.NET Core's development certificates (`CertificateManager.AspNetHttpsOid`).
 const ASPNET_DEVELOPMENT: &str = "1.3.6.1.4.1.311.84.1.1";
 
-/// Names that no public authority certifies, and that tests and tools give their certificates: RFC 6761, RFC 2606.
+/// Names that no public authority certifies, and that tests and tools use in certificates: RFC 6761, RFC 2606.
 const RESERVED: [&str; 7] = ["localhost", "test", "example", "invalid", "example.com", "example.org", "example.net"];
-/// Words of a name that says of itself that it is for trying out.
+/// Words that mark a name as one for testing.
 const WORDS: [&str; 10] =
     ["test", "tests", "testing", "dev", "development", "debug", "dummy", "fake", "sample", "snakeoil"];
 
 /// A certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// Of the whole certificate.
+    /// SHA-256 of the whole certificate.
     pub sha256: [u8; 32],
     /// The subject, DER.
     pub subject: Box<[u8]>,
-    /// The part of the subject by which people know it.
+    /// The part of the subject that people recognise.
     pub name: String,
     /// The first second in which it is valid.
     pub not_before: Timestamp,
-    /// The last one.
+    /// The last second in which it is valid.
     pub not_after: Timestamp,
-    /// Subject and issuer are the same.
+    /// Whether subject and issuer are the same.
     pub is_self_issued: bool,
-    /// Its basic constraints say that it may issue others; version 1 says nothing, and counts as such.
+    /// Whether basic constraints allow it to issue others; version 1 has none, and counts as allowed.
     pub is_authority: bool,
-    /// It can vouch for others, as `X509_check_ca` sees it (OpenSSL, crypto/x509/v3_purp.c).
+    /// Whether it can vouch for others, by the rules of `X509_check_ca` (OpenSSL, crypto/x509/v3_purp.c).
     pub is_ca: bool,
     /// See [`Certificate::test_like`].
     pub(super) test: Option<TestLike>,
@@ -47,14 +47,14 @@ pub enum TestLike {
     AspNet,
     /// It is for a name that is reserved for tests or for this machine.
     ReservedName,
-    /// It says so in its name.
+    /// Its name contains a word for testing.
     Word,
-    /// It certifies itself, and may certify nothing else.
+    /// It is self-signed, and may not issue others.
     SelfSignedLeaf,
 }
 
 impl TestLike {
-    /// As a clause.
+    /// The reason, as a clause.
     pub fn reason(self) -> &'static str {
         match self {
             TestLike::AspNet => "a development certificate of ASP.NET Core",
@@ -66,7 +66,7 @@ impl TestLike {
 }
 
 impl Certificate {
-    /// Reads what is needed. None: it is no certificate.
+    /// Reads the relevant fields. None: the bytes are not a certificate.
     pub fn of(der: &[u8]) -> Option<Certificate> {
         let (rest, parsed) = X509Certificate::from_der(der).ok()?;
         if !rest.is_empty() {
@@ -89,34 +89,34 @@ impl Certificate {
         })
     }
 
-    /// Whether its last second has passed.
+    /// Whether its validity has ended.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.not_after < now
     }
 
-    /// Whether its first second is to come.
+    /// Whether its validity has not begun.
     pub fn is_not_yet_valid(&self, now: Timestamp) -> bool {
         self.not_before > now
     }
 
-    /// By which a hashed directory names it; none for a subject that is too unusual.
+    /// The hash that names it in a hashed directory; None for a subject that is too unusual.
     pub fn subject_hash(&self) -> Option<SubjectHash> {
         let raw = RawName::from_der(&self.subject).ok()?;
         CanonicalName::from_raw(raw).ok().map(|name| name.subject_hash())
     }
 
-    /// By which one for OpenSSL before 1.0.0 named it.
+    /// The hash that names it in a directory for OpenSSL before 1.0.0.
     pub fn subject_hash_old(&self) -> Option<SubjectHash> {
         RawName::from_der(&self.subject).ok().map(subject_hash_old)
     }
 
-    /// The day of its last second, as `2031-05-25`.
+    /// The day on which its validity ends, as `2031-05-25`.
     pub fn expiry_date(&self) -> String {
         let text = self.not_after.to_string();
         text.split(' ').next().unwrap_or_default().to_owned()
     }
 
-    /// Whether and why it looks as if it was made for a test. The rule is in docs/prune.md.
+    /// Whether, and why, it looks as if it was made for a test. docs/prune.md has the rule.
     pub fn test_like(&self) -> Option<TestLike> {
         self.test
     }

@@ -1,19 +1,19 @@
-//! The virtual environments of Python in a home.
+//! Python's virtual environments in a home.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::tree::Tree;
 
-/// Levels below a home at which a project has its environment: ~/work/customer/project/.venv.
+/// How deep below a home environments are searched for: ~/work/customer/project/.venv.
 const DEPTH: usize = 4;
-/// Directories of one home that are looked into for environments.
+/// The most directories of one home that are searched.
 const DIRECTORIES: usize = 3000;
-/// Large, and nobody makes an environment there.
+/// Large directories in which nobody makes an environment.
 const SKIPPED: [&str; 8] =
     ["node_modules", "site-packages", "dist-packages", "target", "lost+found", "snap", "go", "__pycache__"];
 
-/// Directories with a `pyvenv.cfg` (PEP 405), by a search that does not go deep and follows no links.
+/// Directories with a `pyvenv.cfg` (PEP 405). The search depth is limited, and links are not followed.
 pub fn virtual_environments(tree: &Tree<'_>, home: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut level = vec![home.to_owned()];
@@ -38,7 +38,7 @@ pub fn virtual_environments(tree: &Tree<'_>, home: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Hidden directories belong to programs; those that hold environments are in the table of paths. `.venv` is the
+/// Hidden directories belong to programs; those known to hold environments are in the table of paths. `.venv` is the
 /// exception.
 fn is_searched(name: &OsString) -> bool {
     let Some(name) = name.to_str() else { return false };

@@ -1,4 +1,4 @@
-//! The names by which OpenSSL looks for certificates and CRLs, and the rows that they form.
+//! The file names under which OpenSSL looks up certificates and CRLs, and the sequences that they form.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,11 +9,11 @@ use windlass::SubjectHash;
 /// `hhhhhhhh.N` or `hhhhhhhh.rN`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HashName {
-    /// Of the subject; of the issuer of a CRL.
+    /// The hash of the subject; for a CRL, of the issuer.
     pub hash: SubjectHash,
-    /// It is a CRL.
+    /// Whether it is a CRL.
     pub is_crl: bool,
-    /// Place in the row.
+    /// The number in the sequence.
     pub number: u32,
 }
 
@@ -25,8 +25,8 @@ impl fmt::Display for HashName {
 }
 
 impl HashName {
-    /// Only names that OpenSSL asks for (`get_cert_by_subject_ex`, crypto/x509/by_dir.c: `%s/%08lx.%s%d`): eight
-    /// lower-case digits, and a number without leading zeros.
+    /// Accepts only names that OpenSSL looks up (`get_cert_by_subject_ex`, crypto/x509/by_dir.c: `%s/%08lx.%s%d`):
+    /// eight lower-case digits, and a number without leading zeros.
     pub fn parse(name: &OsStr) -> Option<HashName> {
         let (hash, rest) = name.as_bytes().split_at_checked(8)?;
         let rest = rest.strip_prefix(b".")?;
@@ -37,17 +37,17 @@ impl HashName {
         (parsed.to_string().as_bytes() == name.as_bytes()).then_some(parsed)
     }
 
-    /// The same row, another place.
+    /// The same sequence, with another number.
     pub fn at(self, number: u32) -> HashName {
         HashName { number, ..self }
     }
 
-    /// As a file name.
+    /// The file name.
     pub fn name(self) -> OsString {
         self.to_string().into()
     }
 
-    /// The first number of the row that is free from this one on: OpenSSL looks no further.
+    /// The first free number of the sequence from this one on: OpenSSL looks no further.
     pub fn end(self, has: impl Fn(&OsStr) -> bool) -> u32 {
         (self.number..).find(|number| !has(&self.at(*number).name())).unwrap_or(u32::MAX)
     }

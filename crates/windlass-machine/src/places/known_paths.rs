@@ -1,22 +1,22 @@
-//! The one table of where trust lies on which distribution. `*` stands for any part of one name.
+//! The one table of the places of trust on each distribution. `*` stands for any part of one name.
 
 use std::path::Path;
 
 use super::PlaceKind::{self, *};
 
-/// OPENSSLDIR of builds in the wild, asked where there is no `openssl` command: Debian, Alpine and Arch, Fedora, and
-/// builds from source with the two defaults of OpenSSL.
+/// OPENSSLDIR of common builds, for machines without an `openssl` command: Debian, Alpine and Arch, Fedora, and builds
+/// from source with the two defaults of OpenSSL.
 pub const USUAL_DIRECTORIES: [&str; 5] =
     ["/usr/lib/ssl", "/etc/ssl", "/etc/pki/tls", "/usr/local/ssl", "/usr/local/lib/ssl"];
 
-/// What `update-ca-certificates` writes on Debian, Ubuntu and Alpine. It is also the file of
-/// `gnutls_certificate_set_x509_system_trust` where GnuTLS is built to use a file, as it is there.
+/// The bundle that `update-ca-certificates` writes on Debian, Ubuntu and Alpine. It is also the file of
+/// `gnutls_certificate_set_x509_system_trust` where GnuTLS is built to use a file, as it is on these.
 pub const DEBIAN_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
-/// What it is told by.
+/// The configuration of that command.
 pub const DEBIAN_CONFIGURATION: &str = "/etc/ca-certificates.conf";
 
-/// What else GnuTLS's configure script looks for (configure.ac, `default-trust-store-file`), and the names that
-/// programs use on Fedora, where GnuTLS itself asks p11-kit.
+/// The other files that GnuTLS's configure script looks for (configure.ac, `default-trust-store-file`), and the names
+/// that programs use on Fedora, where GnuTLS itself asks p11-kit.
 pub(super) const ELSEWHERE: [&str; 5] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/pki/tls/cert.pem",
@@ -35,42 +35,42 @@ pub const BUNDLES: [&str; 6] = [
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// Hashed directories, for machines that have no bundle.
+/// Hashed directories, for machines without a bundle.
 pub const HASHED_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 
-/// Where administrators put certificates that are to be trusted in addition: Debian, Fedora, SUSE, Arch.
+/// The directories for an administrator's additional certificates: Debian, Fedora, SUSE, Arch.
 pub const ADDED: [&str; 4] = [
     "/usr/local/share/ca-certificates",
     "/etc/pki/ca-trust/source/anchors",
     "/etc/pki/trust/anchors",
     "/etc/ca-certificates/trust-source/anchors",
 ];
-/// What update-ca-certificates (Debian, Alpine) makes its links to.
+/// The directories that update-ca-certificates (Debian, Alpine) links to.
 pub const DEBIAN_SOURCES: [&str; 2] = ["/usr/share/ca-certificates", "/usr/local/share/ca-certificates"];
-/// Directories that are made anew as a whole, and by what.
+/// Directories that a tool regenerates as a whole, each with the tool.
 pub const GENERATED: [(&str, &str); 2] =
     [("/etc/pki/ca-trust/extracted", "update-ca-trust"), ("/var/lib/ca-certificates", "update-ca-certificates")];
 
-/// Paths that have the same things below them.
+/// Several prefixes with the same patterns below them.
 pub(super) struct Family {
     /// Relative to `/` or to a home; may have stars.
     pub prefixes: &'static [&'static str],
-    /// What is below each.
+    /// The patterns below each prefix.
     pub patterns: &'static [Pattern],
 }
 
-/// A path that may lead to places.
+/// A path that may lead to places of trust.
 pub(super) struct Pattern {
     /// Relative to a prefix; may have stars.
     pub path: &'static str,
-    /// What is there.
+    /// The kind of place.
     pub kind: PlaceKind,
-    /// Who uses it. `{}` stands for the directory that is so many levels above.
+    /// The program that uses it. `{}` stands for the directory this many levels above.
     why: (&'static str, usize),
 }
 
 impl Pattern {
-    /// Who uses what was found at `path`.
+    /// The program that uses the file found at `path`.
     pub(crate) fn why_of(&self, path: &Path) -> String {
         let (why, levels) = self.why;
         let owner = path.ancestors().nth(levels).unwrap_or(path);
@@ -95,7 +95,7 @@ const PACKAGES: &[Pattern] = &[
     of("grpc/_cython/_credentials/roots.pem", CertifiBundle, "gRPC of {}", 4),
 ];
 
-/// Below a JDK or JRE. jssecacerts is used instead of cacerts where it is there (JSSE Reference Guide).
+/// Below a JDK or JRE. jssecacerts replaces cacerts where it exists (JSSE Reference Guide).
 const JAVA: &[Pattern] = &[
     of("lib/security/jssecacerts", JavaKeystore, "Java in {}, instead of its cacerts", 3),
     of("lib/security/cacerts", JavaKeystore, "Java in {}", 3),
@@ -114,10 +114,10 @@ const GEMS: &[Pattern] = &[
 /// Below a conda environment.
 const CONDA: &[Pattern] = &[of("ssl/cacert.pem", PrivateBundle, "OpenSSL of conda in {}", 2)];
 
-/// Below the profiles of Firefox, Thunderbird and their kind.
+/// Below the profiles of Firefox, Thunderbird and similar programs.
 const PROFILES: &[Pattern] = &[of("cert9.db", NssDatabase, "profile {}", 1)];
 
-/// Below `/`. What OpenSSL and GnuTLS say themselves comes from `sources.rs`.
+/// Below `/`. The places that OpenSSL and GnuTLS report themselves come from `sources.rs`.
 pub(super) const MACHINE: &[Family] = &[
     Family {
         prefixes: &[""],
@@ -140,7 +140,7 @@ pub(super) const MACHINE: &[Family] = &[
             at("etc/pki/nssdb/cert9.db", NssDatabase, "NSS programs of all users"),
             at("usr/share/p11-kit/modules/*.module", P11KitModule, "p11-kit"),
             at("etc/pkcs11/modules/*.module", P11KitModule, "p11-kit, by the administrator"),
-            // What p11-kit's trust module is built with, by distribution (Fedora, SUSE, Arch).
+            // The paths that p11-kit's trust module is built with, by distribution (Fedora, SUSE, Arch).
             at("etc/pki/ca-trust/source", P11KitTrust, "p11-kit-trust of Fedora"),
             at("usr/share/pki/ca-trust-source", P11KitTrust, "p11-kit-trust of Fedora"),
             at("etc/pki/trust", P11KitTrust, "p11-kit-trust of SUSE"),

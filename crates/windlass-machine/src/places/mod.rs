@@ -1,10 +1,10 @@
-//! Where trust lies on a machine: the TLS libraries' own places, and the private ones of languages, browsers and
+//! The places of trust on a machine: those of the TLS libraries, and the private ones of languages, browsers and
 //! programs.
 //!
-//! Nothing is opened here but directories, and the module that says where certifi's bundle is. What was found may lie
-//! in another user's home, so whoever reads it treats it as hostile. Not here, because there is nothing to find: the
-//! roots that are compiled into Node.js (it reads a file only for `NODE_EXTRA_CA_CERTS` and `--use-openssl-ca`), and
-//! Go, which reads the places of the system (crypto/x509, root_linux.go).
+//! This module opens only directories, and the Python module that names certifi's bundle. Places may lie in another
+//! user's home, and readers must treat them as hostile. Two are not listed, because there is nothing to find: the roots
+//! compiled into Node.js (it reads a file only for `NODE_EXTRA_CA_CERTS` and `--use-openssl-ca`), and Go, which reads
+//! the system's places (crypto/x509, root_linux.go).
 
 pub mod certificate;
 mod environments;
@@ -25,7 +25,7 @@ use serde::Serialize;
 use tree::{ENTRIES, Tree};
 use windlass::compiled::Root;
 
-/// What kind of thing holds trust.
+/// The kind of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceKind {
@@ -49,50 +49,50 @@ pub enum PlaceKind {
     P11KitTrust,
 }
 
-/// A place that holds trust, and is there.
+/// An existing place of trust.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
-    /// As programs name it: in an image, a path in its root.
+    /// The path by which programs name it: in an image, a path in its root.
     pub path: PathBuf,
-    /// What it is.
+    /// The kind of place.
     pub kind: PlaceKind,
-    /// Who uses it, as "OpenSSL's default" or "certifi of /usr/lib/python3/dist-packages".
+    /// The program that uses it, such as "OpenSSL's default" or "certifi of /usr/lib/python3/dist-packages".
     pub why: String,
 }
 
 impl Place {
-    /// The path by which this process reaches it, all links followed.
+    /// The path by which this process reaches it, with all links followed.
     pub fn here(&self, root: &Path) -> PathBuf {
         Tree::new(root).real(&self.path).unwrap_or_else(|| self.path.clone())
     }
 }
 
-/// How many directory entries are looked at.
+/// The limit on directory entries that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// So many in each home: a home is as large as its owner likes, and nobody uses up what is for another.
+    /// A limit for each home: a home can be arbitrarily large, and must not use up the share of another.
     EachHome,
-    /// So many in all: homes and all else were made by one, who may give himself any number of homes.
+    /// One limit for everything: homes and all else have a single author, who could add any number of homes.
     Shared,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Search {
-    /// In the order of the kinds.
+    /// The places, in the order of the kinds.
     pub places: Vec<Place>,
-    /// Homes that have more entries than were looked at.
+    /// The number of homes with more entries than were read.
     pub homes_cut: usize,
 }
 
-/// All that is there, in the order of the kinds; what is known by several names counts once, by its first (but the
-/// sources of the TLS libraries by each, as programs cache by name). `root` is `/` or the root directory of an image,
-/// `homes` are paths in it.
+/// All existing places, in the order of the kinds. A place with several names counts once, under the first; sources of
+/// the TLS libraries count under each name, because programs cache by name. `root` is `/` or the root directory of an
+/// image, `homes` are paths in it.
 pub fn known(root: &Path, homes: &[PathBuf]) -> Vec<Place> {
     search(root, homes, Room::EachHome).places
 }
 
-/// The same, with what was too much to be looked at.
+/// The same, and the number of homes that were too large.
 pub fn search(root: &Path, homes: &[PathBuf], room: Room) -> Search {
     search_in(&Tree::of(root, ENTRIES), homes, room)
 }
@@ -112,12 +112,12 @@ fn search_in(tree: &Tree<'_>, homes: &[PathBuf], room: Room) -> Search {
         homes_cut += usize::from(tree.is_spent());
     }
     let mut places = found.all;
-    // Stable: within a kind the order stays.
+    // The sort is stable: within a kind, the order is kept.
     places.sort_by_key(|place| place.kind);
     Search { places, homes_cut }
 }
 
-/// What OpenSSL and GnuTLS use by default.
+/// The default sources of OpenSSL and GnuTLS.
 fn system(tree: &Tree) -> Vec<Place> {
     let root = tree.image();
     // The libcryptos of this machine say nothing about an image.
@@ -136,7 +136,7 @@ fn system(tree: &Tree) -> Vec<Place> {
 struct Found<'a> {
     tree: &'a Tree<'a>,
     all: Vec<Place>,
-    /// Kind and real path, so that links to one file are one place.
+    /// Kind and real path, which make links to one file one place.
     seen: BTreeSet<(PlaceKind, PathBuf)>,
 }
 
@@ -152,8 +152,8 @@ impl Found<'_> {
         }
     }
 
-    /// Debian and Fedora keep the file of certifi, but make `certifi.where()` (core.py) name the system's bundle:
-    /// nobody uses it.
+    /// Debian and Fedora keep certifi's file, but make `certifi.where()` (core.py) name the system's bundle: nobody
+    /// uses the file.
     fn leads_to_system(&self, bundle: &Path) -> bool {
         let is_quoted = |text: &[u8]| text.windows(6).any(|window| matches!(window, b"'/etc/" | b"\"/etc/"));
         self.tree.read(&bundle.with_file_name("core.py")).is_some_and(|text| is_quoted(&text))

@@ -1,4 +1,4 @@
-//! Which sources are compiled: those that were named, or those that the TLS libraries of this machine use by default.
+//! The sources to compile: those that the user named, or the defaults of this machine's TLS libraries.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ use super::known_paths::{DEBIAN_BUNDLE, ELSEWHERE, USUAL_DIRECTORIES};
 /// No chain of links between directories of a distribution is longer.
 const MAX_NAMES: usize = 8;
 
-/// A source that is to be compiled.
+/// A source to compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// By the path that programs name.
+    /// The source, by the path that programs use.
     pub source: Source,
-    /// Why, as a clause.
+    /// The reason, as a clause.
     pub reason: String,
-    /// Named by the user, who wants to hear of it when it can't be compiled.
+    /// Whether the user named it: if so, a failure to compile it is reported.
     pub named: bool,
 }
 
-/// The sources that were named. Programs find a compiled store by the path that they use themselves, so an absolute
-/// path stays as it is, to the byte.
+/// The sources that the user named. Programs find a compiled store by their own path of the source: an absolute path is
+/// kept byte for byte.
 pub fn named(paths: &[PathBuf], root: Root<'_>) -> std::io::Result<Vec<Candidate>> {
     let mut all: Vec<Candidate> = Vec::new();
     for path in paths {
@@ -51,7 +51,7 @@ pub fn defaults(libcryptos: &[Libcrypto], root: Root<'_>) -> Vec<Candidate> {
             &format!("default file of {}", short(libcrypto.version())),
         );
     }
-    // The libcrypto of an image can't be asked, and a machine may have none.
+    // An image's libcrypto can't be asked, and a machine may have none.
     let usual = if root.0.is_some() || libcryptos.is_empty() { &USUAL_DIRECTORIES[..] } else { &[] };
     for directory in usual {
         defaults.add_existing(Source::Cafile, &Path::new(directory).join("cert.pem"), "usual default file of OpenSSL");
@@ -91,7 +91,7 @@ impl Defaults<'_> {
         }
     }
 
-    /// Adds a path, and what it is a link to: programs name one or the other.
+    /// Adds a path, and the target if it is a link: programs use either.
     fn add(&mut self, kind: fn(PathBuf) -> Source, path: &Path, reason: &str) {
         let (mut path, mut reason) = (path.to_owned(), reason.to_owned());
         for _ in 0..MAX_NAMES {

@@ -1,4 +1,4 @@
-//! Which certificates of a store nobody misses. The doctor tells of them, and `windlass prune` takes them away.
+//! The superfluous certificates of a store. The doctor reports them, and `windlass prune` removes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use windlass::Timestamp;
 
 use super::certificate::{Certificate, TestLike};
 
-/// Why a certificate is superfluous.
+/// The reason why a certificate is superfluous.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Superfluous {
-    /// Its time is over: no chain that ends in it is accepted.
+    /// It has expired: no chain that ends in it is accepted.
     Expired,
-    /// The same certificate is there under another name, which is that of this index.
+    /// The same certificate is in the store under another name, at this index.
     Duplicate(usize),
-    /// It was made for a test, and a newer one of the same subject is there.
+    /// It was made for a test, and a newer one with the same subject is in the store.
     Superseded(TestLike),
 }
 
-/// Judges all certificates of one store. What is none is never superfluous: nobody knows what it is.
+/// Judges all certificates of one store. An entry that can't be decoded is never superfluous: its purpose is unknown.
 pub fn judge(all: &[Option<Certificate>], now: Timestamp) -> Vec<Option<Superfluous>> {
     let mut first = BTreeMap::new();
     let mut newest: BTreeMap<&[u8], Timestamp> = BTreeMap::new();
@@ -40,7 +40,7 @@ pub fn judge(all: &[Option<Certificate>], now: Timestamp) -> Vec<Option<Superflu
     judged.collect()
 }
 
-/// Certificates that are not superfluous, each counted once.
+/// The number of certificates that are not superfluous, each counted once.
 pub fn kept(all: &[Option<Certificate>], judged: &[Option<Superfluous>]) -> usize {
     let kept = all.iter().zip(judged).filter(|(_, judgement)| judgement.is_none());
     kept.filter_map(|(certificate, _)| certificate.as_ref())
@@ -50,7 +50,7 @@ pub fn kept(all: &[Option<Certificate>], judged: &[Option<Superfluous>]) -> usiz
 }
 
 impl Superfluous {
-    /// As a clause.
+    /// The reason, as a clause.
     pub fn reason(&self, certificate: &Certificate) -> String {
         match self {
             Superfluous::Expired => format!("expired on {}", certificate.expiry_date()),
@@ -96,7 +96,7 @@ mod tests {
         let superseded = Some(Superfluous::Superseded(TestLike::ReservedName));
         let expired = Some(Superfluous::Expired);
         let duplicate = Some(Superfluous::Duplicate(0));
-        // Two CAs of one subject are both needed, and an expired test certificate supersedes nothing.
+        // Two CAs with one subject are both needed, and an expired test certificate supersedes nothing.
         assert_eq!(judged, [None, None, expired.clone(), duplicate, None, superseded, None, expired, None]);
         assert_eq!(kept(&all, &judged), 4);
     }

@@ -112,7 +112,7 @@ fn a_home_of_any_size_is_searched_to_an_end() {
     assert_eq!(found(&root, &["/home/a"]).len(), 1);
 }
 
-/// Who makes a container makes its passwd as well: with a hundred homes there is no more room than with one.
+/// The author of a container also writes its passwd: a hundred homes get no more room than one.
 #[test]
 fn homes_of_one_maker_share_their_room() {
     let names: Vec<_> = (0..10).map(|home| format!("home/{home}/.jdks/jdk/lib/security/cacerts")).collect();

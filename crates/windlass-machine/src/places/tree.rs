@@ -1,5 +1,5 @@
-//! Looking for paths with stars, in `/` or in an image, with an end to it: homes are as large and as odd as their
-//! owners like.
+//! Finding paths by patterns with stars, in `/` or in an image. The search is bounded, because homes can be arbitrarily
+//! large and unusual.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 
 use windlass::compiled::{Last, Root};
 
-/// Directory entries that are looked at for the machine, and for each home; or for all of one that belongs together.
+/// Limit on directory entries read for the machine and for each home, or for all of it if it has a single author.
 pub const ENTRIES: usize = 100_000;
-/// Of one directory.
+/// Limit on the entries of one directory.
 const ENTRIES_OF_ONE: usize = 10_000;
 
-/// A module of Python that says where a bundle is.
+/// In bytes: limit for a Python module that names a bundle.
 const MAX_FILE: u64 = 256 << 10;
 
 /// A root directory.
@@ -29,28 +29,28 @@ impl<'a> Tree<'a> {
         Tree::of(root, ENTRIES)
     }
 
-    /// The same, of which so many entries are looked at.
+    /// The same, with another limit on entries.
     pub fn of(root: &'a Path, entries: usize) -> Tree<'a> {
         Tree { root: (root != Path::new("/")).then_some(root), entries, left: Cell::new(entries) }
     }
 
-    /// The root directory of an image; none is the machine.
+    /// The root directory of an image; None for the machine.
     pub fn image(&self) -> Option<&'a Path> {
         self.root
     }
 
-    /// Begins to count entries anew.
+    /// Resets the count of entries.
     pub fn refill(&self) {
         self.left.set(self.entries);
     }
 
-    /// Whether all that may be looked at has been.
+    /// Whether the limit is used up.
     pub fn is_spent(&self) -> bool {
         self.left.get() == 0
     }
 
-    /// The path by which this process reaches `path`, all links followed as they are in the root. None: a link leads in
-    /// circles, or a directory can't be looked into.
+    /// The path by which this process reaches `path`, with all links followed inside the root. None: the links form a
+    /// loop, or a directory can't be searched.
     pub fn real(&self, path: &Path) -> Option<PathBuf> {
         match self.root {
             None => path.canonicalize().ok(),
@@ -58,12 +58,12 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether something is there, links followed.
+    /// Whether the path exists, with links followed.
     pub fn exists(&self, path: &Path) -> bool {
         self.real(path).is_some_and(|real| real.exists())
     }
 
-    /// The bytes of a small regular file; nothing else is opened.
+    /// The content of a small regular file; nothing else is opened.
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let file = crate::regular::open(&self.real(path)?).ok()?;
         let mut bytes = Vec::new();
@@ -71,7 +71,7 @@ impl<'a> Tree<'a> {
         (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
     }
 
-    /// All paths that match a pattern below `base`, in order.
+    /// All paths that match a pattern below `base`, sorted.
     pub fn expand(&self, base: &Path, pattern: &str) -> Vec<PathBuf> {
         let mut paths = vec![base.to_owned()];
         let mut plain = PathBuf::new();
@@ -93,7 +93,7 @@ impl<'a> Tree<'a> {
         ends.filter(|path| self.exists(path)).collect()
     }
 
-    /// The names in a directory, sorted; none where it can't be read.
+    /// The names in a directory, sorted; empty if it can't be read.
     pub fn names(&self, directory: &Path) -> Vec<std::ffi::OsString> {
         let Some(entries) = self.real(directory).and_then(|real| std::fs::read_dir(real).ok()) else {
             return Vec::new();

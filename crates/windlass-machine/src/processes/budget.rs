@@ -1,15 +1,15 @@
-//! How much may be read of the files of strangers.
+//! Limits on reading strangers' files.
 
 use std::time::{Duration, Instant};
 
-/// Bytes and time that are left.
+/// The remaining bytes and time.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     bytes: u64,
     until: Option<Instant>,
 }
 
-/// More than the executables of a large machine have together, each once.
+/// More than all executables of a large machine together.
 const BYTES: u64 = 8 << 30;
 const TIME: Duration = Duration::from_secs(60);
 
@@ -20,28 +20,28 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// So many bytes, and so much time from now.
+    /// A limit on bytes, and on time from now.
     pub fn of(bytes: u64, time: Duration) -> Budget {
-        // A time that the clock has no room for is as good as none.
+        // A time that overflows the clock is no limit.
         Budget { bytes, until: Instant::now().checked_add(time) }
     }
 
-    /// Time alone.
+    /// A limit on time alone.
     pub fn of_time(time: Duration) -> Budget {
         Budget::of(BYTES, time)
     }
 
-    /// Whether nothing is left.
+    /// Whether the budget is used up.
     pub fn is_spent(&self) -> bool {
         self.bytes == 0 || self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Takes some bytes.
+    /// Takes bytes from the budget.
     pub fn take(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes as u64);
     }
 
-    /// So many bytes, for as long as it takes.
+    /// A limit on bytes alone.
     pub fn of_bytes(bytes: u64) -> Budget {
         Budget { bytes, until: None }
     }

@@ -1,4 +1,4 @@
-//! What goes away with a process, taken as quickly as it can be.
+//! The facts about a process that vanish with it, captured as quickly as possible.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -19,7 +19,7 @@ use super::{ProcessFacts, Unseen};
 use crate::loader::elf::Elf;
 use crate::loader::preload_library::FILE_NAME;
 
-/// TLS libraries of one process that are told. A process can map any number of files, with any names.
+/// The most TLS libraries reported for one process. A process can map any number of files, with any names.
 const LIBRARIES: usize = 64;
 
 /// Device and inode of an executable.
@@ -27,7 +27,7 @@ const LIBRARIES: usize = 64;
 pub struct ExecutableId(u32, u32, u64);
 
 impl ExecutableId {
-    /// Of the one that a process has, also if its path names another by now.
+    /// The executable of a running process, even if its path names another file by now.
     pub fn of(pid: u32) -> Option<ExecutableId> {
         Self::at(CWD, &proc_files::path(pid, "exe"), AtFlags::empty())
     }
@@ -36,14 +36,14 @@ impl ExecutableId {
         Self::at(file, Path::new(""), AtFlags::EMPTY_PATH)
     }
 
-    /// What the kernel knows without asking, so that no file server can keep this waiting (statx(2)).
+    /// Uses only data that the kernel has cached: a file server cannot block this (statx(2)).
     fn at(directory: impl AsFd, path: &Path, flags: AtFlags) -> Option<ExecutableId> {
         let found = statx(directory, path, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO).ok()?;
         Some(ExecutableId(found.stx_dev_major, found.stx_dev_minor, found.stx_ino))
     }
 }
 
-/// A process at one moment. It holds the executable open, so that it can be read after the process has ended.
+/// A process at one moment. It holds the executable open, which can thus be read after the process has ended.
 #[derive(Debug)]
 pub struct Capture {
     pid: u32,
@@ -59,7 +59,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Looks at a process; `None` if there is none of this number.
+    /// Captures a process; `None` if there is none with this number.
     pub fn of(pid: u32) -> Option<Capture> {
         let stat = Stat::read(pid)?;
         let mapped = maps::files(pid).map_err(|error| match error.kind() {
@@ -84,34 +84,35 @@ impl Capture {
         Some(capture)
     }
 
-    /// Whether it is a thread of the kernel.
+    /// Whether it is a kernel thread.
     pub fn is_kernel_thread(&self) -> bool {
         self.stat.is_kernel_thread
     }
 
-    /// When the process started, in clock ticks since the machine did.
+    /// When the process started, in clock ticks since boot.
     pub fn start_time(&self) -> u64 {
         self.stat.start_time
     }
 
-    /// Whether a TLS library is mapped. One that is linked in is only known when the executable has been looked into.
+    /// Whether a TLS library is mapped. A library that is linked in is only known after the executable has been
+    /// searched.
     pub fn has_tls_library(&self) -> bool {
         self.mapped.as_ref().is_ok_and(|mapped| mapped.iter().any(|file| libraries::by_name(file.name()).is_some()))
     }
 
-    /// Its executable.
+    /// The path of its executable.
     pub fn exe(&self) -> Option<&Path> {
         self.exe.as_deref()
     }
 
-    /// Closes the executable. It is found by its path then, if that still names it.
+    /// Closes the executable. From then on it is found by its path, if that still names the same file.
     pub fn let_go(&mut self) {
         self.executable = None;
     }
 
-    /// All that is to be known, with a look into the executable and the libraries.
+    /// All facts about the process, including a search of the executable and the libraries.
     pub fn facts(&self, executables: &mut Executables) -> ProcessFacts {
-        // By its path, but only what it was.
+        // Opened by its path, but only if it is still the same file.
         let is_it = |file: &File| self.exe_id.is_some() && ExecutableId::of_file(file) == self.exe_id;
         let by_path = || self.exe.as_deref().and_then(open_regular).filter(is_it);
         let executable = match &self.executable {
@@ -120,7 +121,7 @@ impl Capture {
         };
         let windlass = match &self.mapped {
             Err(unseen) => (Vec::new(), Served::Unknown(unseen.clone())),
-            // A process that is ending has no memory any more; nothing runs without.
+            // A process that is ending has no memory left; no running process is without memory.
             Ok(mapped) if mapped.is_empty() => (Vec::new(), Served::Unknown(Unseen::Gone)),
             Ok(mapped) => {
                 let (libraries, is_cut) = self.libraries(mapped, &executable, executables);
@@ -158,7 +159,7 @@ impl Capture {
         }
     }
 
-    /// Also whether there may be more, since something was not searched.
+    /// The flag says whether there may be more, because a file was not searched.
     fn libraries(
         &self,
         mapped: &[Mapped],
@@ -192,13 +193,14 @@ impl Capture {
             }
         }
         found.extend(linked_in(executable, self.exe.as_deref().unwrap_or(Path::new(""))));
-        // What can be served comes first: it is what a process most likely uses.
+        // Libraries that can be served come first: the process most likely uses those.
         found.sort_by_key(|library| (library.linkage, !library.whole, library.kind));
         found.dedup_by(|one, other| (one.kind, &one.path) == (other.kind, &other.path));
         (found, is_cut)
     }
 
-    /// What a mapped file holds. It is looked for in the root of this process first, as the other one may have ended.
+    /// The content of a mapped file. It is looked up in this process's root first, because the other process may have
+    /// ended.
     fn known(&self, mapped: &Mapped, executables: &mut Executables) -> Known {
         let in_its_root = || {
             let path = mapped.path.strip_prefix("/").ok()?;
@@ -207,7 +209,7 @@ impl Capture {
         if executables.is_spent() {
             return Known { is_cut: true, ..Known::default() };
         }
-        // Not the device: Btrfs and overlayfs show different ones in maps and in stat(2).
+        // The device is not compared: Btrfs and overlayfs show different ones in maps and in stat(2).
         let is_it = |file: &File| file.metadata().is_ok_and(|metadata| metadata.ino() == mapped.inode);
         let file = open_regular(&mapped.path).filter(&is_it);
         let file = file.or_else(|| in_its_root().and_then(|path| open_regular(&path)).filter(is_it));
@@ -219,14 +221,14 @@ fn linked_in(known: &Known, path: &Path) -> Vec<TlsLibrary> {
     let linked_in = known.code.linked_in().into_iter();
     let library =
         |(kind, version)| TlsLibrary { kind, version, linkage: Linkage::Static, path: path.to_path_buf(), whole: true };
-    // libcrypto itself holds the same texts, if it is run as a program or is what `path` names.
+    // libcrypto itself holds the same texts, when it is run as a program or `path` names it.
     linked_in
         .map(library)
         .filter(|_| path.file_name().is_none_or(|name| libraries::by_name(name.as_bytes()).is_none()))
         .collect()
 }
 
-/// The executable's path, without what the kernel adds when it was removed.
+/// The executable's path, without the kernel's suffix for removed files.
 pub fn executable(pid: u32) -> Option<PathBuf> {
     let path = std::fs::read_link(proc_files::path(pid, "exe")).ok()?;
     let plain = path.as_os_str().as_bytes().strip_suffix(b" (deleted)").map(std::ffi::OsStr::from_bytes);

@@ -1,4 +1,4 @@
-//! What is known of executables and libraries, each read once.
+//! The content of executables and libraries, each read only once.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -15,27 +15,27 @@ use crate::regular;
 /// Device, inode, size, and times of modification and change in nanoseconds.
 type Identity = (u64, u64, u64, i128, i128);
 
-/// Files that are remembered. Who runs new programs all the time makes them be read again.
+/// The number of files remembered. A user who runs new programs all the time causes repeated reads.
 const REMEMBERED: usize = 4096;
-/// Where less than an eighth of a file is on the disk, the rest are holes: no compiler leaves such, and no file system
-/// packs a program so well. Small files may lie in the inode itself.
+/// If less than an eighth of a file is on the disk, the rest are holes: no compiler leaves so many, and no file system
+/// compresses a program so well. Files below this size may lie in the inode itself.
 const SMALL: u64 = 1 << 20;
 const HOLES: u64 = 8;
-/// What is larger and did not fit into the budget is not tried again.
+/// A larger file that did not fit into the budget is not tried again.
 const LARGE: u64 = 256 << 20;
 
-/// A file that was looked into.
+/// The facts about a file.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// What its bytes say.
+    /// The TLS code found in its bytes.
     pub code: TlsCode,
-    /// What its headers say; `None` where it is no ELF file.
+    /// Its headers; `None` if it is not an ELF file.
     pub elf: Option<Elf>,
-    /// It was not read to its end: more may be in it.
+    /// It was not read to its end: there may be more in it.
     pub is_cut: bool,
 }
 
-/// Memory of files, by their state.
+/// Remembers the facts about files, by their state.
 #[derive(Debug, Default)]
 pub struct Executables {
     known: HashMap<Identity, Known>,
@@ -43,22 +43,22 @@ pub struct Executables {
 }
 
 impl Executables {
-    /// With another budget than the usual one.
+    /// With a budget other than the usual one.
     pub fn with(budget: Budget) -> Executables {
         Executables { known: HashMap::new(), budget }
     }
 
-    /// Begins to count anew.
+    /// Starts a new budget.
     pub fn refill(&mut self, budget: Budget) {
         self.budget = budget;
     }
 
-    /// Whether nothing more is read, but what is remembered.
+    /// Whether the budget is used up: from then on, only remembered facts are returned.
     pub fn is_spent(&self) -> bool {
         self.budget.is_spent()
     }
 
-    /// What a file holds. A file that can't be read holds nothing that is known.
+    /// The facts about a file. Nothing is known about a file that can't be read.
     pub fn of(&mut self, file: &File) -> Known {
         let Ok(metadata) = file.metadata() else { return Known::default() };
         let identity = identity(&metadata);
@@ -69,7 +69,7 @@ impl Executables {
         if self.is_spent() {
             return unread;
         }
-        // Through its descriptor the file can be opened again, with a position of its own.
+        // Through its descriptor, the file can be opened again with a position of its own.
         let Ok(again) = regular::open(&descriptor(file)) else { return Known::default() };
         let elf = Elf::of(&again);
         let has_holes = metadata.size() > SMALL && metadata.blocks().saturating_mul(512) < metadata.size() / HOLES;
@@ -80,7 +80,7 @@ impl Executables {
         };
         let is_cut = code.is_none();
         let known = Known { code: code.unwrap_or_default(), elf, is_cut };
-        // What was cut since others had used up the budget is tried again.
+        // A file that was cut because others had used up the budget is tried again.
         if !is_cut || has_holes || metadata.size() > LARGE {
             if self.known.len() >= REMEMBERED {
                 self.known.clear();
@@ -122,7 +122,7 @@ mod tests {
         assert!(executables.of(&open_regular(&path).unwrap()).is_cut);
         executables.refill(Budget::default());
         assert!(!executables.of(&open_regular(&path).unwrap()).is_cut);
-        // A terabyte of nothing behind it.
+        // A terabyte of holes behind it.
         File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(executables.of(&open_regular(&path).unwrap()).is_cut);
     }

@@ -1,4 +1,4 @@
-//! The TLS libraries that a process can have, and how they are recognised by the names of their files.
+//! The TLS libraries that a process can use, and how file names identify them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use serde::Serialize;
 pub enum TlsKind {
     /// OpenSSL.
     Openssl,
-    /// LibreSSL, which has OpenSSL's names.
+    /// LibreSSL, which uses OpenSSL's file names.
     Libressl,
-    /// BoringSSL, which has some of OpenSSL's names, and no versions.
+    /// BoringSSL, which uses some of OpenSSL's file names, and has no versions.
     Boringssl,
     /// AWS-LC, a descendant of BoringSSL.
     AwsLc,
@@ -34,7 +34,7 @@ pub enum TlsKind {
 }
 
 impl TlsKind {
-    /// Its name, as its project writes it.
+    /// The name, as its project writes it.
     pub fn name(self) -> &'static str {
         match self {
             TlsKind::Openssl => "OpenSSL",
@@ -51,7 +51,7 @@ impl TlsKind {
         }
     }
 
-    /// Whether the preload library serves it, where it can come to it.
+    /// Whether the preload library serves it, where it can reach it.
     pub fn can_be_served(self) -> bool {
         matches!(self, TlsKind::Openssl | TlsKind::Gnutls)
     }
@@ -70,16 +70,16 @@ pub enum Linkage {
 /// A TLS library in a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct TlsLibrary {
-    /// Which one.
+    /// The kind of library.
     pub kind: TlsKind,
-    /// Its version, as `3.0.17`; `None` where it could not be found out.
+    /// Its version, as `3.0.17`; `None` if it is unknown.
     pub version: Option<String>,
-    /// How it got there.
+    /// How it got into the process.
     pub linkage: Linkage,
-    /// The file that holds it, as the process would name it.
+    /// The file that holds it, by the path in the process's root.
     #[serde(serialize_with = "super::lossy::path")]
     pub path: PathBuf,
-    /// Whether it is there for TLS. False where only OpenSSL's libcrypto is mapped, as programs have it that compute
+    /// Whether it is there for TLS. False if only OpenSSL's libcrypto is mapped, as in programs that only compute
     /// hashes.
     pub whole: bool,
 }
@@ -94,7 +94,7 @@ impl fmt::Display for TlsLibrary {
         if !self.whole {
             f.write_str(" (libcrypto only)")?;
         }
-        // Go's and rustls' are never anything else.
+        // Go's and rustls' are always static.
         if self.linkage == Linkage::Static && !matches!(self.kind, TlsKind::Go | TlsKind::Rustls) {
             f.write_str(" (static)")?;
         }
@@ -102,9 +102,9 @@ impl fmt::Display for TlsLibrary {
     }
 }
 
-/// The library that a file of this name is. Wheels give copies names as `libcrypto-2ab44a1c.so.1.1`.
+/// The library that a file of this name is. Wheels rename copies, as in `libcrypto-2ab44a1c.so.1.1`.
 ///
-/// libssl is not asked for: there is no libssl without libcrypto, and `libssl3.so` is NSS's.
+/// libssl is not considered: there is no libssl without libcrypto, and `libssl3.so` is NSS's.
 pub fn by_name(name: &[u8]) -> Option<TlsKind> {
     const NAMES: [(&[u8], TlsKind); 6] = [
         (b"libcrypto", TlsKind::Openssl),
@@ -122,20 +122,20 @@ pub fn is_libssl(name: &[u8]) -> bool {
     is_library(name, b"libssl")
 }
 
-/// Modules that are known to carry a TLS library inside of them: `cryptography`'s extension of Python (its wheels have
-/// OpenSSL linked in), and Node.js where it is a library.
+/// Modules that are known to contain a TLS library: the Python extension of `cryptography` (its wheels have OpenSSL
+/// linked in), and Node.js built as a library.
 pub fn may_carry(name: &[u8]) -> bool {
     name.starts_with(b"_rust.") || is_library(name, b"libnode")
 }
 
 /// .NET opens libssl itself and finds its functions by `dlsym` through this library (dotnet/runtime,
-/// src/native/libs/System.Security.Cryptography.Native/opensslshim.c). Up to .NET Core 3.1 its name begins without
-/// `lib`.
+/// src/native/libs/System.Security.Cryptography.Native/opensslshim.c). Up to .NET Core 3.1, its name has no `lib`
+/// prefix.
 pub fn is_dotnet_shim(name: &[u8]) -> bool {
     name.strip_prefix(b"lib").unwrap_or(name) == b"System.Security.Cryptography.Native.OpenSsl.so"
 }
 
-/// `start`, then `.so` or a hash and `.so`.
+/// `start`, followed by `.so`, or by a hash and `.so`.
 fn is_library(name: &[u8], start: &[u8]) -> bool {
     let Some(rest) = name.strip_prefix(start) else { return false };
     rest.starts_with(b".so") || (rest.starts_with(b"-") && rest.windows(3).any(|part| part == b".so"))

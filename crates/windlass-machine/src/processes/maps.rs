@@ -5,15 +5,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// A process with many threads has some thousand lines of about a hundred bytes.
+/// In bytes. A process with many threads has some thousand lines of about a hundred bytes.
 const LIMIT: u64 = 16 << 20;
 
 /// A mapped file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// The path in the root of the process.
+    /// The path in the process's root.
     pub path: PathBuf,
-    /// Its inode number, by which it is recognised again.
+    /// Its inode number, which identifies the file later.
     pub inode: u64,
 }
 
@@ -24,13 +24,13 @@ impl Mapped {
     }
 }
 
-/// Every mapped file once, in the order of the paths.
+/// Every mapped file once, sorted by path.
 pub fn files(pid: u32) -> std::io::Result<Vec<Mapped>> {
     Ok(parse(&super::proc_files::read(pid, "maps", LIMIT)?))
 }
 
-/// Lines are `address perms offset dev inode      path`; a path has its line ends as `\012`, and ` (deleted)` behind
-/// it.
+/// Lines are `address perms offset dev inode      path`; in a path, line ends are written as `\012`, and a removed file
+/// has ` (deleted)` after its path.
 fn parse(maps: &[u8]) -> Vec<Mapped> {
     let mut files = BTreeMap::new();
     for line in maps.split(|byte| *byte == b'\n') {

@@ -1,11 +1,11 @@
-//! What a running process is: its program, its TLS libraries, and whether Windlass is in it.
+//! Running processes: their program, their TLS libraries, and whether Windlass is loaded.
 //!
-//! All of it is read from `/proc`, in two steps. A [`Capture`] takes what goes away with the process, and is quick. Its
-//! [`Capture::facts`] look into the executable and the libraries, which may be large, and remember what they found in
-//! [`Executables`].
+//! Everything is read from `/proc`, in two steps. A [`Capture`] quickly records the data that vanishes with the
+//! process. Its [`Capture::facts`] then search the executable and the libraries, which may be large, and remember the
+//! results in [`Executables`].
 //!
-//! A process is a stranger: names, arguments and files are whatever it made them. Reads are bounded, nothing but
-//! regular files is opened, and what is shown has to go through [`crate::printable::printable`].
+//! A process is a stranger, and chooses its own name, arguments and files. Reads are bounded, only regular files are
+//! opened, and all displayed text must go through [`crate::printable::printable`].
 
 mod budget;
 mod capture;
@@ -33,16 +33,15 @@ pub use served::{Reason, Served};
 /// One process, as `/proc` showed it at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessFacts {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// When it started, in clock ticks since the machine did. With `pid` it names a process for good.
+    /// When it started, in clock ticks since boot. Together with `pid`, this identifies a process permanently.
     pub start_time: u64,
-    /// Its effective user.
+    /// Its effective user id.
     pub uid: u32,
-    /// Its executable, as the process itself would name it; `None` for a kernel thread, or where this user may not see
-    /// it.
+    /// Its executable, by the path in the process's root; `None` for a kernel thread, or if this user may not see it.
     pub exe: Option<PathBuf>,
-    /// Its arguments, the program's name first; its name as the kernel knows it where it has none.
+    /// Its arguments, beginning with the program's name; only the kernel's name for it if it has none.
     pub command: Vec<String>,
     /// The TLS libraries that are mapped, or linked into the executable.
     pub libraries: Vec<TlsLibrary>,
@@ -51,7 +50,7 @@ pub struct ProcessFacts {
 }
 
 impl ProcessFacts {
-    /// A process that does not let itself be looked into.
+    /// The facts about a process that can't be inspected.
     fn unread(pid: u32) -> ProcessFacts {
         ProcessFacts {
             pid,
@@ -64,31 +63,31 @@ impl ProcessFacts {
         }
     }
 
-    /// The arguments as one line. Not yet fit for a terminal.
+    /// The arguments as one line. Not escaped for a terminal.
     pub fn command_line(&self) -> String {
         self.command.join(" ")
     }
 }
 
-/// Something that was known of a process, or why it could not be.
+/// Why a fact about a process is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unseen {
-    /// It had ended.
+    /// The process had ended.
     Gone,
-    /// This user may not look into it (ptrace(2), "Ptrace access mode checking").
+    /// This user may not inspect it (ptrace(2), "Ptrace access mode checking").
     Forbidden,
-    /// It is too large to be searched, or makes whoever looks wait.
+    /// It is too large to be searched, or makes the reader wait.
     Unread,
 }
 
-/// What tells a process from others, also from a later one of the same number, and from itself before an `execve`: when
-/// it started, and its executable. Quick enough to be asked at each event.
+/// The start time and the executable: together they distinguish a process from all others, from a later one with the
+/// same number, and from itself before an `execve`. Fast enough to be read on each event.
 pub fn identity(pid: u32) -> Option<(u64, Option<PathBuf>)> {
     Some((proc_files::Stat::read(pid)?.start_time, executable(pid)))
 }
 
-/// The facts of all processes, in the order of their numbers, without kernel threads.
+/// The facts about all processes, sorted by process id, without kernel threads.
 pub fn all(budget: Budget) -> impl Iterator<Item = ProcessFacts> {
     let mut executables = Executables::with(budget);
     let mut patience = Patience::default();

@@ -1,7 +1,8 @@
-//! Looking at a process that may make whoever looks wait.
+//! Inspecting a process that may block the reader.
 //!
-//! Its arguments and its environment are its memory: reading a page of it asks whoever provides that page, which can be
-//! a program of the same user (userfaultfd(2), FUSE). So it is done in a thread that can be left behind.
+//! The arguments and the environment of a process lie in its memory: reading a page invokes the provider of that page,
+//! which can be a program of the same user (userfaultfd(2), FUSE). The read therefore runs in a thread that can be
+//! abandoned.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,25 +10,25 @@ use std::time::Duration;
 
 use super::Capture;
 
-/// An answer takes some tens of microseconds; on a machine without a moment to spare, some milliseconds.
+/// An answer takes some tens of microseconds; on a fully loaded machine, some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Threads that may wait. They end with this process, or when they get their answer.
+/// The most threads that may be waiting. They end with this process, or when they get their answer.
 const WAITING: usize = 16;
 
-/// Captures processes, and gives up on those that don't let themselves be looked at.
+/// Captures processes, and gives up on those that do not answer.
 #[derive(Debug, Default)]
 pub struct Patience {
     thread: Option<(Sender<u32>, Receiver<Option<Capture>>)>,
-    /// Each thread has one of it.
+    /// Each waiting thread holds a clone, which counts the threads.
     alive: Arc<()>,
 }
 
-/// No answer came.
+/// The process did not answer in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoAnswer;
 
 impl Patience {
-    /// [`Capture::of`], if that comes to an end.
+    /// [`Capture::of`], if it returns in time.
     pub fn capture(&mut self, pid: u32) -> Result<Option<Capture>, NoAnswer> {
         self.ask(pid, PATIENCE, Capture::of)
     }

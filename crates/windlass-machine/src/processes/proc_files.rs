@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// The numbers of all processes that are there now, in order.
+/// The ids of all current processes, sorted.
 pub fn pids() -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten();
     let mut pids: Vec<u32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -24,26 +24,26 @@ pub fn read(pid: u32, name: &str, limit: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What `/proc/PID/stat` says first.
+/// The first fields of `/proc/PID/stat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// The name of the program as the kernel keeps it, 15 bytes. The process can change it.
+    /// The kernel's name for the program, at most 15 bytes. The process can change it.
     pub comm: String,
-    /// When it started, in clock ticks since the machine did.
+    /// When it started, in clock ticks since boot.
     pub start_time: u64,
-    /// Whether it is a thread of the kernel.
+    /// Whether it is a kernel thread.
     pub is_kernel_thread: bool,
 }
 
 impl Stat {
-    /// Reads it. `None`: there is no such process.
+    /// Reads the fields. `None`: there is no such process.
     pub fn read(pid: u32) -> Option<Stat> {
         Self::parse(&read(pid, "stat", 4096).ok()?)
     }
 
-    /// The name may hold blanks, brackets and line ends: it goes up to the last bracket.
+    /// The name may contain blanks, brackets and line ends: it ends at the last bracket.
     fn parse(stat: &[u8]) -> Option<Stat> {
-        /// include/linux/sched.h; the kernel shows it since the first git commit.
+        /// include/linux/sched.h; visible in every kernel since the first git commit.
         const PF_KTHREAD: u64 = 0x0020_0000;
         let open = stat.iter().position(|byte| *byte == b'(')?;
         let close = stat.iter().rposition(|byte| *byte == b')')?;
@@ -65,16 +65,16 @@ pub fn uid(pid: u32) -> Option<u32> {
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The arguments of a process, at most 4 KiB of them.
+/// The arguments of a process, up to 4 KiB.
 pub fn arguments(pid: u32) -> Vec<String> {
     let bytes = read(pid, "cmdline", 4096).unwrap_or_default();
-    // A process that writes over its arguments (setproctitle) often leaves zeros behind.
+    // A process that overwrites its arguments (setproctitle) often leaves zeros at the end.
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let words = bytes[..end].split(|byte| *byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).filter(|_| end > 0).collect()
 }
 
-/// Whether the kernel started the program in secure execution (getauxval(3), AT_SECURE); `None` where it can't be read.
+/// Whether the kernel started the program in secure execution (getauxval(3), AT_SECURE); `None` if it can't be read.
 pub fn is_secure(pid: u32) -> Option<bool> {
     const AT_SECURE: usize = 23;
     let auxiliary = read(pid, "auxv", 4096).ok()?;

@@ -13,9 +13,9 @@ use super::libraries::{Linkage, TlsKind, TlsLibrary};
 pub enum Served {
     /// The library is in the process, together with a TLS library that it serves.
     Loaded,
-    /// It does not.
+    /// It does not serve the process.
     No(Reason),
-    /// It could not be found out.
+    /// It could not be determined.
     Unknown(Unseen),
 }
 
@@ -23,25 +23,25 @@ pub enum Served {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// There is nothing to serve.
+    /// The process has no TLS library.
     NoTlsLibrary,
     /// The only TLS libraries are of kinds that the preload library does not serve.
     OtherLibrary(TlsKind),
-    /// The TLS library is part of the program.
+    /// The TLS library is linked into the program.
     LinkedIn(TlsKind),
     /// The program has no dynamic loader.
     StaticProgram,
     /// Secure execution: setuid, setgid or file capabilities (getauxval(3), AT_SECURE).
     Secure,
-    /// The program is for another instruction set than this one's Windlass.
+    /// The program is for another instruction set than this Windlass.
     OtherMachine,
     /// The program uses musl.
     OtherLibc,
     /// .NET reads certificate files itself.
     OwnReader,
-    /// The library is there, and switched off by WINDLASS_DISABLE.
+    /// The library is loaded, and disabled by WINDLASS_DISABLE.
     Disabled,
-    /// The program was started without it. This is what `windlass run` or `windlass install` changes.
+    /// The program was started without the library. `windlass run` and `windlass install` change this.
     NotPreloaded,
 }
 
@@ -75,27 +75,28 @@ impl fmt::Display for Served {
     }
 }
 
-/// What the answer depends on, besides the TLS libraries.
+/// The facts that decide, besides the TLS libraries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Signs {
-    /// libwindlass_preload.so is mapped.
+    /// Whether libwindlass_preload.so is mapped.
     pub preloaded: bool,
-    /// WINDLASS_DISABLE is 1.
+    /// Whether WINDLASS_DISABLE is 1.
     pub disabled: bool,
-    /// .NET's library that finds OpenSSL's functions is mapped.
+    /// Whether .NET's library that finds OpenSSL's functions is mapped.
     pub reads_itself: bool,
-    /// Secure execution, where it is known.
+    /// Whether it runs in secure execution; `None`: not known.
     pub secure: Option<bool>,
-    /// The executable has a dynamic loader; `None`: not known. valgrind's has none, and loads libraries all the same.
+    /// Whether the executable has a dynamic loader; `None`: not known. valgrind has none, and loads libraries
+    /// nevertheless.
     pub has_loader: Option<bool>,
-    /// The loader is musl's.
+    /// Whether the loader is musl's.
     pub is_musl: bool,
-    /// The executable is for the machine that this program is for; `None`: not known.
+    /// Whether the executable is for this program's machine; `None`: not known.
     pub same_machine: Option<bool>,
 }
 
 impl Served {
-    /// The most telling reason: what can't be changed comes before what can.
+    /// Picks the most useful reason: reasons that can't be changed come before those that can.
     pub fn decide(libraries: &[TlsLibrary], signs: Signs) -> Served {
         let of_use = |library: &&TlsLibrary| library.kind.can_be_served() && library.linkage == Linkage::Dynamic;
         let reason = if libraries.is_empty() {

@@ -1,8 +1,7 @@
-//! What the bytes of an executable or a library say about TLS.
+//! The TLS code in the bytes of an executable or a library.
 //!
-//! Symbols are no help: statically linked programs are mostly stripped. What stays are texts that the code itself
-//! needs. Nobody is kept from writing such a text into a program without the library; that is then shown wrongly, and
-//! nothing else happens.
+//! Symbols are no help: most statically linked programs are stripped. The texts that the code itself needs remain.
+//! Anybody can put such a text into a program without the library; the result is then wrong, and nothing worse happens.
 
 use std::io::Read;
 
@@ -11,38 +10,38 @@ use memchr::memmem::Finder;
 use super::budget::Budget;
 use super::libraries::TlsKind;
 
-/// Bytes read at once.
+/// Size of one read in bytes.
 const CHUNK: usize = 1 << 20;
-/// No text is longer than this, from its start to the end of the version behind it.
+/// The longest text in bytes, from its start to the end of the version after it.
 const REACH: usize = 128;
 
-/// What was found in a file.
+/// The texts found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsCode {
-    /// Version text of OpenSSL's libcrypto.
+    /// Version of OpenSSL's libcrypto.
     pub openssl: Option<String>,
-    /// Of LibreSSL's.
+    /// Version of LibreSSL.
     pub libressl: Option<String>,
-    /// Of GnuTLS.
+    /// Version of GnuTLS.
     pub gnutls: Option<String>,
-    /// Of NSS.
+    /// Version of NSS.
     pub nss: Option<String>,
-    /// Of Mbed TLS.
+    /// Version of Mbed TLS.
     pub mbedtls: Option<String>,
-    /// Of rustls, from the paths of its source that its panics have.
+    /// Version of rustls, from the source paths in its panics.
     rustls: Option<String>,
-    /// Of the Go that built it.
+    /// Version of the Go that built it.
     go: Option<String>,
-    /// Has Go's crypto/tls.
+    /// Whether it has Go's crypto/tls.
     go_tls: bool,
-    /// Has the code of libcrypto that loads CA files.
+    /// Whether it has the code of libcrypto that loads CA files.
     by_file: bool,
-    /// Has AWS-LC's names.
+    /// Whether it has AWS-LC's names.
     aws_lc: bool,
 }
 
 impl TlsCode {
-    /// Reads a file from its start, as long as the budget lasts. `None`: it did not.
+    /// Reads a file from its start, while the budget lasts. `None`: it ran out.
     pub fn read(mut file: impl Read, budget: &mut Budget) -> std::io::Result<Option<TlsCode>> {
         let texts: Vec<Vec<u8>> = TEXTS.iter().map(|(text, _)| shown(text)).collect();
         let texts: Vec<_> = texts.iter().zip(TEXTS).map(|(text, (_, note))| (Finder::new(text), *note)).collect();
@@ -55,7 +54,7 @@ impl TlsCode {
             let read = (&mut file).take(CHUNK as u64).read_to_end(&mut buffer)?;
             budget.take(read);
             let is_end = read == 0;
-            // What begins near the end is looked at again with what comes behind it.
+            // A text that begins near the end is searched again together with the next chunk.
             let decided = if is_end { buffer.len() } else { buffer.len().saturating_sub(REACH) };
             for (finder, note) in &texts {
                 for start in finder.find_iter(&buffer).take_while(|start| *start < decided) {
@@ -66,12 +65,12 @@ impl TlsCode {
             if is_end {
                 return Ok(Some(code));
             }
-            // One byte more, for what stands before a text.
+            // Keeps one more byte, the one before a text.
             buffer.drain(..decided.saturating_sub(1));
         }
     }
 
-    /// The TLS libraries that are part of the file itself.
+    /// The TLS libraries that are linked into the file.
     pub fn linked_in(&self) -> Vec<(TlsKind, Option<String>)> {
         let mut found = Vec::new();
         if self.by_file {
@@ -92,10 +91,10 @@ impl TlsCode {
     }
 }
 
-/// Takes note of a text: the byte before it, and what stands behind it.
+/// Records a text, given the byte before it and the bytes after it.
 type Note = fn(&mut TlsCode, Option<u8>, &[u8]);
 
-/// A text as it stands in this program, which would find itself otherwise.
+/// Hides a text in this program's own binary, in which the search would otherwise find it.
 const fn hide<const N: usize>(text: &[u8; N]) -> [u8; N] {
     let mut hidden = [0; N];
     let mut place = 0;
@@ -106,13 +105,13 @@ const fn hide<const N: usize>(text: &[u8; N]) -> [u8; N] {
     hidden
 }
 
-/// The text again, when the program runs: not worked out beforehand by the compiler.
+/// Restores the text at run time, and keeps the compiler from doing it beforehand.
 fn shown(hidden: &[u8]) -> Vec<u8> {
     std::hint::black_box(hidden).iter().map(|byte| !byte).collect()
 }
 
 const TEXTS: &[(&[u8], Note)] = &[
-    // OPENSSL_VERSION_TEXT is `OpenSSL 3.0.17 1 Jul 2025`; without the date it is about a version, as in messages.
+    // OPENSSL_VERSION_TEXT is `OpenSSL 3.0.17 1 Jul 2025`; without a date it only mentions a version, as messages do.
     (&hide(b"OpenSSL "), |code, _, behind| first(&mut code.openssl, version(behind).filter(|_| has_date(behind)))),
     (&hide(b"LibreSSL "), |code, _, behind| first(&mut code.libressl, version(behind))),
     // `GnuTLS 3.7.9 logging...` (lib/global.c)
@@ -123,10 +122,10 @@ const TEXTS: &[(&[u8], Note)] = &[
     // OPENSSL_FILE of errors raised in crypto/x509/by_file.c; BoringSSL's is .cc
     (&hide(b"x509/by_file.c"), |code, _, _| code.by_file = true),
     (&hide(b"aws_lc_"), |code, _, _| code.aws_lc = true),
-    // The table of functions that Go's tracebacks need, also in stripped programs
+    // The table of functions for Go's tracebacks, which stripped programs have too
     (&hide(b"crypto/tls.(*Conn)."), |code, _, _| code.go_tls = true),
     (&hide(b"\xff Go buildinf:"), |code, _, behind| first(&mut code.go, go_version(behind))),
-    // A crate's directory; other crates' names end in the same, as tokio-rustls
+    // A crate's directory; the names of other crates end in the same text, such as tokio-rustls
     (&hide(b"rustls-"), |code, before, behind| {
         first(
             &mut code.rustls,
@@ -164,7 +163,7 @@ fn has_date(text: &[u8]) -> bool {
 }
 
 /// Go's build information (debug/buildinfo, Go 1.18 and later): the magic, a byte for the size of a pointer, flags,
-/// padding up to 32 bytes, and if flag 2 is set the version with its length in front.
+/// padding up to 32 bytes, and, if flag 2 is set, the version preceded by its length.
 fn go_version(behind: &[u8]) -> Option<String> {
     const MAGIC: usize = 14;
     const INLINE: u8 = 2;
@@ -190,7 +189,7 @@ mod tests {
     fn a_static_openssl_has_its_code_and_its_version() {
         let both = b"\0OpenSSL 3.0.13+quic 30 Jan 2024\0../crypto/x509/by_file.c\0";
         assert_eq!(linked_in(both), [(TlsKind::Openssl, Some("3.0.13+quic".into()))]);
-        // nginx and Python have the text of the headers they were built with, and no code.
+        // nginx and Python contain the version text of the headers they were built with, and no OpenSSL code.
         assert_eq!(linked_in(b"\0OpenSSL 3.0.17 1 Jul 2025\0"), []);
         assert_eq!(linked_in(b"\0OpenSSL 3.0 legacy provider\0x509/by_file.cc\0"), [(TlsKind::Boringssl, None)]);
         assert_eq!(linked_in(b"\0aws_lc_0_38_0_X\0x509/by_file.c\0"), [(TlsKind::AwsLc, None)]);
@@ -227,8 +226,8 @@ mod tests {
         assert_eq!(TlsCode::read(std::io::repeat(b'x'), &mut Budget::of_bytes(3 << 20)).unwrap(), None);
     }
 
-    /// The command has all of this code in it, and no TLS. Tests have the texts, so this is asked of the command itself
-    /// in tests/trace.rs.
+    /// The command contains all of this code, and no TLS. Test programs contain the texts, and therefore tests/trace.rs
+    /// checks the command itself.
     #[test]
     fn hidden_texts_are_shown_again() {
         assert_eq!(shown(&hide(b"\xff Go \0")), b"\xff Go \0");

@@ -1,9 +1,9 @@
-//! Directories of images: with `--root`, and taken for this machine's.
+//! Directories of images: with `--root`, and mistaken for this machine's.
 
 use super::*;
 
-/// What leads nowhere counts among what goes; a certificate that OpenSSL does not come to by a hash keeps no directory
-/// alive, but where there is no hash at all.
+/// Links without a target count as removed. A certificate without a hash name does not keep the directory from being
+/// emptied, unless the directory has no hash names at all.
 #[test]
 fn a_directory_is_not_emptied() {
     let scene = Scene { directory: tempfile::tempdir().unwrap() };
@@ -41,7 +41,7 @@ fn a_certificate_that_is_no_authority_is_no_anchor() {
     }
 }
 
-/// An image is told from the machine by whose links, packages and generated directories are meant.
+/// Images and the machine each have their own links, packages and generated directories.
 #[test]
 fn an_image_has_packages_and_tools_of_its_own() {
     let scene = Scene { directory: tempfile::tempdir().unwrap() };
@@ -77,7 +77,7 @@ fn an_image_has_packages_and_tools_of_its_own() {
     assert!(plan("/etc/certs").is_empty());
     fs::remove_file(list).unwrap();
     assert!(!plan("/etc/certs").is_empty());
-    // rpm's database is not read, so nothing is known to be nobody's.
+    // rpm's database is not read: any file could belong to a package.
     fs::create_dir_all(root.join("var/lib/rpm")).unwrap();
     fs::write(root.join("var/lib/rpm/rpmdb.sqlite"), "").unwrap();
     let unknown = plan("/etc/certs");

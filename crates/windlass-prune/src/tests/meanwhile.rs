@@ -1,4 +1,4 @@
-//! What others do between the plan, its steps, and the undoing.
+//! Changes by others between the plan, its steps, and the undoing.
 
 use super::*;
 
@@ -68,7 +68,7 @@ fn an_undo_keeps_what_others_did() {
     scene.assert_no_backups();
 }
 
-/// A directory of another user, who swaps what is in it: root moves nothing but what was planned.
+/// A directory of another user, who swaps its files: root moves nothing except the planned files.
 #[test]
 fn a_hostile_directory_leads_nowhere_else() {
     let scene = Scene::hashed();

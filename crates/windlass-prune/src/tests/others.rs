@@ -1,4 +1,4 @@
-//! What others prepare: records, links and names that are not to be believed.
+//! Records, links and names prepared by others, which must not be believed.
 
 use std::io;
 use std::os::unix::fs::chown;
@@ -7,7 +7,7 @@ use windlass_journal::Directory;
 
 use super::*;
 
-/// What is told about the one backup, which is not believed.
+/// The message about the one backup, which is not believed.
 fn told(scene: &Scene) -> String {
     let (all, damaged) = scene.opened().all().unwrap();
     assert_eq!((all.len(), damaged.len()), (0, 1), "{damaged:?}");
@@ -21,7 +21,7 @@ fn pruned() -> (Scene, PathBuf) {
     (scene, backup)
 }
 
-/// Not only the directory of all backups has to be ours: it may have been somebody's before.
+/// All directories must be ours, not only the directory of backups: each may have been another user's before.
 #[test]
 fn backups_and_records_of_others_are_not_believed() {
     let (scene, backup) = pruned();
@@ -65,7 +65,7 @@ fn a_record_names_no_other_places() {
     }
 }
 
-/// In a directory like /tmp a link of somebody else could lead to what root believes.
+/// In a directory like /tmp, another user's link could redirect root to a directory that root believes.
 #[test]
 fn a_directory_of_backups_is_not_reached_by_links_of_others() {
     let (scene, _) = pruned();
@@ -149,7 +149,7 @@ fn errors_that_are_about_one_file() {
     assert!(!windlass_journal::is_about_one(&StorageFull.into()));
 }
 
-/// A copy has the attributes of the file, but none that gives power.
+/// A copy has the attributes of the file, except those that grant privileges.
 #[test]
 fn attributes_come_along() {
     let scene = Scene::hashed();
@@ -175,7 +175,7 @@ fn attributes_come_along() {
     }
 }
 
-/// OpenSSL's settings behind a certificate can take trust away: two of them are not the same to it.
+/// OpenSSL's trust settings can remove trust: two certificates with settings are not equal.
 #[test]
 fn a_certificate_with_settings_stays() {
     let scene = Scene::hashed();

@@ -1,4 +1,4 @@
-//! What a program trusts without the flag, as PEM.
+//! The trust of a program without the flag, as PEM.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -11,26 +11,27 @@ use windlass_machine::places::known_paths::{BUNDLES, HASHED_DIRECTORIES};
 
 use super::input::bytes_of;
 
-/// How lines around private keys end: PKCS#8, encrypted or not (RFC 7468, sections 10 and 11), and the older kinds.
+/// The end of the lines around private keys: PKCS#8, encrypted or not (RFC 7468, sections 10 and 11), and the older
+/// kinds.
 const KEY: &[u8] = b"PRIVATE KEY-----";
 
-/// What is trusted, and who may read it.
+/// The certificates, and the permissions to read them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Base {
-    /// As found, so that what only some libraries understand stays, but without private keys.
+    /// The original text, which keeps parts that only some libraries understand, without private keys.
     pub pem: Vec<u8>,
-    /// Of the permissions, those to read. Ours is a file of another group, so the group's are not taken over.
+    /// The read permissions. Our file has another group, and therefore the group's permission is not copied.
     pub mode: u32,
 }
 
 impl Base {
-    /// The machine's own trust; nothing, where it has none.
+    /// The machine's own trust; empty if it has none.
     pub fn of_machine() -> Base {
         let found = BUNDLES.iter().chain(&HASHED_DIRECTORIES).find_map(|path| Base::at(Path::new(path)).ok());
         found.unwrap_or(Base { pem: Vec::new(), mode: 0o444 })
     }
 
-    /// What a variable names: a file, or a hashed directory.
+    /// The trust in the file or hashed directory that a variable names.
     pub fn at(path: &Path) -> io::Result<Base> {
         let metadata = path.metadata()?;
         if metadata.is_dir() {
@@ -44,7 +45,7 @@ impl Base {
         Ok(Base { pem, mode: if is_public { 0o444 } else { 0o400 } })
     }
 
-    /// With those of the certificates behind it that it does not hold, as blocks of PEM.
+    /// The text, followed by those of the added certificates that it does not hold, as blocks of PEM.
     pub fn with(&self, added: &[String]) -> Vec<u8> {
         let mut pem = self.pem.clone();
         if pem.last().is_some_and(|last| *last != b'\n') {
@@ -56,7 +57,7 @@ impl Base {
     }
 }
 
-/// Trust needs no private key, and a copy of one may get into other hands.
+/// Trust needs no private keys, and others may get to read a copy.
 fn without_keys(pem: Vec<u8>) -> Vec<u8> {
     if memmem::find(&pem, KEY).is_none() {
         return pem;
@@ -99,7 +100,7 @@ mod tests {
             Base::at(file.path()).unwrap().mode
         };
         assert_eq!([0o644, 0o604, 0o640, 0o600].map(|bits| mode(bits, "a")), [0o444, 0o444, 0o400, 0o400]);
-        // Lines that end as they did on old machines: not left out.
+        // Lines with the line ends of old machines: keys are not removed.
         assert_eq!(mode(0o644, "a\r-----BEGIN PRIVATE KEY-----\rAAAA\r"), 0o400);
     }
 

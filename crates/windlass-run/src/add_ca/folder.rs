@@ -1,9 +1,9 @@
-//! The directory that holds the files of one run, and how it goes when the run ends, however it ends.
+//! The directory that holds the files of one run, and its removal however the run ends.
 //!
-//! Its owner holds a lock on it (flock(2) on the directory itself), which ends with the owner. The owner removes it; if
-//! the owner is killed, a helper that waits for the end of a pipe does; if both are killed, the next run does, for
-//! which the lock is free then. Its name is random, so that none is used twice. Only files that we write are removed,
-//! each by its name.
+//! Its owner holds a lock on it (flock(2) on the directory itself), which ends with the owner. Normally the owner
+//! removes the directory; if the owner is killed, a helper that waits for the end of a pipe does; if both are killed,
+//! the next run does, because it finds the lock free. The name is random, and none is used twice. Only files that
+//! Windlass writes are removed, each by its name.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, PipeWriter, Read, Write};
@@ -16,13 +16,14 @@ use rustix::io::Errno;
 
 use super::place;
 
-/// What directories of ours are called, before the random part.
+/// The names of these directories, before the random part.
 const PREFIX: &str = "windlass-add-ca-";
-/// Of the random part, in bytes; two hexadecimal digits for each.
+/// Size of the random part in bytes; each gives two hexadecimal digits.
 const RANDOM: usize = 8;
-/// A sweep of somebody else can take a fresh directory away, before it is locked, this often.
+/// How often to try: another process's sweep can remove a new directory before it is locked.
 const MAX_TRIES: usize = 16;
-/// A line says that the owner has removed the directory. The end without one says that the owner was killed.
+/// A line on the pipe says that the owner has removed the directory. The end without a line says that the owner was
+/// killed.
 const HELPER: &str = r#"trap "" HUP INT QUIT TERM
 read -r _ || { cd -- "$1" && rm -f -- added.pem java.p12 bundle.pem bundle-[0-9]*.pem; cd / && rmdir -- "$1"; }"#;
 
@@ -30,18 +31,18 @@ read -r _ || { cd -- "$1" && rm -f -- added.pem java.p12 bundle.pem bundle-[0-9]
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Holds the lock.
+    /// The open directory, which holds the lock.
     lock: File,
     helper: Option<(PipeWriter, Child)>,
 }
 
 impl Folder {
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An empty directory, after those of dead owners were removed.
+    /// Makes an empty directory, after removing those of dead owners.
     pub fn create() -> io::Result<Folder> {
         place::with(Folder::create_in)
     }
@@ -50,11 +51,11 @@ impl Folder {
         sweep(parent);
         for _ in 0..MAX_TRIES {
             let path = make(parent)?;
-            // No descriptor of ours gets to the program: a lock that it held would outlive us.
+            // The program must not inherit this descriptor: its lock would outlive us.
             let Ok(lock) = open_directory(&path) else { continue };
-            // Some network file systems can't lock a directory. There no sweep finds it unlocked, either.
+            // Some network file systems can't lock a directory. There, no sweep can lock it either.
             if flock(&lock, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK) && is(&path, &lock) {
-                // Whatever the umask is: programs may change their user.
+                // Independent of the umask: programs may change their user.
                 lock.set_permissions(Permissions::from_mode(0o755))?;
                 let helper = helper(&path).ok();
                 return Ok(Folder { path, lock, helper });
@@ -63,7 +64,7 @@ impl Folder {
         Err(io::Error::other("somebody removes every directory as soon as it is made"))
     }
 
-    /// Writes a file. `mode` holds at most the bits for reading.
+    /// Writes a file. `mode` may only hold read permissions.
     pub fn write(&self, name: &str, content: &[u8], mode: u32) -> io::Result<PathBuf> {
         debug_assert!(is_file_of_ours(name), "{name} would stay");
         let path = self.path.join(name);
@@ -76,11 +77,11 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What can't be removed now is removed by the helper, or the next run.
+        // Anything that can't be removed now is removed by the helper, or by the next run.
         let removed = remove(&self.path, &self.lock);
         if let Some((mut pipe, mut helper)) = self.helper.take() {
             if removed.is_ok() {
-                // If it was killed, there is nobody to be told.
+                // If the helper was killed, nobody needs the line.
                 let _ = pipe.write_all(b"\n");
             }
             drop(pipe);
@@ -100,7 +101,7 @@ fn make(parent: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Removes the directories of this user whose owners have died without removing them.
+/// Removes the directories of this user whose owners died without removing them.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -114,14 +115,14 @@ fn remove_if_dead(path: &Path) {
     let Ok(directory) = open_directory(path) else { return };
     let is_own = directory.metadata().is_ok_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw());
     if is_own && flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
-        // What somebody else has put there stays, and so the directory.
+        // Files that somebody else has put there stay, and keep the directory.
         let _ = remove(path, &directory);
     }
 }
 
-/// Our files, and the directory if it is empty then.
+/// Removes Windlass's files, and the directory if it is then empty.
 fn remove(path: &Path, directory: &File) -> io::Result<()> {
-    // Between the opening and the lock, another sweep may have been here.
+    // Another sweep may have replaced the directory between the opening and the lock.
     if !is(path, directory) {
         return Err(io::ErrorKind::NotFound.into());
     }
@@ -157,7 +158,7 @@ fn is(path: &Path, file: &File) -> bool {
     path.is_some() && path == file
 }
 
-/// Where there is no shell, there is no helper.
+/// Starts the helper. Without a shell there is no helper.
 fn helper(folder: &Path) -> io::Result<(PipeWriter, Child)> {
     use std::os::unix::process::CommandExt;
     let (reader, writer) = io::pipe()?;
@@ -170,7 +171,7 @@ fn helper(folder: &Path) -> io::Result<(PipeWriter, Child)> {
         .stdin(reader)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // What a terminal or a shell sends to our group is not meant for it.
+        // Signals of a terminal or a shell to our process group are not meant for it.
         .process_group(0)
         .spawn()?;
     Ok((writer, child))
@@ -187,7 +188,7 @@ mod tests {
         "windlass-add-ca-000000000000000g",
     ];
 
-    /// An owner that was killed leaves a directory that nobody has locked.
+    /// The directory of a killed owner is not locked by anybody.
     #[test]
     fn what_a_dead_owner_left_is_removed_and_what_a_living_one_has_is_not() {
         let parent = tempfile::tempdir().unwrap();
@@ -202,7 +203,7 @@ mod tests {
         flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
         sweep(parent.path());
         assert!(!dead.exists() && living.join("added.pem").exists());
-        // Not by closing it: other tests start programs, which have a copy until they are executed.
+        // Unlocked rather than closed: programs started by other tests hold a copy until they are executed.
         flock(&lock, FlockOperation::Unlock).unwrap();
         sweep(parent.path());
         assert!(!living.exists());

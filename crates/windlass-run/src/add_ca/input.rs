@@ -14,30 +14,30 @@ use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::X509Version;
 
-/// More than any collection of certificates is long; a device or a pipe may have no end.
+/// More than any collection of certificates needs; a device or a pipe may have no end.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// All that is added.
+/// All certificates to add.
 #[derive(Debug, Default)]
 pub struct Input {
     /// Each certificate once, in the order of the files.
     pub anchors: Vec<Anchor>,
-    /// What may not be what was meant, for people.
+    /// Warnings about certificates that may not be the intended ones, for display.
     pub warnings: Vec<String>,
 }
 
-/// One certificate that is added.
+/// One certificate to add.
 #[derive(Debug)]
 pub struct Anchor {
-    /// The certificate.
+    /// The certificate, DER.
     pub der: Vec<u8>,
-    /// Its subject, readable.
+    /// Its subject as readable text.
     pub subject: Name,
-    /// The file that it came from.
+    /// The file it was read from.
     pub file: PathBuf,
 }
 
-/// Reads all files. Everything in them that is no certificate is left out; a file without any is refused.
+/// Reads all files. Anything other than certificates is ignored; a file without any certificate is an error.
 pub fn read(files: &[PathBuf]) -> Result<Input, Failure> {
     let mut input = Input::default();
     for file in files {
@@ -50,7 +50,7 @@ pub fn read(files: &[PathBuf]) -> Result<Input, Failure> {
 }
 
 impl Input {
-    /// What an outer run added comes first.
+    /// Puts the certificates of an outer run first.
     pub fn put_first(&mut self, mut outer: Input) {
         for anchor in std::mem::take(&mut self.anchors) {
             if outer.anchors.iter().all(|other| other.der != anchor.der) {
@@ -60,7 +60,7 @@ impl Input {
         self.anchors = outer.anchors;
     }
 
-    /// Each as a block of PEM. Nothing else of the files is in it, no private key above all.
+    /// Each certificate as a block of PEM. The blocks hold nothing else from the files, above all no private key.
     pub fn blocks(&self) -> Vec<String> {
         self.anchors.iter().map(|anchor| pem(&anchor.der)).collect()
     }
@@ -91,7 +91,7 @@ impl Anchor {
     }
 }
 
-/// At most [`MAX_BYTES`] of a file, which may be a pipe (`<(command)` of a shell).
+/// At most [`MAX_BYTES`] of a file, which may be a pipe (`<(command)` in a shell).
 pub fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(file)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -114,7 +114,7 @@ fn certificates(file: &Path, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
             return Err(unusable(file, "a PEM block in it is damaged").advise(EXPECTED));
         };
         match block.label.as_str() {
-            // The second is what OpenSSL calls PEM_STRING_X509_OLD.
+            // OpenSSL calls the second label PEM_STRING_X509_OLD.
             "CERTIFICATE" | "X509 CERTIFICATE" => found.push(block.contents),
             "TRUSTED CERTIFICATE" => {
                 let why = "it holds a TRUSTED CERTIFICATE, whose settings only OpenSSL knows";
@@ -138,11 +138,11 @@ fn certificates(file: &Path, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
     Err(unusable(file, why).advise(EXPECTED))
 }
 
-/// Why libraries may not make an anchor of a certificate.
+/// The reasons why libraries may not accept a certificate as an anchor.
 fn faults(certificate: &X509Certificate<'_>) -> Vec<&'static str> {
     let mut faults = Vec::new();
     let constraints = certificate.basic_constraints().ok().flatten();
-    // RFC 5280, 4.2.1.9 needs version 3; libraries still take a self-signed certificate of version 1 as a CA.
+    // RFC 5280, 4.2.1.9 requires version 3; libraries still accept a self-signed certificate of version 1 as a CA.
     let is_old_root = certificate.version() == X509Version::V1 && certificate.subject() == certificate.issuer();
     if !constraints.is_some_and(|constraints| constraints.value.ca) && !is_old_root {
         faults.push(

@@ -1,8 +1,8 @@
-//! The trust store of a Java runtime.
+//! The trust store for a Java runtime.
 //!
-//! Java can't be told of one more certificate, only of another store (JSSE reference guide,
-//! `javax.net.ssl.trustStore`). So it gets a copy of its own with the added ones. The `java` command takes it from
-//! JDK_JAVA_OPTIONS, and says so in one line on standard error.
+//! Java accepts no additional certificate, only another store (JSSE reference guide, `javax.net.ssl.trustStore`). It
+//! therefore gets a copy of its own store with the added certificates. The `java` command takes its path from
+//! JDK_JAVA_OPTIONS, and prints one line about that on standard error.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -20,22 +20,22 @@ use super::report::AddCa;
 use crate::environment::Environment;
 use crate::program;
 
-/// Read by the `java` command since Java 9, and by nothing else: JAVA_TOOL_OPTIONS would make every tool of the JDK
-/// print a line as well.
+/// Only the `java` command reads it, since Java 9. JAVA_TOOL_OPTIONS would make every tool of the JDK print a line as
+/// well.
 const VARIABLE: &str = "JDK_JAVA_OPTIONS";
-/// Where somebody may have named a store already.
+/// Variables in which the user may have named a store already.
 const OTHERS: [&str; 3] = [VARIABLE, "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"];
 const PROPERTY: &[u8] = b"javax.net.ssl.trustStore=";
-/// Below a Java runtime: what JSSE looks for, in this order. Java 8 has a directory more.
+/// The stores that JSSE looks for below a Java runtime, in this order. Java 8 has one more directory.
 const STORES: [&str; 4] =
     ["lib/security/jssecacerts", "lib/security/cacerts", "jre/lib/security/jssecacerts", "jre/lib/security/cacerts"];
-/// What is in the store is public; Java wants a password all the same.
+/// The content of the store is public; Java requires a password nevertheless.
 const PASSWORD: &str = "changeit";
 
-/// In the folder of a run.
+/// The name of the store in the folder of a run.
 const STORE: &str = "java.p12";
 
-/// Sets the variable, where there is a Java runtime. `outer` is the folder of a run that this one is below of.
+/// Sets the variable, if there is a Java runtime. `outer` is the folder of an enclosing run.
 pub fn set(
     environment: &mut Environment,
     folder: &Folder,
@@ -44,7 +44,7 @@ pub fn set(
     report: &mut AddCa,
 ) -> io::Result<()> {
     let Some(home) = home(environment) else { return Ok(()) };
-    // What the outer run put there makes way: its certificates are among ours.
+    // Replaces the outer run's store: its certificates are among ours.
     if let Some(ours) = outer.and_then(|outer| options(&outer.join(STORE), None)) {
         let present = environment.value(VARIABLE).unwrap_or_default().as_bytes();
         if let Some(rest) = present.strip_prefix(ours.as_bytes()) {
@@ -75,7 +75,7 @@ pub fn set(
     Ok(())
 }
 
-/// JAVA_HOME, else that of the `java` in PATH.
+/// JAVA_HOME, or else the home of the `java` in PATH.
 fn home(environment: &Environment) -> Option<PathBuf> {
     let has_java = |home: &PathBuf| home.join("bin/java").exists();
     let named = environment.value("JAVA_HOME").filter(|value| !value.is_empty()).map(PathBuf::from).filter(has_java);
@@ -88,7 +88,7 @@ fn home(environment: &Environment) -> Option<PathBuf> {
 fn write(home: &Path, input: &Input) -> Result<Vec<u8>, String> {
     let mut store = KeyStore::new();
     let mut add = |alias: &str, der: &[u8]| {
-        // What is no certificate is no anchor in Java either.
+        // An entry that is no certificate is no anchor in Java either.
         if let Ok(certificate) = Certificate::from_der(der) {
             store.add_entry(alias, KeyStoreEntry::Certificate(certificate));
         }
@@ -99,12 +99,12 @@ fn write(home: &Path, input: &Input) -> Result<Vec<u8>, String> {
     for (number, anchor) in input.anchors.iter().enumerate() {
         add(&format!("windlass-added-{number}"), &anchor.der);
     }
-    // Rounds of key derivation would keep nothing secret, and cost every program that starts.
+    // More rounds of key derivation would protect no secret, and would cost time in every program that starts.
     let writer = store.writer(PASSWORD).encryption_iterations(1).mac_iterations(1);
     writer.write().map_err(|error| error.to_string())
 }
 
-/// What the runtime trusts; the machine's trust, where it has no store.
+/// The certificates that the runtime trusts; the machine's trust if it has no store.
 fn trusted(home: &Path) -> Result<Vec<Vec<u8>>, String> {
     let found = STORES.iter().map(|name| home.join(name)).find(|path| path.exists());
     let (kind, bytes) = match found {
@@ -115,8 +115,8 @@ fn trusted(home: &Path) -> Result<Vec<Vec<u8>>, String> {
     Ok(entries.into_iter().filter(|entry| entry.trust == Trust::Anchor).map(|entry| entry.der).collect())
 }
 
-/// Ours come first: what the variable had, and the command line, can name something else. Words are separated by blanks
-/// unless quoted (java(1), "Using the JDK_JAVA_OPTIONS Launcher Environment Variable").
+/// Our options come first: the variable's earlier value and the command line can override them. Words are separated by
+/// blanks unless quoted (java(1), "Using the JDK_JAVA_OPTIONS Launcher Environment Variable").
 fn options(store: &Path, present: Option<OsString>) -> Option<OsString> {
     if store.as_os_str().as_bytes().contains(&b'"') {
         return None;

@@ -1,17 +1,17 @@
-//! `run --add-ca FILE`: certificates that one process tree trusts, and nobody else.
+//! `run --add-ca FILE`: certificates that only one process tree trusts.
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | `input` | reading FILE: what is taken, refused, warned of |
-//! | `folder` | the files while the program runs, and how they go |
-//! | `place` | where they lie |
-//! | `base` | what a program would trust without the flag |
-//! | `variables` | which variable gets what |
+//! | `input` | reading FILE: what is accepted, refused, warned about |
+//! | `folder` | the files while the program runs, and their removal |
+//! | `place` | the location of that folder |
+//! | `base` | a program's trust without the flag |
+//! | `variables` | the variables and their values |
 //! | `java` | the trust store of a Java runtime |
-//! | `report` | what `--stats` says of it |
+//! | `report` | the section of `--stats` |
 //!
-//! The preload library adds FILE to what OpenSSL and GnuTLS load of the machine's own trust; everybody else is told by
-//! variables. docs/add-ca.md has the reasons.
+//! The preload library adds FILE to the machine's own trust in the loads of OpenSSL and GnuTLS; all other programs
+//! learn of it from variables. docs/add-ca.md has the reasons.
 
 mod base;
 mod folder;
@@ -30,26 +30,26 @@ use super::environment::Environment;
 use folder::Folder;
 use report::AddCa;
 
-/// The variable by which the preload library is told of the file (adapters/preload, add_ca.rs).
+/// The variable that names the file to the preload library (adapters/preload, add_ca.rs).
 const VARIABLE: &str = "WINDLASS_ADD_CA";
-/// Only what was added, in the folder.
+/// The file in the folder that holds only the added certificates.
 const ADDED: &str = "added.pem";
 
-/// What lies ready for the program. Dropping it takes it away.
+/// The files that are ready for the program. Dropping it removes them.
 pub struct Prepared {
     folder: Folder,
     report: AddCa,
 }
 
 impl Prepared {
-    /// Takes the files away. What is left is to be reported.
+    /// Removes the files. Returns the data for the report.
     pub fn remove(self) -> AddCa {
         drop(self.folder);
         self.report
     }
 }
 
-/// Reads the files, tells `warn` what is odd about them, and makes `environment` such that programs trust them.
+/// Reads the files, passes warnings to `warn`, and changes `environment` to make programs trust the certificates.
 pub fn prepare(
     files: &[PathBuf],
     environment: &mut Environment,
@@ -59,7 +59,7 @@ pub fn prepare(
     for warning in &input.warnings {
         warn(warning);
     }
-    // Below another `run --add-ca`, what that one added stays.
+    // Inside another `run --add-ca`, the outer run's certificates are kept.
     let outer = environment.value(VARIABLE).map(PathBuf::from).filter(|path| is_believed(path));
     if let Some(outer) = &outer {
         input.put_first(input::read(std::slice::from_ref(outer))?);
@@ -77,7 +77,7 @@ pub fn prepare(
     Ok(Prepared { folder, report })
 }
 
-/// As the preload library asks before it loads the file (adapters/preload, add_ca.rs).
+/// The same check that the preload library makes before it loads the file (adapters/preload, add_ca.rs).
 fn is_believed(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| {
         let is_ours = metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw();

@@ -1,7 +1,7 @@
-//! Where the directory of a run may lie: where nobody else can make, exchange or take over a name.
+//! Where the directory of a run may lie: only where nobody else can create, replace or take over a name.
 //!
-//! A program can outlive windlass and still have the names of the files. In a place like `/tmp` another user could then
-//! make them anew, and would say whom that program trusts.
+//! A program can outlive windlass and still know the names of the files. In a place like `/tmp`, another user could
+//! then create them again, and decide which certificates that program trusts.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-/// Followed by the number of the user: a directory of that user for ever.
+/// Followed by the user's id: a directory that permanently belongs to that user.
 const OF_USER: &str = "windlass-";
 const OTHERS_MAY_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// Makes something in the best place: `TMPDIR`, if it is set. Else `/run` for root and `XDG_RUNTIME_DIR` for others,
-/// who have no child processes of other users; else `/tmp`.
+/// Calls `make` with the best place: `TMPDIR` if it is set; otherwise `/run` for root, and `XDG_RUNTIME_DIR` for
+/// others, who have no child processes of other users; otherwise `/tmp`.
 pub fn with<T>(make: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(named) = variable("TMPDIR") {
@@ -27,18 +27,18 @@ pub fn with<T>(make: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
         true => guarded(Path::new("/run")),
         false => variable("XDG_RUNTIME_DIR").map_or(Err(io::ErrorKind::NotFound.into()), |path| own(&path)),
     };
-    // It may be read-only, or full.
+    // The first place may be read-only, or full.
     first.and_then(|first| make(&first)).or_else(|_| make(&in_temporary(Path::new("/tmp"))?))
 }
 
-/// A directory for temporary files itself, if nobody else can write there; else this user's own directory in it.
+/// A directory for temporary files itself, if nobody else can write there; otherwise this user's own directory in it.
 fn in_temporary(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let (path, metadata) = checked(&path).map_err(|error| named(&path, error))?;
     if metadata.mode() & OTHERS_MAY_WRITE == 0 { Ok(path) } else { of_user(&path) }
 }
 
-/// The specification of XDG base directories: owned by the user, mode 0700.
+/// A directory owned by the user with mode 0700, as the specification of XDG base directories requires.
 fn own(path: &Path) -> io::Result<PathBuf> {
     let (path, metadata) = checked(path)?;
     match metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o777 == 0o700 {
@@ -52,13 +52,13 @@ fn guarded(path: &Path) -> io::Result<PathBuf> {
     if metadata.mode() & OTHERS_MAY_WRITE == 0 { Ok(path) } else { Err(others_could_change(&path)) }
 }
 
-/// It is never removed: as long as it is there, the name is this user's. Others can go through it to what they know by
-/// name, but can't see any.
+/// It is never removed: while it exists, the name belongs to this user. Others can pass through it to files whose names
+/// they know, but can't list them.
 fn of_user(parent: &Path) -> io::Result<PathBuf> {
     let user = geteuid().as_raw();
     let path = parent.join(format!("{OF_USER}{user}"));
     match DirBuilder::new().mode(0o700).create(&path) {
-        // Whatever the umask is: programs may change their user.
+        // Independent of the umask: programs may change their user.
         Ok(()) => fs::set_permissions(&path, Permissions::from_mode(0o711))?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(named(&path, error)),
@@ -70,8 +70,7 @@ fn of_user(parent: &Path) -> io::Result<PathBuf> {
     Err(others_could_change(&path))
 }
 
-/// The directory by its true name, in which, and above which, nobody but root and this user can exchange what is
-/// theirs.
+/// The real path of the directory, if in it and above it only root and this user can replace their own files.
 fn checked(path: &Path) -> io::Result<(PathBuf, fs::Metadata)> {
     let path = path.canonicalize()?;
     let metadata = path.metadata()?;

@@ -1,4 +1,4 @@
-//! The variables by which programs are told of files of CA certificates.
+//! The variables that tell programs about files of CA certificates.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,8 +9,8 @@ use super::folder::Folder;
 use super::report::AddCa;
 use crate::environment::Environment;
 
-/// The file takes the place of what the program trusts otherwise: it gets the machine's trust, or what the variable
-/// named before, and what is added.
+/// The file replaces the program's usual trust. It gets the machine's trust, or the trust that the variable named
+/// before, plus the added certificates.
 const REPLACING: [&str; 7] = [
     // OpenSSL's default paths (x509_def.c), Go (crypto/x509/root_unix.go), .NET, rustls-native-certs, the curl command.
     "SSL_CERT_FILE",
@@ -26,9 +26,9 @@ const REPLACING: [&str; 7] = [
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 ];
 
-/// As above, for variables whose programs find the machine's trust, or SSL_CERT_FILE, as long as they are not set.
+/// The same, for variables whose programs use the machine's trust, or SSL_CERT_FILE, while they are unset.
 const REPLACING_WHERE_SET: [&str; 9] = [
-    // The curl command (tool_operate.c) would ignore SSL_CERT_DIR for it.
+    // The curl command (tool_operate.c) would ignore SSL_CERT_DIR if it were set.
     "CURL_CA_BUNDLE",
     "NIX_SSL_CERT_FILE",
     "HTTPLIB2_CA_CERTS",
@@ -40,10 +40,10 @@ const REPLACING_WHERE_SET: [&str; 9] = [
     "NPM_CONFIG_CAFILE",
 ];
 
-/// The file is trusted beside what the program trusts otherwise.
+/// The program trusts the file in addition to its usual trust.
 const ADDING: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"];
 
-/// Sets them, and writes the files that they name.
+/// Sets the variables, and writes the files that they name.
 pub fn set(
     environment: &mut Environment,
     folder: &Folder,
@@ -56,12 +56,12 @@ pub fn set(
     let where_set = REPLACING_WHERE_SET.into_iter().map(|name| (name, Unset::Leave));
     let adding = ADDING.into_iter().map(|name| (name, Unset::Added));
     for (name, unset) in replacing.chain(where_set).chain(adding) {
-        // Programs take an empty value for none, but for OpenSSL (see below).
+        // Programs treat an empty value as unset, except OpenSSL (see below).
         let present = environment.value(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = match (present, unset) {
             (None, Unset::Leave) => continue,
             (None, Unset::Added) => added_path.to_owned(),
-            // Empty, it says that there is to be no file: that is kept.
+            // An empty value says that there should be no file, and keeps that meaning.
             (None, Unset::Machine) if environment.value(name).is_some() => bundles.of_nothing()?,
             (None, Unset::Machine) => bundles.of_machine()?,
             (Some(present), _) => match bundles.of(&present)? {
@@ -78,7 +78,7 @@ pub fn set(
     Ok(())
 }
 
-/// What a program without the variable gets.
+/// The trust of a program without the variable.
 #[derive(Clone, Copy)]
 enum Unset {
     Machine,
@@ -105,7 +105,7 @@ impl Bundles<'_> {
         Ok(self.folder.path().join(super::ADDED))
     }
 
-    /// The inner error is that of reading the base.
+    /// The inner error is from reading the base.
     fn of(&mut self, base: &Path) -> io::Result<io::Result<PathBuf>> {
         if let Some(path) = self.known.get(&Some(base.to_owned())) {
             return Ok(Ok(path.clone()));

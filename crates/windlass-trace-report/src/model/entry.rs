@@ -1,10 +1,10 @@
-//! Loads by entry point: which function, of which library, was asked for what.
+//! Loads by entry point: by function, library and sources.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::event::{Load, Source};
 
-/// Distinct entry points.
+/// The most distinct entry points listed.
 pub const MAX: usize = 4_000;
 const MAX_INNER: usize = 50;
 
@@ -25,20 +25,20 @@ pub struct Entry {
     pub sources: Vec<Source>,
     /// Calls of the function.
     pub calls: u64,
-    /// Events: certificates that a program adds one by one to a store are one.
+    /// Number of loads: certificates that a program adds to a store one by one are one load.
     pub loads: u64,
     pub failed: u64,
     pub certificates: u64,
-    /// Calls of which the library could not tell how many certificates they added.
+    /// Calls for which the library could not tell how many certificates they added.
     pub certificates_unknown: u64,
     pub wall: u64,
     pub slowest: u64,
     pub cpu: u64,
-    /// Change of the heap; what the store holds, and what reading it left behind.
+    /// Change of the heap in bytes: the content of the store, and other memory left over from reading it.
     pub memory: i64,
     /// The processes that called it.
     pub processes: BTreeSet<usize>,
-    /// Loading functions that it called itself, by function and source.
+    /// Loading functions that it called internally, by function and source.
     pub inner: BTreeMap<(String, Vec<Source>), Sum>,
 }
 
@@ -61,7 +61,7 @@ pub struct Inner {
 }
 
 impl Inner {
-    /// Notes a call until the one that made it has returned.
+    /// Keeps a call until its caller has returned.
     pub fn of(load: Load) -> Inner {
         let sum = Sum {
             calls: load.calls(),
@@ -74,12 +74,12 @@ impl Inner {
 }
 
 impl Entries {
-    /// In the order in which they first returned.
+    /// In the order of their first return.
     pub fn all(&self) -> impl Iterator<Item = &Entry> {
         self.all.iter()
     }
 
-    /// Adds a call. Answers which entry point it was; `None` when there were too many.
+    /// Adds a call. Returns its entry point; `None` if there were too many.
     pub fn add(&mut self, load: &Load, process: Option<usize>, inner: Vec<Inner>) -> Option<usize> {
         let library = load.library.clone().unwrap_or_default();
         let key = (library, load.entry.clone(), load.sources.clone());
@@ -133,7 +133,7 @@ impl Entry {
         self.cpu = self.cpu.saturating_add(load.cpu.unwrap_or(0));
         self.memory = self.memory.saturating_add(load.memory.unwrap_or(0));
         self.processes.extend(process);
-        // Deeper ones are part of these.
+        // Deeper calls are part of these.
         for call in inner.into_iter().filter(|call| call.depth == 1) {
             let key = (call.function, call.sources);
             if self.inner.len() < MAX_INNER || self.inner.contains_key(&key) {

@@ -1,5 +1,5 @@
-//! What the events of a run add up to. Everything here is bounded: a run may load for days, and a file of events may be
-//! hostile. What goes over a bound still counts in the totals, and the report says that something is not listed.
+//! The sums over the events of a run. Everything here is bounded: a run may load for days, and a file of events may be
+//! hostile. Items beyond a bound still count in the totals, and the report says that something is not listed.
 
 mod entry;
 mod held;
@@ -22,57 +22,57 @@ use super::limits;
 
 const MAX_ANCHORS: usize = 100_000;
 const MAX_SOURCES: usize = 10_000;
-/// Calls inside of others that have not returned yet.
+/// The most inner calls that may be waiting for their outer call.
 const MAX_INNER: usize = 20_000;
 
-/// Everything that the events of a run add up to.
+/// The sums over all events of a run.
 #[derive(Debug, Default)]
 pub struct Trace {
     /// Loads by process.
     pub processes: Processes,
-    /// The numbers under which processes are here.
+    /// The numbers that identify processes here.
     pub namespaces: Namespaces,
-    /// By entry point, library and sources.
+    /// Loads by entry point, library and sources.
     pub entries: Entries,
     /// Loads by call stack.
     pub stacks: Stacks,
-    /// In the order of time.
+    /// Loads along time.
     pub timeline: Timeline,
     /// Totals of the run.
     pub totals: Totals,
-    /// SHA-256 of the trust anchors that ended a verified chain, and how often.
+    /// SHA-256 of the trust anchors that ended a verified chain, with their counts.
     pub anchors: BTreeMap<String, u64>,
-    /// What was read while loading, as far as it has a path.
+    /// The sources that loads read, as far as they have a path.
     pub read: BTreeSet<Source>,
-    /// Something went over a bound.
+    /// Whether something went beyond a bound.
     pub not_listed: bool,
-    /// Calls that returned inside of one that has not, by process and thread.
+    /// Returned inner calls that wait for their outer call, by process and thread.
     inner: BTreeMap<(u32, u32), Vec<Inner>>,
-    /// Number of waiting events.
+    /// The number of waiting calls.
     waiting: usize,
 }
 
-/// Sums over calls that no other loading function made.
+/// Sums over the calls that were not made by another loading function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub loads: u64,
     pub failed: u64,
     pub certificates: u64,
-    /// Loads of which nobody knows how many certificates they parsed.
+    /// Loads for which the number of parsed certificates is unknown.
     pub certificates_unknown: u64,
     pub wall: u64,
     pub cpu: u64,
-    /// Loads that only took note of a directory.
+    /// Loads that only registered a directory.
     pub noted: u64,
     /// Events that could not be written.
     pub lost: u64,
-    /// Loads from memory: what they held can't be read again.
+    /// Loads from memory: their data can't be read again.
     pub from_memory: u64,
     pub connections: u64,
     pub verifications: u64,
     pub verified: u64,
     pub verification_wall: u64,
-    /// Verifications whose chain ended in an anchor that is not known.
+    /// Verifications that ended in an unknown anchor.
     pub anchors_unknown: u64,
 }
 
@@ -140,7 +140,7 @@ impl Trace {
         self.inner.entry((load.pid, load.tid)).or_default().push(Inner::of(load));
     }
 
-    /// A directory that OpenSSL was told of is searched later, and files of it that are read make events of their own.
+    /// OpenSSL searches a registered directory later, and the files it then reads make events of their own.
     fn note_sources(&mut self, load: &Load) {
         for source in load.sources.iter().filter(|source| source.path.is_some()) {
             let is_directory = source.kind.ends_with("directory");
@@ -174,7 +174,7 @@ impl Trace {
     }
 }
 
-/// Where a program names `ca.pem`, the file that is meant depends on where it runs.
+/// If a program names `ca.pem`, the actual file depends on its working directory.
 fn make_absolute(load: &mut Load) {
     let Some(directory) = load.cwd.take().filter(|directory| directory.starts_with('/')) else {
         return;
@@ -185,7 +185,7 @@ fn make_absolute(load: &mut Load) {
         let Some(path) = path.as_mut().filter(|path| !path.is_empty() && !path.starts_with('/')) else {
             continue;
         };
-        // A directory may be a list of them.
+        // A directory may be a list of several.
         if is_file(kind) || is_directory(kind) && !path.contains(':') {
             *path = Path::new(&directory).join(&*path).to_string_lossy().into_owned();
         }
@@ -197,7 +197,7 @@ mod tests {
     use super::super::reader;
     use super::*;
 
-    /// What a text of events adds up to.
+    /// The sums over a text of events.
     pub(super) fn trace(lines: &[String]) -> Trace {
         let mut trace = Trace::default();
         reader::read(lines.join("\n").as_bytes(), |event| trace.take(event)).unwrap();
@@ -220,7 +220,7 @@ mod tests {
         let trace = trace(&[inner, other, outer]);
         assert_eq!((trace.totals.loads, trace.totals.certificates, trace.totals.cpu), (2, 288, 16));
         assert_eq!(trace.totals.from_memory, 1);
-        // OpenSSL reads nothing of a directory when it is told of it.
+        // OpenSSL reads nothing of a directory when it is registered.
         assert_eq!(trace.read.iter().map(|source| source.path.clone().unwrap()).collect::<Vec<_>>(), ["/a.pem"]);
         let with_inner: Vec<_> = trace.entries.all().map(|entry| entry.inner.len()).collect();
         assert_eq!(with_inner, [0, 1], "the inner call belongs to the outer one of its thread");

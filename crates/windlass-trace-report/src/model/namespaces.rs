@@ -1,4 +1,4 @@
-//! Processes of several pid namespaces, in which numbers repeat.
+//! Processes of several pid namespaces, where process ids repeat.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 const FIRST: u32 = 1 << 23;
 const MAX: usize = 100_000;
 
-/// A number of its own for each process. Those of the first namespace, which is the program's, keep theirs.
+/// Gives each process a number of its own. Processes of the first namespace, which is the program's, keep their id.
 #[derive(Debug, Default)]
 pub struct Namespaces {
     first: Option<u64>,
@@ -15,7 +15,8 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// The number for a process that calls itself `pid`. Above some bound, namespaces are not told apart any more.
+    /// The number for a process with the id `pid` in its namespace. Beyond a limit, namespaces are no longer
+    /// distinguished.
     pub fn number(&mut self, namespace: Option<u64>, pid: u32) -> u32 {
         let Some(namespace) = namespace else {
             return pid;
@@ -35,7 +36,7 @@ impl Namespaces {
         number
     }
 
-    /// What a process of this number calls itself.
+    /// The id that the process with this number has in its own namespace.
     pub fn pid(&self, number: u32) -> u32 {
         let other = number.checked_sub(FIRST).and_then(|place| self.others.get(place as usize));
         other.copied().unwrap_or(number)

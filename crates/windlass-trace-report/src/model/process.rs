@@ -1,4 +1,4 @@
-//! The processes of a run: what each loaded, what it holds of it, and which objects it has.
+//! The processes of a run: their loads, the memory they hold for stores, and their objects.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ const MAX_MODULES: usize = 4_096;
 const MAX_STORES: usize = 200_000;
 const MAX_PROGRAMS: usize = 16;
 
-/// All processes, in the order in which they were first heard of.
+/// All processes, in the order of their first event.
 #[derive(Debug, Default)]
 pub struct Processes {
     all: Vec<Process>,
     running: HashMap<u32, usize>,
     modules: Vec<Module>,
     module_numbers: HashMap<Module, u32>,
-    /// What the stores of all processes hold.
+    /// The memory held by the stores of all processes.
     pub held: Held,
-    /// Stores that are kept track of.
+    /// The number of tracked stores.
     stores: usize,
-    /// Processes that are in no list.
+    /// Processes that are not in the list.
     pub not_listed: u64,
 }
 
@@ -32,33 +32,33 @@ pub struct Process {
     pub ppid: Option<u32>,
     pub start: Option<u64>,
     pub end: Option<u64>,
-    /// Every program that it was, the last one last.
+    /// Every program that it executed, in order.
     pub programs: Vec<String>,
-    /// Of the last program.
+    /// The arguments of the last program.
     pub arguments: Vec<String>,
     pub loads: u64,
     pub failed: u64,
-    /// Loads that only took note of a directory.
+    /// Loads that only registered a directory.
     pub noted: u64,
     pub certificates: u64,
-    /// Loads of which nobody knows how many certificates they parsed.
+    /// Loads for which the number of parsed certificates is unknown.
     pub certificates_unknown: u64,
     pub wall: u64,
     pub load_cpu: u64,
     pub connections: u64,
     pub verifications: u64,
-    /// Of the whole process: at its end, else after its last load.
+    /// CPU time of the whole process: at its end if known, or else after its last load.
     pub cpu: Option<u64>,
-    /// The process told of its end, so `cpu` is all of it.
+    /// The process reported its end, which makes `cpu` complete.
     pub ended: bool,
     pub max_rss: Option<u64>,
-    /// What its stores hold, until its end.
+    /// The memory held by its stores, until its end.
     pub held: Held,
     stores: HashMap<u64, i64>,
     modules: HashMap<u32, u32>,
 }
 
-/// An object file by which addresses can be looked up.
+/// An object file in which addresses can be looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
     pub path: String,
@@ -74,17 +74,17 @@ impl Process {
 }
 
 impl Processes {
-    /// All processes, in the order in which they began.
+    /// All processes, in the order of their start.
     pub fn all(&self) -> &[Process] {
         &self.all
     }
 
-    /// By the number that [`Processes::load`] gave.
+    /// The process at the position that [`Processes::load`] returned.
     pub fn get(&self, place: Option<usize>) -> Option<&Process> {
         self.all.get(place?)
     }
 
-    /// An object by the number that a [`super::RawFrame`] has.
+    /// An object, by its number in a [`super::RawFrame`].
     pub fn module_of(&self, number: u32) -> Option<&Module> {
         self.modules.get(number as usize)
     }
@@ -94,25 +94,25 @@ impl Processes {
         process?.modules.get(&id).copied()
     }
 
-    /// Changes a process, if it is in the list.
+    /// Changes a process, if it is in the list. Returns its position.
     pub fn with(&mut self, pid: u32, change: impl FnOnce(&mut Process)) -> Option<usize> {
         let place = self.place(pid)?;
         change(self.all.get_mut(place)?);
         Some(place)
     }
 
-    /// A new process, or a new program in one that is known. A number is used again only after the process ended.
+    /// Records a new process, or a new program in a known one. A number is reused only after its process has ended.
     pub fn start(&mut self, event: event::Process) {
         if self.running.get(&event.pid).is_some_and(|place| self.all[*place].ended) {
             self.running.remove(&event.pid);
         }
         let is_new = !self.running.contains_key(&event.pid);
-        // A child has its parent's objects until it executes another program, which numbers them anew.
+        // A child has its parent's objects until it executes another program, which numbers its own objects again.
         let inherited = event
             .ppid
             .filter(|_| is_new)
             .and_then(|parent| self.running.get(&parent).map(|place| self.all[*place].modules.clone()));
-        // The stores of the program that was there before are gone.
+        // The stores of the previous program are gone.
         self.drop_stores(event.pid);
         self.with(event.pid, |process| {
             process.held.now = 0;
@@ -128,7 +128,7 @@ impl Processes {
         });
     }
 
-    /// An object of a process.
+    /// Records an object of a process.
     pub fn module(&mut self, event: event::Module) {
         let module = Module { path: event.path, build_id: event.build_id };
         let number = match self.module_numbers.get(&module) {
@@ -148,7 +148,7 @@ impl Processes {
         });
     }
 
-    /// A load that counts. Answers whose it was.
+    /// Records a load that counts. Returns the position of its process.
     pub fn load(&mut self, load: &Load) -> Option<usize> {
         let may_keep = self.stores < MAX_STORES;
         let mut new_store = false;
@@ -169,7 +169,7 @@ impl Processes {
                     process.held.change(memory);
                     process.held.known += 1;
                 }
-                // What belongs to no store (a list of names, say) may be freed without an event.
+                // Memory that belongs to no store (a list of names, for example) may be freed without an event.
                 _ => process.held.unknown += u64::from(!load.more),
             }
         });
@@ -184,7 +184,7 @@ impl Processes {
         place
     }
 
-    /// A store is gone.
+    /// Records that a store was freed.
     pub fn release(&mut self, pid: u32, store: Option<u64>) {
         let mut freed = None;
         self.with(pid, |process| {
@@ -197,7 +197,7 @@ impl Processes {
         }
     }
 
-    /// A process is gone, and with it what its stores held.
+    /// Records the end of a process, which frees the memory of its stores.
     pub fn exit(&mut self, event: &event::Exit) {
         self.with(event.pid, |process| {
             process.ended = true;
@@ -208,7 +208,7 @@ impl Processes {
         self.drop_stores(event.pid);
     }
 
-    /// Takes what a process holds out of the sum. The process itself keeps the number.
+    /// Subtracts the memory of a process from the sum. The process itself keeps its value.
     fn drop_stores(&mut self, pid: u32) {
         let process = self.running.get(&pid).and_then(|place| self.all.get_mut(*place));
         let stores = process.map(|process| std::mem::take(&mut process.stores)).unwrap_or_default();

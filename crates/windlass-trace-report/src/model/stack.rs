@@ -14,7 +14,7 @@ pub struct Stacks {
     all: BTreeMap<Key, Stack>,
     scripts: Vec<ScriptFrame>,
     script_numbers: HashMap<ScriptFrame, u32>,
-    /// Loads whose stack is in no list, as there were too many.
+    /// Loads whose stack is not listed, because there were too many.
     pub not_listed: u64,
 }
 
@@ -39,7 +39,7 @@ impl Stack {
     }
 }
 
-/// A frame before anything was looked up.
+/// A frame before any lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RawFrame {
     /// An object ([`Processes::module_of`]) and a return address in it.
@@ -48,7 +48,7 @@ pub enum RawFrame {
     Script(u32),
 }
 
-/// A stack with all that is known of it: the program's name, frames innermost first, the function that was called.
+/// A stack with its context: the program's name, the frames (innermost first), and the called function.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     pub program: &'a str,
@@ -59,7 +59,7 @@ pub struct Seen<'a> {
 }
 
 impl Stacks {
-    /// Every distinct one.
+    /// All distinct stacks.
     pub fn all(&self) -> impl Iterator<Item = Seen<'_>> {
         self.all.iter().map(|((program, native, script, entry), sum)| Seen {
             program,
@@ -70,7 +70,7 @@ impl Stacks {
         })
     }
 
-    /// The line that a frame stands for.
+    /// The script line that a frame stands for.
     pub fn script(&self, number: u32) -> Option<&ScriptFrame> {
         self.scripts.get(number as usize)
     }

@@ -1,17 +1,17 @@
-//! Loads along time, at a resolution that keeps a long run in bounded memory.
+//! Loads along time, with a resolution that bounds the memory for a long run.
 
 use std::collections::BTreeMap;
 
 use super::super::event::Load;
 
-/// Above this many spans, neighbours are joined until half of them are left.
+/// The limit on spans; beyond it, neighbours are joined until half of the spans are left.
 const MAX_SPANS: usize = 20_000;
 const MAX_MARKS: usize = 20_000;
-/// Nanoseconds: the first distance at which something is joined, and the last (two days).
+/// In nanoseconds: the first distance at which neighbours are joined, and the last (two days).
 const FLOOR: u64 = 1_000_000;
 const CEILING: u64 = FLOOR << 27;
 
-/// A stretch of time in which a thread loaded.
+/// A period in which a thread loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub pid: u32,
@@ -29,31 +29,31 @@ pub struct Span {
 #[derive(Debug, Default)]
 pub struct Timeline {
     spans: Vec<Span>,
-    /// Loads of one thread that are this near to each other are one span.
+    /// Loads of one thread closer together than this are one span.
     gap: u64,
     connections: BTreeMap<(u32, u32, u64), u64>,
-    /// Connections are told apart down to this time.
+    /// Connections closer together than this are not distinguished.
     grain: u64,
     not_listed: u64,
 }
 
 impl Timeline {
-    /// In no particular order.
+    /// All spans, in no particular order.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// By process, thread and time: how many.
+    /// Connections: process, thread, time, and count.
     pub fn connections(&self) -> impl Iterator<Item = (u32, u32, u64, u64)> {
         self.connections.iter().map(|((pid, tid, time), count)| (*pid, *tid, *time, *count))
     }
 
-    /// Below this time, in nanoseconds, neighbouring loads of a thread were joined.
+    /// The distance in nanoseconds below which neighbouring loads of a thread were joined.
     pub fn gap(&self) -> u64 {
         self.gap
     }
 
-    /// Loads and connections that are not here: there were too many threads.
+    /// Loads and connections that are missing here, because there were too many threads.
     pub fn not_listed(&self) -> u64 {
         self.not_listed
     }
@@ -95,7 +95,7 @@ impl Timeline {
         *self.connections.entry((pid, tid, time - time % self.grain.max(1))).or_default() += 1;
     }
 
-    /// Joins neighbours, further apart each time, until half of the room is free or nothing is left to join.
+    /// Joins neighbours at increasing distances, until half of the room is free or nothing is left to join.
     fn join(&mut self) {
         while self.spans.len() > MAX_SPANS / 2 && self.gap < CEILING {
             self.gap = (self.gap * 2).max(FLOOR);

@@ -1,4 +1,4 @@
-//! Entry points of a report.
+//! The entry points in a report.
 
 use serde::Serialize;
 
@@ -15,23 +15,23 @@ pub struct Entry {
     pub calls: u64,
     pub loads: u64,
     pub failed: u64,
-    /// Null where no call could tell.
+    /// Null if no call could tell.
     pub certificates: Option<u64>,
     pub wall: u64,
     pub slowest: u64,
     pub cpu: u64,
-    /// Of the CPU time of all traced processes, as that of the summary: the shares of all entries add up to it.
+    /// Part of the CPU time of all traced processes, like the summary's: the shares of all entries add up to that one.
     pub cpu_share: Option<f64>,
     pub memory: i64,
-    /// Loading functions that it called itself; parts of the numbers above.
+    /// Loading functions that it called internally; parts of the numbers above.
     pub inside: Vec<Inside>,
 }
 
-/// A loading function inside of another.
+/// A loading function called by another one.
 #[derive(Debug, Serialize)]
 pub struct Inside {
     pub function: String,
-    /// Empty where they are those of the outer function.
+    /// Empty if they are the outer function's sources.
     pub sources: Vec<Source>,
     pub calls: u64,
     pub certificates: u64,

@@ -1,5 +1,5 @@
-//! The findings of a run, however they are rendered. The field names are those of the JSON, which `windlass trace
-//! --help` documents. Times are nanoseconds.
+//! The findings of a run, independent of the output format. The field names are those of the JSON, which
+//! `windlass trace --help` documents. Times are in nanoseconds.
 
 #![allow(missing_docs, reason = "fields are those of the JSON, which `windlass trace --help` documents")]
 
@@ -29,18 +29,18 @@ use super::rows::{self, Row};
 const MAX_STACKS: usize = 2_000;
 const MAX_PROCESSES: usize = 2_000;
 
-/// What is known of the run beside its events.
+/// The facts about the run that are not in its events.
 #[derive(Debug)]
 pub struct Run {
     /// The program and its arguments.
     pub command: Vec<String>,
     pub ending: Ending,
-    /// CLOCK_MONOTONIC.
+    /// Start time, CLOCK_MONOTONIC.
     pub start: u64,
     pub end: u64,
-    /// Why the library can't have come to the program.
+    /// Why the library can't have reached the program; None if nothing is known against it.
     pub unreachable: Option<String>,
-    /// What ran on the machine when the program had ended, by process.
+    /// The programs still running when the traced program had ended, by process.
     pub running: HashMap<u32, String>,
 }
 
@@ -56,45 +56,46 @@ pub struct Report {
     pub summary: Summary,
     pub entries: Vec<Entry>,
     pub processes: Vec<Process>,
-    /// Who is out of reach, by reason. In the JSON it stands with each process.
+    /// Processes out of reach, by reason. In the JSON, each process has its reason.
     #[serde(skip)]
     pub unreached: Vec<Unreached>,
     pub certificates: Certificates,
     pub stacks: Vec<Stack>,
     pub timeline: Vec<Row>,
-    /// Neighbouring loads of a thread that are nearer than this are one span.
+    /// Loads of a thread closer together than this are one span.
     pub timeline_resolution: u64,
     pub comparison: Option<Comparison>,
     pub events: Lines,
-    /// What the report leaves out, or could not find out.
+    /// Parts that the report leaves out, or could not determine.
     pub notes: Vec<String>,
 }
 
-/// Totals. Null where nothing was seen and something is out of reach: that is not the same as nothing.
+/// Totals. Null if nothing was seen and something is out of reach: that differs from zero.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     /// Processes that were traced.
     pub processes: usize,
-    /// Those that loaded.
+    /// Processes that loaded certificates.
     pub loading_processes: usize,
-    /// Those of which nothing is known, as their TLS is out of reach.
+    /// Processes about which nothing is known, because their TLS code is out of reach.
     pub out_of_reach: usize,
     pub loads: Option<u64>,
     pub failed: Option<u64>,
-    /// Null also where no load could tell.
+    /// Null also if no load could tell.
     pub certificates: Option<u64>,
     pub wall: Option<u64>,
     pub cpu: Option<u64>,
     /// CPU time of the traced processes.
     pub process_cpu: Option<u64>,
     pub cpu_share: Option<f64>,
-    /// Processes that did not tell all of their CPU time, as they ended without a word or still run.
+    /// Processes whose CPU time is incomplete, because they ended without an event or are still running.
     pub cpu_missing: usize,
-    /// Null also where a process ended without a word before others loaded: nobody knows when its stores were gone.
+    /// Null also if a process ended without an event before others loaded: the time when its stores were freed is
+    /// unknown.
     pub memory_peak: Option<i64>,
     pub memory_end: Option<i64>,
     pub connections: Option<u64>,
-    /// Of the loads that read something: not of those that only take note of a directory.
+    /// Counts only loads that read something, not those that only register a directory.
     pub loads_per_connection: Option<f64>,
     pub verifications: Option<u64>,
     pub verified: Option<u64>,
@@ -105,7 +106,7 @@ pub struct Summary {
 #[derive(Debug, Serialize)]
 pub struct Stack {
     pub program: String,
-    /// Outermost first.
+    /// The frames, outermost first.
     pub frames: Vec<Frame>,
     pub calls: u64,
     pub certificates: u64,
@@ -114,7 +115,7 @@ pub struct Stack {
 }
 
 impl Report {
-    /// Puts everything together.
+    /// Builds the report.
     pub fn new(run: Run, trace: &Trace, stacks: Vec<NamedStack>, certificates: Certificates, events: Lines) -> Report {
         let (exit_status, signal) = match run.ending {
             Ending::Exited(status) => (Some(status), None),
@@ -152,7 +153,7 @@ impl Report {
         }
     }
 
-    /// Adds what was measured. Whether that was the work which was traced is judged by the loads.
+    /// Adds the measurements. The number of loads tells whether they come from the same work as the trace.
     pub fn compare(&mut self, mut comparison: Comparison) {
         comparison.judge(self.summary.loads.unwrap_or(0));
         self.comparison = Some(comparison);
@@ -210,8 +211,7 @@ fn sum_cpu<'a>(processes: impl Iterator<Item = &'a model::Process>) -> Option<u6
     processes.filter_map(|process| process.cpu).reduce(u64::saturating_add)
 }
 
-/// A part of something, to four digits. More than the whole is no part of it, but a sign that something is missing
-/// there.
+/// A fraction, rounded to four digits. More than the whole is not a fraction, but a sign that the whole is incomplete.
 fn share(part: u64, whole: Option<u64>) -> Option<f64> {
     let whole = whole.filter(|whole| *whole > 0 && *whole >= part)?;
     Some((part as f64 / whole as f64 * 10_000.0).round() / 10_000.0)

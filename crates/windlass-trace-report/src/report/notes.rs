@@ -1,10 +1,10 @@
-//! What a report leaves out, or could not find out.
+//! The notes of a report: parts that it leaves out, or could not determine.
 
 use super::super::model::Trace;
 use super::super::reader::Lines;
 use super::{MAX_PROCESSES, MAX_STACKS, Process};
 
-/// The notes, of which most runs have none. `processes` are all of them, `stacks` how many there are.
+/// The notes; most runs have none. `processes` are all processes, `stacks` is the number of stacks.
 pub fn of(trace: &Trace, processes: &[Process], stacks: usize, lines: Lines) -> Vec<String> {
     let over = |count: usize, limit: usize| count.saturating_sub(limit) as u64;
     let of_processes = |is_meant: fn(&Process) -> bool| processes.iter().filter(|each| is_meant(each)).count() as u64;
@@ -114,7 +114,7 @@ mod tests {
         let ended = report(&events(5), &[]);
         assert_eq!(ended.notes.len(), 1);
         assert!(ended.notes[0].starts_with("1 loading process ended abruptly"), "{:?}", ended.notes);
-        // Its number is another program's by now.
+        // By now, its number belongs to another program.
         assert_eq!(report(&events(5), &[(5, "/opt/none/b")]).notes, ended.notes);
         let runs = report(&events(5), &[(5, "/opt/none/a")]);
         assert!(

@@ -1,4 +1,4 @@
-//! Processes of a report.
+//! The processes in a report.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use super::super::model::{self, Trace};
 use super::super::reach::out_of_reach;
 use super::{Run, per, share};
 
-/// A process. What it loaded is null where that is out of reach.
+/// A process. Its loads are null if its TLS code is out of reach.
 #[derive(Debug, Serialize)]
 pub struct Process {
-    /// The number that it has here: that of another pid namespace can be the same as one of the first.
+    /// Its number in the report: a process id of another pid namespace can equal one of the first.
     #[serde(skip)]
     pub number: u32,
     pub pid: u32,
     pub ppid: Option<u32>,
     pub name: String,
-    /// What it executed, the last one last.
+    /// The programs that it executed, in order.
     pub programs: Vec<String>,
     pub arguments: Vec<String>,
-    /// From the start of the run.
+    /// Time from the start of the run.
     pub start: Option<u64>,
     pub end: Option<u64>,
     pub loads: Option<u64>,
@@ -30,9 +30,9 @@ pub struct Process {
     pub wall: Option<u64>,
     pub cpu: Option<u64>,
     pub process_cpu: Option<u64>,
-    /// False: it ended without a word (signal, `_exit`) or still runs, and `process_cpu` is that at its last load.
+    /// False: it ended without an event (signal, `_exit`) or is still running, and `process_cpu` is from its last load.
     pub ended: bool,
-    /// It still ran when the program ended.
+    /// It was still running when the program ended.
     pub running: bool,
     pub cpu_share: Option<f64>,
     pub max_rss: Option<u64>,
@@ -41,12 +41,12 @@ pub struct Process {
     pub connections: Option<u64>,
     pub loads_per_connection: Option<f64>,
     pub verifications: Option<u64>,
-    /// Why its TLS can't be seen, where the executable tells.
+    /// Why its TLS code can't be traced, if the executable shows it.
     pub out_of_reach: Option<String>,
 }
 
 impl Process {
-    /// From the sums of a run. A process that loaded nothing is looked into.
+    /// From the sums of a run. The executable of a process without loads is searched.
     pub fn new(process: &model::Process, trace: &Trace, run: &Run, executables: &mut Executables) -> Process {
         let from_start = |time: Option<u64>| time.map(|time| time.saturating_sub(run.start));
         let program = process.programs.last().map(String::as_str).unwrap_or_default();
@@ -83,7 +83,7 @@ impl Process {
         }
     }
 
-    /// Whether a load of it was seen.
+    /// Whether one of its loads was seen.
     pub fn has_loaded(&self) -> bool {
         self.loads.is_some_and(|loads| loads > 0)
     }

@@ -1,13 +1,13 @@
-//! Processes that are out of reach, by the reason: a build may start hundreds of them.
+//! Processes out of reach, grouped by reason: a build may start hundreds of them.
 
 use std::collections::BTreeMap;
 
 use super::Process;
 
-/// Programs that are named; the others are counted.
+/// The most programs listed by name; the others are counted.
 const PROGRAMS: usize = 5;
 
-/// Those who are out of reach for the same reason.
+/// The processes that are out of reach for one reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unreached {
     pub reason: String,
@@ -15,7 +15,7 @@ pub struct Unreached {
     pub who: String,
 }
 
-/// The reason that most processes have is the first.
+/// The groups, largest first.
 pub fn by_reason(processes: &[Process]) -> Vec<Unreached> {
     let mut reasons: BTreeMap<&str, BTreeMap<&str, Vec<u32>>> = BTreeMap::new();
     for process in processes {

@@ -1,4 +1,4 @@
-//! The certificates of certdata.txt, described as its statements have it.
+//! Descriptions of the certificates of certdata.txt, derived from its statements.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use crate::{Description, DistrustAfter, Explicit, Parts, Purpose, Sayings, Stapl
 /// 2.5.29.37
 const EXT_KEY_USAGE: &[u8] = b"\x55\x1D\x25";
 
-/// What a statement is about: issuer, serial number, and SHA-1 of the certificate if it names one.
+/// The subject of a statement: issuer, serial number, and SHA-1 of the certificate if it names one.
 type Subject = (Box<[u8]>, Box<[u8]>, Option<[u8; 20]>);
 
-/// Describes each certificate. Of several statements about one NSS finds any, so they must say the same; Mozilla's file
-/// has one about each. Where they don't, all is described, and then refused.
+/// Describes each certificate. Of several statements about one certificate NSS may use any, and therefore they must
+/// agree; Mozilla's file has one for each. If they disagree, all are described, and then refused.
 pub(super) fn describe(all: &mut Sayings) -> Result<(), Unsupported> {
     let mut do_agree = true;
     let mut stated: HashMap<Subject, usize> = HashMap::new();

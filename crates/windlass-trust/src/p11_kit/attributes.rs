@@ -1,5 +1,4 @@
-//! The names of p11-kit's format (common/constants.c), as far as objects of trust have them: PKCS#11 attributes and
-//! constants.
+//! The names in p11-kit's format (common/constants.c) that objects of trust use: PKCS#11 attributes and constants.
 
 use super::names::ATTRIBUTES;
 use crate::{KeyUse, Purpose};
@@ -41,7 +40,7 @@ pub(super) const X_CERTIFICATE_VALUE: Field = 0xD844_4702;
 pub(super) const X_PURPOSE: Field = 0xD844_4703;
 pub(super) const X_PEER: Field = 0xD844_4704;
 pub(super) const X_DISTRUSTED: Field = 0xD844_4764;
-/// p11-kit's own marks: that it has made an object itself, and from which file.
+/// p11-kit's own attributes: that it has generated an object itself, and the file it came from.
 pub(super) const X_GENERATED: Field = 0xD844_6640;
 pub(super) const X_ORIGIN: Field = 0xD844_6641;
 
@@ -69,7 +68,7 @@ pub(super) const TRUST_ANCHOR: u64 = 2;
 pub(super) const TRUST_NOT_TRUSTED: u64 = 3;
 pub(super) const TRUST_MUST_VERIFY_TRUST: u64 = 4;
 
-/// The attribute in which NSS keeps what is said for a purpose. OCSP signing and IKE have none.
+/// NSS's attribute for a purpose. OCSP signing and IKE have none.
 pub(super) fn of_purpose(purpose: Purpose) -> Option<Field> {
     Some(match purpose {
         Purpose::ServerAuth => 0xCE53_6358,
@@ -84,7 +83,7 @@ pub(super) fn of_purpose(purpose: Purpose) -> Option<Field> {
     })
 }
 
-/// The attribute in which PKCS#11 3.2 keeps what is said for a purpose. The protocols that IPsec is for have none.
+/// The attribute of PKCS#11 3.2 for a purpose. The protocols of IPsec have none.
 pub(super) fn of_purpose_3_2(purpose: Purpose) -> Option<Field> {
     Some(match purpose {
         Purpose::ServerAuth => 0x62C,
@@ -98,7 +97,7 @@ pub(super) fn of_purpose_3_2(purpose: Purpose) -> Option<Field> {
     })
 }
 
-/// The attribute in which NSS keeps what is said for a use of the key.
+/// NSS's attribute for a use of the key.
 pub(super) fn of_key_use(key_use: KeyUse) -> Field {
     0xCE53_6351 + key_use as u64
 }
@@ -109,8 +108,8 @@ pub(super) fn field(name: &str) -> Option<Field> {
     ATTRIBUTES.get(found).map(|(_, number)| *number)
 }
 
-/// A constant by its name. p11-kit takes the name of an attribute for its number there too. Those of keys and
-/// mechanisms are left out: no object of trust has them.
+/// A constant by its name. p11-kit also accepts the name of an attribute for its number there. The constants of keys
+/// and mechanisms are omitted: no object of trust has them.
 pub(super) fn constant(name: &str) -> Option<u64> {
     CONSTANTS.iter().find(|(other, _)| *other == name).map(|(_, number)| *number).or_else(|| field(name))
 }

@@ -1,5 +1,5 @@
-//! One file, in whichever format it is: p11-kit's own, DER, or PEM. As p11-kit does, the next format is tried when a
-//! file is not in the one before, also when it only looked like it.
+//! One file in any of the formats: p11-kit's own, DER, or PEM. As in p11-kit, the next format is tried if a file is not
+//! in the previous one, even if it looked like it.
 
 use windlass::Unsupported;
 use windlass::der::{Reader, SEQUENCE};
@@ -7,8 +7,8 @@ use windlass::der::{Reader, SEQUENCE};
 use super::{Standing, object, pem, persist, text, trusted_certificate};
 use crate::{Description, Sayings, is_certificate};
 
-/// Adds what the file says. Nothing if it is in none of the formats. What can't be read and may take trust away is
-/// marked ([`Sayings::refuse`]), and all else is added nevertheless: some of it may be distrust.
+/// Adds the statements of the file; none if it is in none of the formats. Unreadable parts that may remove trust are
+/// marked ([`Sayings::refuse`]), and the rest is added nevertheless: some of it may be distrust.
 pub(super) fn read(bytes: &[u8], standing: Standing, all: &mut Sayings) {
     if persist::is_persist(bytes) {
         let (objects, is_understood) = persist::read(bytes);
@@ -27,7 +27,7 @@ pub(super) fn read(bytes: &[u8], standing: Standing, all: &mut Sayings) {
         return;
     }
     if may_be_a_certificate(bytes) {
-        // An anchor more or less: p11-kit may read it. It may also read what follows, if that looks like PEM.
+        // At most one anchor more or less: p11-kit may read it. It may also read the rest, if that looks like PEM.
         match standing {
             Standing::Anchor | Standing::AsSaid if pem::blocks(bytes).is_empty() => all.has_unread = true,
             _ => all.refuse(Unsupported::Distrust),
@@ -52,7 +52,7 @@ fn add_block(block: &pem::Block<'_>, standing: Standing, all: &mut Sayings) {
             Some(description) => add(description, standing, all),
             None if outer_length(content).is_some() => {
                 all.refuse(Unsupported::Distrust);
-                // What is said of it can't be read, and may be that it is trusted for nothing.
+                // Its trust settings can't be read, and may say that it is trusted for nothing.
                 let mut reader = Reader::new(content);
                 let der = reader.element_of(SEQUENCE).ok().map(|(whole, _)| reader.bytes(whole));
                 if let Some(der) = der.filter(|der| is_certificate(der)) {
@@ -66,7 +66,7 @@ fn add_block(block: &pem::Block<'_>, standing: Standing, all: &mut Sayings) {
     }
 }
 
-/// Adds a certificate with what lying in this place means for it (`populate_trust`, trust/parser.c).
+/// Adds a certificate with the trust that its location gives it (`populate_trust`, trust/parser.c).
 pub(super) fn add(mut description: Description, standing: Standing, all: &mut Sayings) {
     (description.trusted, description.distrusted) = match standing {
         Standing::Anchor if description.distrusted => (description.trusted, true),
@@ -77,8 +77,8 @@ pub(super) fn add(mut description: Description, standing: Standing, all: &mut Sa
     all.certificates.push(description);
 }
 
-/// Whether p11-kit's reader of BER might find a certificate there, and nothing else: a SEQUENCE that begins with one
-/// and ends with the bytes. Lengths may be in any form.
+/// Whether p11-kit's BER reader might find exactly one certificate there: a SEQUENCE that begins with a SEQUENCE and
+/// ends with the bytes. Lengths may be in any form.
 fn may_be_a_certificate(bytes: &[u8]) -> bool {
     match outer_length(bytes) {
         None => false,
@@ -87,21 +87,21 @@ fn may_be_a_certificate(bytes: &[u8]) -> bool {
     }
 }
 
-/// How far the SEQUENCE goes that the bytes begin with.
+/// The length of the SEQUENCE at the beginning of the bytes.
 #[derive(Debug, PartialEq, Eq)]
 enum Length {
     To(usize),
     Indefinite,
 }
 
-/// None if there is none, or if it goes beyond the bytes (`asn1_get_length_der`, libtasn1).
+/// None if there is no SEQUENCE, or if it extends beyond the bytes (`asn1_get_length_der`, libtasn1).
 fn outer_length(bytes: &[u8]) -> Option<Length> {
     let [0x30, first, rest @ ..] = bytes else { return None };
     let (len, header) = match *first {
         short @ 0..=0x7F => (usize::from(short), 2),
         0x80 => return Some(Length::Indefinite),
         long => {
-            // Octets that are not there count for nothing.
+            // Missing octets count for nothing.
             let octets = rest.get(..usize::from(long & 0x7F)).unwrap_or(rest);
             let len =
                 octets.iter().try_fold(0usize, |len, octet| len.checked_mul(256)?.checked_add(usize::from(*octet)));
@@ -112,7 +112,7 @@ fn outer_length(bytes: &[u8]) -> Option<Length> {
     (end <= bytes.len()).then_some(Length::To(end))
 }
 
-/// Whether the first thing inside is a SEQUENCE, or there is nothing inside.
+/// Whether the first element inside is a SEQUENCE, or there is no element.
 fn holds_a_sequence(bytes: &[u8]) -> bool {
     let header = match bytes.get(1) {
         Some(long @ 0x81..) => 2 + usize::from(long & 0x7F),

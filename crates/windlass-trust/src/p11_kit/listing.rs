@@ -1,4 +1,4 @@
-//! What is in a place, without opening a file.
+//! Listing the files of a place, without opening them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,14 +11,14 @@ use windlass::{Identity, LoadError, file};
 use super::Standing;
 use super::tree::TreeState;
 
-/// Below the place itself, in the order in which p11-kit reads them.
+/// The locations below the place, in p11-kit's reading order.
 const PLACES: [(&str, Standing); 3] =
     [("anchors", Standing::Anchor), ("blocklist", Standing::Blocked), (OLD_BLOCKLIST, Standing::Blocked)];
 
-/// p11-kit does not read it since 0.23.21.
+/// Directories of this name are not read by p11-kit since 0.23.21.
 pub(super) const OLD_BLOCKLIST: &str = "blacklist";
 
-/// The files that there are, with no look at them yet; and what could not be looked at.
+/// The existing files, not yet checked, and the errors of those that could not be listed.
 pub(super) fn list(place: &Path) -> (TreeState, Vec<LoadError>) {
     let mut state = TreeState { directories: Vec::new(), files: Vec::new() };
     let mut faults = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn list(place: &Path) -> (TreeState, Vec<LoadError>) {
                     .map(move |path| (path, standing, None))
                     .collect::<Vec<_>>()
             };
-            // p11-kit reads a file of one of these names in its turn, as it reads a directory of that name.
+            // p11-kit reads a file with one of these names in the same position as a directory of that name.
             for (path, standing, _) in add(place, Standing::AsSaid) {
                 match below.iter().find(|(other, ..)| *other == path) {
                     Some((_, standing, Found::Other)) => state.files.push((path, *standing, None)),
@@ -71,7 +71,7 @@ pub(super) fn list(place: &Path) -> (TreeState, Vec<LoadError>) {
     (state, faults)
 }
 
-/// What is at a path.
+/// The kind of a path.
 pub(super) enum Found {
     Directory(Identity),
     Other,
@@ -87,7 +87,7 @@ pub(super) fn directory(path: &Path) -> Result<Found, LoadError> {
     }
 }
 
-/// All entries of a directory, in the order of their names' bytes.
+/// All entries of a directory, sorted by the bytes of their names.
 fn files(directory: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
     let fd = match rustix::fs::open(directory, flags, Mode::empty()) {
@@ -107,7 +107,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, LoadError> {
     Ok(names.into_iter().map(|name| directory.join(OsString::from_vec(name))).collect())
 }
 
-/// A file as it is now. None if it is passed over.
+/// The current state of a file. None if the file is skipped.
 pub(super) fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
     match readable(file::observe(path)) {
         Err(LoadError::TooLarge { .. }) => identity_of(path).map(Some),
@@ -115,9 +115,8 @@ pub(super) fn look(path: &Path) -> Result<Option<Identity>, LoadError> {
     }
 }
 
-/// A file that is not there, not a file or that can't be opened is passed over, as by p11-kit; that it is so is part of
-/// the state. Not one that can't be opened because this process has no descriptor or memory left, or that can't be read
-/// further.
+/// Skips a file that is missing, is not a file or can't be opened, as p11-kit does; this is part of the state. An error
+/// is kept if this process has no descriptor or memory left, or if reading fails midway.
 pub(super) fn readable<T>(result: Result<T, LoadError>) -> Result<Option<T>, LoadError> {
     const NOT_TO_BE_OPENED: [Errno; 6] =
         [Errno::ACCESS, Errno::PERM, Errno::LOOP, Errno::NXIO, Errno::NODEV, Errno::STALE];

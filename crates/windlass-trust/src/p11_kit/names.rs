@@ -1,9 +1,9 @@
 //! The names of attributes in p11-kit's format (common/constants.c, 0.26.5) and their numbers in PKCS#11, in
 //! alphabetical order.
 //!
-//! Those of templates of attributes are left out: versions differ in what they make of them.
+//! The attributes of templates are omitted: versions interpret them differently.
 
-/// Each once.
+/// The names and numbers, each once.
 pub(super) const ATTRIBUTES: [(&str, u64); 223] = [
     ("ac-issuer", 0x83),
     ("allowed-mechanisms", 0x4000_0600),

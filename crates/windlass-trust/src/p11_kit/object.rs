@@ -1,8 +1,8 @@
 //! Objects of a .p11-kit file, as p11-kit's builder understands them (trust/builder.c, 0.26.5).
 //!
-//! It looks at values only when somebody makes an object by PKCS#11, not when it reads a file. What it makes of those
-//! that it would not take there depends on where each is used, so an object with such values makes the place unreadable
-//! here.
+//! The builder checks values only when an application makes an object by PKCS#11, not when it reads a file. The effect
+//! of values that it would refuse there depends on where each is used, and therefore an object with such values makes
+//! the place unreadable here.
 
 use windlass::Unsupported;
 use windlass::der::{OBJECT_IDENTIFIER, Reader, object_identifier};
@@ -15,7 +15,8 @@ use crate::{
     stapled_parts,
 };
 
-/// The attributes that each kind of object may have (`builder_schema`), beside those of its class and those of all.
+/// The attributes allowed for each kind of object (`builder_schema`), besides those of its class and those of all
+/// objects.
 const COMMON: &[Field] = &[names::CLASS, names::TOKEN, names::PRIVATE, names::LABEL, names::MODIFIABLE];
 const OF_CERTIFICATES: &[Field] = &[
     names::CERTIFICATE_TYPE,
@@ -59,11 +60,11 @@ const OF_NSS_TRUST: &[Field] = &[
     names::NSS_TRUST_STEP_UP_APPROVED,
     names::ID,
 ];
-/// Set by p11-kit itself. It would take them from a file too.
+/// Attributes that p11-kit sets itself. It would accept them from a file too.
 const OWN: &[Field] = &[names::X_GENERATED, names::X_ORIGIN];
 
-/// Adds the objects of one file. p11-kit stops at the first that it does not take (`p11_index_replace_all`,
-/// trust/index.c); if not all of the file is understood, what it takes is not known either.
+/// Adds the objects of one file. p11-kit stops at the first object that it refuses (`p11_index_replace_all`,
+/// trust/index.c); if the file is not fully understood, it is unknown which objects p11-kit accepts.
 pub(super) fn add_all(objects: &[Fields], is_understood: bool, standing: Standing, all: &mut Sayings) {
     for fields in objects {
         match Kind::of(fields) {
@@ -75,7 +76,7 @@ pub(super) fn add_all(objects: &[Fields], is_understood: bool, standing: Standin
 }
 
 fn add(kind: Kind, fields: &Fields, standing: Standing, all: &mut Sayings) -> Result<(), Unsupported> {
-    // It could pass for one that p11-kit has made, and may replace.
+    // It could pass for an object that p11-kit has made, and may replace.
     if OWN.iter().any(|own| fields.get(*own).is_some()) {
         return Err(Unsupported::Distrust);
     }
@@ -83,7 +84,8 @@ fn add(kind: Kind, fields: &Fields, standing: Standing, all: &mut Sayings) -> Re
         Kind::Certificate => certificate(fields, standing, all),
         Kind::Extension => all.extensions.push(extension(fields).ok_or(Unsupported::Distrust)?),
         Kind::NssTrust => all.explicit.push(statement(fields).ok_or(Unsupported::Distrust)?),
-        // Nothing here serves these. Those that p11-kit makes itself follow from the rest, one that says more is lost.
+        // Nothing here serves these. Those that p11-kit makes itself follow from the rest; one that says more would be
+        // lost.
         Kind::Assertion if !is_positive(fields) => return Err(Unsupported::Distrust),
         Kind::Assertion | Kind::Other => {}
     }
@@ -99,7 +101,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// None if p11-kit does not take the object (`p11_builder_build`, `build_for_schema`).
+    /// None if p11-kit refuses the object (`p11_builder_build`, `build_for_schema`).
     fn of(fields: &Fields) -> Option<Kind> {
         let class = fields.number(names::CLASS)?;
         if matches!(fields.get(names::TOKEN), Some([other]) if *other != 1) {
@@ -136,7 +138,7 @@ fn said_by_trust() -> Vec<Field> {
 }
 
 fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) {
-    // What can't be read is refused, and all else of it kept: it may be distrusted.
+    // Unreadable values are refused, and the rest of the object is kept: it may be distrust.
     let mut or = |field, otherwise: Option<bool>| {
         truth(fields, field).unwrap_or_else(|what| {
             all.refuse(what);
@@ -149,7 +151,7 @@ fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) {
     let takes_away = distrusted || standing == Standing::Blocked;
     let mut der = fields.get(names::VALUE).filter(|der| !der.is_empty());
     if der.is_some_and(|der| !is_certificate(der)) {
-        // p11-kit knows it by what else is said of it, and what can't be read may be BER.
+        // p11-kit identifies it by its other attributes, and the unreadable value may be BER.
         if !takes_away {
             all.has_unread = true;
             return;
@@ -191,7 +193,7 @@ fn certificate(fields: &Fields, standing: Standing, all: &mut Sayings) {
     file::add(description, standing, all);
 }
 
-/// None if it can't be read: p11-kit may read it, and it limits what certificates of the key are trusted for.
+/// None if it can't be read: p11-kit may be able to read it, and it limits the trust in the key's certificates.
 fn extension(fields: &Fields) -> Option<Stapled> {
     let der = fields.get(names::VALUE).filter(|der| is_extension(der))?;
     let oid = match fields.get(names::OBJECT_ID) {
@@ -213,7 +215,7 @@ fn extension(fields: &Fields) -> Option<Stapled> {
     })
 }
 
-/// None if it does not say about which certificate it is.
+/// None if it does not name its certificate.
 fn statement(fields: &Fields) -> Option<Explicit> {
     let about = |field| fields.get(field).filter(|value| !value.is_empty());
     Some(Explicit {
@@ -231,20 +233,20 @@ fn statement(fields: &Fields) -> Option<Explicit> {
     })
 }
 
-/// The attributes in which something may be said for a purpose. p11-kit before 0.25 had NSS's by the names of the
+/// The attributes that may hold the trust for a purpose. p11-kit before 0.25 had NSS's attributes by the names of the
 /// others.
 fn attributes_of(purpose: Purpose) -> impl Iterator<Item = Field> {
     [names::of_purpose(purpose), names::of_purpose_3_2(purpose)].into_iter().flatten()
 }
 
-/// The first thing that is said, unless one of them is distrust. What is not understood is distrust.
+/// The first verdict, or distrust if any of them is distrust. Values that are not understood are distrust.
 fn said(fields: &Fields, attributes: impl IntoIterator<Item = Field>) -> Option<Verdict> {
     let there = attributes.into_iter().filter(|field| fields.get(*field).is_some());
     let verdicts = there.map(|field| fields.number(field).and_then(verdict).unwrap_or(Verdict::Distrusted));
     verdicts.reduce(|first, other| if other == Verdict::Distrusted { other } else { first })
 }
 
-/// What one of the constants of NSS or PKCS#11 3.2 means. A "valid delegator" is a CA about which nothing else is said.
+/// The meaning of a constant of NSS or PKCS#11 3.2. A "valid delegator" is a CA without any other verdict.
 fn verdict(constant: u64) -> Option<Verdict> {
     match constant {
         names::NSS_TRUSTED | names::TRUST_TRUSTED => Some(Verdict::Trusted),
@@ -258,7 +260,7 @@ fn verdict(constant: u64) -> Option<Verdict> {
     }
 }
 
-/// A boolean that is one, if it is there.
+/// A valid boolean; None if it is missing.
 fn truth(fields: &Fields, field: Field) -> Result<Option<bool>, Unsupported> {
     match fields.get(field) {
         None => Ok(None),
@@ -268,7 +270,7 @@ fn truth(fields: &Fields, field: Field) -> Result<Option<bool>, Unsupported> {
     }
 }
 
-/// Whether an assertion is one of trust.
+/// Whether an assertion gives trust.
 fn is_positive(fields: &Fields) -> bool {
     let kind = fields.number(names::X_ASSERTION_TYPE);
     kind.is_some_and(|kind| [names::X_PINNED_CERTIFICATE, names::X_ANCHORED_CERTIFICATE].contains(&kind))

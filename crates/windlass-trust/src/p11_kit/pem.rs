@@ -1,4 +1,4 @@
-//! PEM as p11-kit finds it (`p11_pem_parse`, common/pem.c): blocks anywhere in a file, headers ignored, lines of any
+//! PEM as p11-kit reads it (`p11_pem_parse`, common/pem.c): blocks anywhere in a file, headers ignored, lines of any
 //! length.
 
 use memchr::memmem;
@@ -15,8 +15,7 @@ pub(super) struct Block<'a> {
     pub content: Vec<u8>,
 }
 
-/// All blocks whose text is base64. As in p11-kit, nothing is looked for behind a block without its end, nor behind a
-/// NUL.
+/// All blocks of valid base64. As in p11-kit, the search stops at a block without its end, and at a NUL.
 pub(super) fn blocks(bytes: &[u8]) -> Vec<Block<'_>> {
     let mut found = Vec::new();
     let mut rest = text(bytes);
@@ -48,7 +47,7 @@ fn next(text: &[u8]) -> Option<(Option<Block<'_>>, &[u8])> {
     Some((content.map(|content| Block { kind, content }), after))
 }
 
-/// What follows the first line that is empty or blank, if there is one (RFC 1421 headers).
+/// The text after the first empty or blank line, if there is one (RFC 1421 headers).
 fn without_headers(body: &[u8]) -> &[u8] {
     let mut rest = body;
     while let Some(end) = memchr::memchr(b'\n', rest) {
@@ -61,11 +60,11 @@ fn without_headers(body: &[u8]) -> &[u8] {
     body
 }
 
-/// What `p11_b64_pton` (common/base64.c) makes of it: blanks anywhere, padding where it is needed, and one byte of
-/// anything at the very end, which it does not look at.
+/// Decodes as `p11_b64_pton` (common/base64.c): blanks anywhere, padding where needed, and any one byte at the very
+/// end, which is not checked.
 fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    // p11-kit passes over a block for which it has no memory.
+    // p11-kit skips a block for which it has no memory.
     out.try_reserve_exact(text.len() / 4 * 3 + 3).ok()?;
     let mut bits = 0u32;
     let mut digits = 0usize;
@@ -95,7 +94,7 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
     checked.iter().all(is_space).then(|| padded(out, &[a, b], digits))
 }
 
-/// With the bytes of a last group that has this many digits.
+/// Appends the bytes of a last group with this many digits.
 fn padded(mut out: Vec<u8>, last: &[u8; 2], digits: usize) -> Vec<u8> {
     out.extend_from_slice(last.get(..digits - 1).unwrap_or(last));
     out

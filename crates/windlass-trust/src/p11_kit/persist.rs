@@ -1,5 +1,5 @@
 //! p11-kit's own format, `[p11-kit-object-v1]` (common/persist.c, common/lexer.c): sections of `name: value` lines and
-//! PEM blocks, one section an object.
+//! PEM blocks, one section per object.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ const MAGIC: &[u8] = b"[p11-kit-object-v1]";
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"\n-----END ";
 
-/// No kind of object of p11-kit's has as many attributes (`builder_schema`, trust/builder.c).
+/// No kind of object in p11-kit has as many attributes (`builder_schema`, trust/builder.c).
 const MANY: usize = 64;
 
-/// Attributes that hold attributes. p11-kit passes over them, in some versions.
+/// Attributes that contain attributes. Some versions of p11-kit skip them.
 const TEMPLATES: [Field; 3] = [0x4000_0211, 0x4000_0212, 0x4000_0213];
 
 /// The file is not of this format.
 struct OtherFormat;
 
-/// Why a line is not read.
+/// The reason why a line is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// For p11-kit the file is not of this format either.
+    /// The file is not in this format for p11-kit either.
     OtherFormat,
-    /// p11-kit may read it, in this version or in another.
+    /// p11-kit may read it, in this version or another.
     Unknown,
 }
 
-/// What one section says: each attribute once.
+/// The content of one section: each attribute once.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     values: BTreeMap<Field, Vec<u8>>,
-    /// There were more, which are not kept.
+    /// There were more attributes, which are not kept.
     has_more: bool,
 }
 
@@ -46,12 +46,12 @@ impl Fields {
         self.values.get(&field).map(Vec::as_slice)
     }
 
-    /// A number.
+    /// An attribute as a number.
     pub fn number(&self, field: Field) -> Option<u64> {
         Some(u64::from_ne_bytes(self.get(field)?.try_into().ok()?))
     }
 
-    /// A boolean, of one byte.
+    /// An attribute as a boolean of one byte.
     pub fn truth(&self, field: Field) -> Option<bool> {
         match self.get(field)? {
             [byte] => Some(*byte != 0),
@@ -59,7 +59,7 @@ impl Fields {
         }
     }
 
-    /// Whether each attribute is one of these.
+    /// Whether all attributes are among these.
     pub fn are_among(&self, allowed: &[&[Field]]) -> bool {
         !self.has_more && self.values.keys().all(|field| allowed.iter().any(|some| some.contains(field)))
     }
@@ -79,15 +79,15 @@ impl Fields {
     }
 }
 
-/// Whether it looks as if it were of this format: its mark stands anywhere in it.
+/// Whether it may be in this format: its marker occurs somewhere in the file.
 pub(crate) fn is_persist(bytes: &[u8]) -> bool {
     memchr::memmem::find(text(bytes), MAGIC).is_some()
 }
 
-/// All sections, None if for p11-kit the file is not of this format and it goes on to the next; and whether all was
-/// understood: if not, p11-kit may read more, in this version or in another.
+/// All sections; None if for p11-kit the file is not in this format, and it tries the next one. The flag says whether
+/// everything was understood: if not, p11-kit may read more, in this version or another.
 pub(super) fn read(bytes: &[u8]) -> (Option<Vec<Fields>>, bool) {
-    // To some functions of p11-kit the text ends at a NUL, to others it does not.
+    // Some functions of p11-kit end the text at a NUL, others do not.
     let text = text(bytes);
     let mut is_understood = text.len() == bytes.len();
     (sections(text, &mut is_understood).ok(), is_understood)
@@ -96,7 +96,7 @@ pub(super) fn read(bytes: &[u8]) -> (Option<Vec<Fields>>, bool) {
 /// All sections, without the attributes that are not understood.
 fn sections(bytes: &[u8], is_understood: &mut bool) -> Result<Vec<Fields>, OtherFormat> {
     let mut objects: Vec<Fields> = Vec::new();
-    // In a section of another kind nothing is looked at.
+    // Sections of other kinds are skipped.
     let mut skip = false;
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -138,7 +138,7 @@ fn sections(bytes: &[u8], is_understood: &mut bool) -> Result<Vec<Fields>, Other
     Ok(objects)
 }
 
-/// A block from its first line to its last, and what follows.
+/// Splits the text after a block: the block from its first line to its last, and the rest.
 fn split_block(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memmem::find(text, END)? + 1;
     let len = memchr::memchr(b'\n', text.get(end..)?).map_or(text.len(), |line| end + line + 1);
@@ -162,7 +162,7 @@ fn pem_block(block: &[u8], fields: &mut Fields) -> Result<(), OtherFormat> {
 /// An attribute by its number or its name (`field_to_attribute`).
 fn field(name: &[u8]) -> Result<Field, Fault> {
     let known = match number(name) {
-        // Its name for "none".
+        // p11-kit's number for "none".
         Some(u64::MAX) => return Err(Fault::Unknown),
         Some(number) => Some(number),
         None => std::str::from_utf8(name).ok().and_then(attributes::field),
@@ -190,14 +190,14 @@ fn parse(value: &[u8]) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// A word that could be a name: of a key or mechanism, or of what a later version knows.
+/// The fault for a word that could be a name: of a key or mechanism, or of something that a later version knows.
 fn unknown_word(text: &[u8]) -> Fault {
     let is_name = text.first().is_some_and(u8::is_ascii_lowercase)
         && text.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'));
     if is_name { Fault::Unknown } else { Fault::OtherFormat }
 }
 
-/// A whole string as `strtoul` reads it. There need not be a digit.
+/// Parses the whole string like `strtoul`. There need not be a digit.
 fn number(text: &[u8]) -> Option<u64> {
     let (is_negative, digits) = match text {
         [] => return Some(0),
@@ -220,7 +220,7 @@ fn number(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// `parse_oid`. None if it is none; p11-kit has forgotten that there is a digit 8.
+/// `parse_oid`. None if it is not an object identifier; p11-kit has forgotten that there is a digit 8.
 fn object_identifier(text: &str) -> Option<Result<Vec<u8>, Fault>> {
     let is_one = text.len() >= 4
         && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -268,7 +268,7 @@ mod tests {
     fn values_of_each_kind() {
         for (text, value) in [
             (&b"certificate"[..], 1u64.to_ne_bytes().to_vec()),
-            // The name of an attribute is a constant as well.
+            // The name of an attribute is also a constant.
             (b"trusted", 0x86u64.to_ne_bytes().into()),
             (b"true", vec![1]),
             (b"17", 17u64.to_ne_bytes().into()),

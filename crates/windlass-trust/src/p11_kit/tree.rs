@@ -1,4 +1,4 @@
-//! The files of a place, found and read while they stood still.
+//! The files of a place, listed and read in a stable state.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,37 +13,37 @@ use super::listing::{Found, OLD_BLOCKLIST, directory, identity_of, list, look, r
 use super::{Standing, file, persist};
 use crate::{Sayings, certdata};
 
-/// How often a place may change under the reader.
+/// How often reading is tried while a place keeps changing.
 const ATTEMPTS: usize = 5;
 
-/// Files that are larger are looked at before they are read.
+/// In bytes. Larger files are checked before they are read.
 const LARGE: u64 = 1 << 20;
 
-/// What must be unchanged for what was read to be believed unchanged.
+/// The state that must be unchanged for the content to count as unchanged.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TreeState {
-    /// The place and the directories below it; None if there is none.
+    /// The place and the directories below it; None for one that does not exist.
     pub(super) directories: Vec<(PathBuf, Option<Identity>)>,
-    /// Each file in reading order; None if it can't be read.
+    /// Each file in reading order; None for one that can't be read.
     pub(super) files: Vec<(PathBuf, Standing, Option<Identity>)>,
 }
 
-/// What was read.
+/// The content of a place.
 pub(crate) struct Tree {
     pub state: TreeState,
-    /// Whether equality with the state will mean that nothing changed.
+    /// Whether equality with the state will prove that nothing changed.
     pub believed: bool,
-    /// What could not be read though p11-kit may read it, or nobody knows what is there; the first of it.
+    /// The first error about a part that p11-kit may be able to read, or whose content is unknown.
     pub fault: Option<LoadError>,
-    /// Whether that, or anything after it, may be read another time: it is this process that is short of something, or
-    /// a file was being written.
+    /// Whether that error, or one after it, may be temporary: this process is short of a resource, or a file was being
+    /// written.
     pub is_passing: bool,
-    /// The bytes of the files that could be read.
+    /// The content of the files that could be read.
     contents: Vec<(PathBuf, Standing, Vec<u8>)>,
 }
 
 impl TreeState {
-    /// Whether these are the same files in the same order.
+    /// Whether the other state has the same files in the same order.
     pub fn has_same_names(&self, other: &TreeState) -> bool {
         let names = |state: &TreeState| -> Vec<(PathBuf, Standing)> {
             state.files.iter().map(|(path, standing, _)| (path.clone(), *standing)).collect()
@@ -53,7 +53,8 @@ impl TreeState {
 }
 
 impl Tree {
-    /// Whether it is one file that may be a bundle of anchors. To a PEM reader a .p11-kit file is one with comments.
+    /// Whether it is one file that may be a bundle of anchors. A PEM reader takes a .p11-kit file for a bundle with
+    /// comments.
     pub fn may_be_a_bundle(&self) -> bool {
         match self.contents.as_slice() {
             [(_, _, bytes)] => self.is_one_file() && !persist::is_persist(bytes) && !certdata::is_certdata(bytes),
@@ -61,7 +62,7 @@ impl Tree {
         }
     }
 
-    /// Of all that was read: which files, what lying there means, and their bytes.
+    /// Covers everything that was read: the files, the meaning of their locations, and their bytes.
     pub fn checksum(&self) -> u128 {
         let mut hasher = Xxh3::new();
         for (path, standing, bytes) in &self.contents {
@@ -73,7 +74,7 @@ impl Tree {
         hasher.digest128()
     }
 
-    /// What the files say, and what is not read here and may take trust away, the first of it.
+    /// The statements of the files, and the first part that is not read here and may remove trust.
     pub fn sayings(&self) -> (Sayings, Option<LoadError>) {
         let mut all = Sayings::default();
         let mut fault = self.fault.clone();
@@ -85,21 +86,21 @@ impl Tree {
                 file::read(bytes, *standing, &mut all);
             }
             if path.parent().is_some_and(|directory| Some(directory) == self.old_blocklist()) {
-                // Nobody else reads it, and an extension could allow what the certificate's own does not.
+                // Nobody else reads it, and one of its extensions could allow more than the certificate's own.
                 all.extensions.truncate(stapled);
             }
             if let Some(what) = all.end_file() {
                 fault.get_or_insert(LoadError::Unsupported { path: path.clone(), what });
             }
         }
-        // What is stapled to the key of one of those could take away trust that another source gives it.
+        // An extension stapled to the key of an unread certificate could remove trust that another source gives to it.
         if all.has_unread && !all.extensions.is_empty() {
             fault.get_or_insert(LoadError::Unsupported { path: self.path().to_owned(), what: Unsupported::Distrust });
         }
         (all, fault)
     }
 
-    /// The directory `blacklist` of the place, if there is one. A file or a place of that name is like any other.
+    /// The directory `blacklist` of the place, if there is one. A file or a place of that name is not special.
     fn old_blocklist(&self) -> Option<&Path> {
         let below = self.state.directories.iter().skip(1).filter(|(_, identity)| identity.is_some());
         below.map(|(path, _)| path.as_path()).find(|path| path.ends_with(OLD_BLOCKLIST))
@@ -117,8 +118,8 @@ impl Tree {
     }
 }
 
-/// Whether everything is as it was: one `stat` for each directory and file, one `faccessat` for each file. The names in
-/// a directory are the same as long as its own state is.
+/// Whether nothing has changed: one `stat` for each directory and file, one `faccessat` for each file. The names in a
+/// directory are unchanged as long as its own state is.
 pub(crate) fn is_unchanged(state: &TreeState) -> bool {
     let is_same = |(path, identity): &(PathBuf, Option<Identity>)| match directory(path) {
         Ok(Found::Directory(now)) => *identity == Some(now),
@@ -129,8 +130,8 @@ pub(crate) fn is_unchanged(state: &TreeState) -> bool {
         && state.files.iter().all(|(path, _, identity)| look(path).is_ok_and(|now| now == *identity))
 }
 
-/// Reads a place, if need be several times until it stood still meanwhile; and if it never does, as it was read last:
-/// p11-kit does not look.
+/// Reads a place, repeating the read until it was stable; if it never is, the last read counts: p11-kit does not check
+/// at all.
 pub(crate) fn read(path: &Path) -> Tree {
     let mut attempt = 0;
     loop {
@@ -175,18 +176,18 @@ fn read_once(path: &Path) -> Tree {
     tree
 }
 
-/// None for a file that is passed over.
+/// None for a file that is skipped.
 fn read_file(path: &Path, now_ns: i128) -> Result<Option<File>, LoadError> {
     let Some(identity) = readable(files::observe(path)).or_else(|error| match error {
-        // Looked at below, and read if it is none after all.
+        // Checked below, and read after all if it does not begin with a NUL.
         LoadError::TooLarge { .. } => identity_of(path).map(Some),
         error => Err(error),
     })?
     else {
         return Ok(None);
     };
-    // p11-kit can't map what has no size: files of the kernel (/proc) have none, and no end for us to find. And text
-    // ends at a NUL, and no certificate begins with one.
+    // p11-kit can't map a file of size 0: kernel files (/proc) have this size, and no end that could be found. Also,
+    // text ends at a NUL, and no certificate begins with one.
     if identity.size == 0 || identity.size > LARGE && begins_with_nul(path) {
         let believed = files::is_believed(path, &identity, now_ns);
         return Ok(Some(File { identity, believed, bytes: Vec::new() }));
@@ -194,13 +195,13 @@ fn read_file(path: &Path, now_ns: i128) -> Result<Option<File>, LoadError> {
     readable(files::read(path))
 }
 
-/// Whether there are the same files in the same directories still.
+/// Whether the directories still hold the same files.
 fn lists_the_same(place: &Path, state: &TreeState) -> bool {
     let (now, faults) = list(place);
     faults.is_empty() && now.directories == state.directories && now.has_same_names(state)
 }
 
-/// Whether it is not the place that is at fault, but this process or the moment.
+/// Whether the cause is not the place but this process or the moment.
 fn is_passing(fault: &LoadError) -> bool {
     let is_short = |errno: i32| [Errno::MFILE, Errno::NFILE, Errno::NOMEM].iter().any(|it| it.raw_os_error() == errno);
     match fault {
@@ -210,7 +211,7 @@ fn is_passing(fault: &LoadError) -> bool {
     }
 }
 
-/// Whether a file has a NUL at its very beginning.
+/// Whether a file begins with a NUL.
 fn begins_with_nul(path: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut first = [1];

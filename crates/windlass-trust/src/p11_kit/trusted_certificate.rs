@@ -1,4 +1,4 @@
-//! OpenSSL's TRUSTED CERTIFICATE: a certificate with a CertAux behind it, as p11-kit understands it
+//! OpenSSL's TRUSTED CERTIFICATE: a certificate followed by a CertAux, as p11-kit understands it
 //! (`build_openssl_extensions`, trust/parser.c).
 
 use windlass::der::{OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, Span, object_identifier};
@@ -15,11 +15,11 @@ const OTHER: u8 = 0xA1;
 const SUBJECT_KEY_IDENTIFIER: &[u8] = b"\x55\x1D\x0E";
 /// 2.5.29.37
 const EXT_KEY_USAGE: &[u8] = b"\x55\x1D\x25";
-/// 1.3.6.1.4.1.3319.6.10.1 and .16: p11-kit's own, for rejected purposes and for a list of purposes with none in it.
+/// 1.3.6.1.4.1.3319.6.10.1 and .16: p11-kit's own, for rejected purposes and for an empty list of purposes.
 const OPENSSL_REJECT: &[u8] = b"\x2B\x06\x01\x04\x01\x99\x77\x06\x0A\x01";
 const RESERVED_PURPOSE: &[u8] = b"\x2B\x06\x01\x04\x01\x99\x77\x06\x0A\x10";
 
-/// What a CertAux says.
+/// The content of a CertAux.
 struct Aux<'a> {
     trust: Vec<&'a [u8]>,
     reject: Option<Vec<&'a [u8]>>,
@@ -28,7 +28,8 @@ struct Aux<'a> {
     key_id: Option<&'a [u8]>,
 }
 
-/// Reads the content of a block into a description, not yet added, and stapled extensions. None if it is none.
+/// Reads the content of a block into a description, which is not yet added, and stapled extensions. None if it is
+/// invalid.
 pub(super) fn read(content: &[u8], all: &mut Sayings) -> Option<Description> {
     let mut reader = Reader::new(content);
     let (whole, _) = reader.element_of(SEQUENCE).ok()?;
@@ -60,19 +61,19 @@ pub(super) fn read(content: &[u8], all: &mut Sayings) -> Option<Description> {
     if let Some(key_id) = aux.key_id {
         staple(SUBJECT_KEY_IDENTIFIER, false, key_id);
     }
-    // For OpenSSL, trusted for nothing is distrusted for everything.
+    // For OpenSSL, trust for no purpose means distrust for all.
     (description.trusted, description.distrusted) = (!aux.trust.is_empty(), aux.trust.is_empty());
     description.label = aux.alias.and_then(|alias| std::str::from_utf8(text(alias)).ok()).map(Box::from);
     Some(description)
 }
 
-/// An Extension, DER.
+/// Encodes an Extension in DER.
 pub(crate) fn extension(oid: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
     let mark: &[u8] = if critical { BOOLEAN_TRUE } else { &[] };
     element(SEQUENCE, &[&element(OBJECT_IDENTIFIER, oid), mark, &element(OCTET_STRING, value)].concat())
 }
 
-/// An ExtKeyUsageSyntax. It can't be empty, so p11-kit has a purpose that is none.
+/// Encodes an ExtKeyUsageSyntax. It can't be empty: p11-kit uses a purpose that stands for none.
 pub(crate) fn list(oids: &[&[u8]]) -> Vec<u8> {
     let oids = if oids.is_empty() { &[RESERVED_PURPOSE] } else { oids };
     let elements: Vec<u8> = oids.iter().flat_map(|oid| element(OBJECT_IDENTIFIER, oid)).collect();

@@ -1,17 +1,18 @@
-//! The hash of tables in other programs: XXH3 with a seed that nobody outside of the process knows. It costs less than
-//! std's hash, and a program that loads each file of a directory asks for nothing else as often. And std's asks the
-//! kernel for its seed in each thread anew (getrandom), which a process behind a system call filter may not do.
+//! The hash for tables inside other programs: XXH3 with a seed that nobody outside the process knows. It costs less
+//! than std's hash, and hashing is the most frequent operation in a program that loads each file of a directory. Also,
+//! std asks the kernel for a seed in each new thread (getrandom), which a process behind a system call filter may not
+//! do.
 
 use std::hash::{BuildHasher, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Makes hashers. Each table has a seed of its own.
+/// Makes hashers. Each table has its own seed.
 #[derive(Clone, Debug)]
 pub struct Seeded(u64);
 
 impl Default for Seeded {
-    /// The seed is where the kernel has placed this library and this thread's stack: other places in each process.
+    /// The seed is the addresses of this library and of this thread's stack, which differ in each process.
     fn default() -> Seeded {
         static PLACED: u8 = 0;
         let stack = 0_u8;
@@ -28,7 +29,7 @@ impl BuildHasher for Seeded {
     }
 }
 
-/// See [`Seeded`].
+/// The hasher that [`Seeded`] makes.
 #[derive(Clone, Debug)]
 pub struct SeededHasher(u64);
 

@@ -1,4 +1,4 @@
-//! What the cache keeps for one source: the last store, and the load that is under way.
+//! The cache's state for one source: the last store, and the load in progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,11 +15,11 @@ pub(super) struct Entry {
     pub store: Arc<RootStore>,
     pub state: State,
     pub believed: bool,
-    /// Who vouches for the store, if not the source itself or root.
+    /// The user who vouches for the store, if neither the source itself nor root does.
     pub voucher: Voucher,
     /// When it was indexed.
     pub since: Instant,
-    /// What was read, as long as the state is not believed: the next load compares.
+    /// The bytes that were read, kept while the state is not believed: the next load compares them.
     pub files: Option<Arc<Vec<Vec<u8>>>>,
 }
 
@@ -34,19 +34,19 @@ pub(super) struct Slot {
 struct Inner {
     entry: Option<Entry>,
     is_loading: bool,
-    /// Where those wait for whom it is loading; none if nobody does.
+    /// Where threads wait for the load; None if nobody waits.
     flight: Option<Arc<Flight>>,
 }
 
-/// What there is to do about a source.
-// Most loads are of sources that nobody else loads at the same time, so a loader is not worth an allocation.
+/// The next step for a source.
+// Most sources are loaded by one thread at a time, which makes a loader not worth an allocation.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Turn<'s> {
-    /// It is here.
+    /// The store is here.
     Hit(Arc<RootStore>),
     /// Another thread is loading it: wait.
     Wait(Arc<Flight>),
-    /// Load it. Others wait until this is finished or dropped.
+    /// Load it. Other threads wait until this is finished or dropped.
     Load(Loader<'s>),
 }
 
@@ -69,12 +69,12 @@ impl Slot {
         Turn::Load(Loader { slot: self, previous, outcome: None })
     }
 
-    /// The store of the finished load, if `serves` says that it may be used.
+    /// The store of the finished load, if `serves` accepts it.
     pub fn served(&self, serves: impl FnOnce(&Entry) -> bool) -> Option<Arc<RootStore>> {
         self.lock().entry.as_ref().filter(|entry| serves(entry)).map(|entry| Arc::clone(&entry.store))
     }
 
-    /// The finished load, unless somebody holds the lock.
+    /// The finished load, unless another thread holds the lock.
     pub fn try_entry(&self) -> Option<Entry> {
         match self.inner.try_lock() {
             Ok(inner) => inner.entry.clone(),
@@ -82,7 +82,7 @@ impl Slot {
         }
     }
 
-    /// Whether there is something that serves a source in the state that `is_so` confirms, or that may come to.
+    /// Whether there is, or may soon be, a store for a source in a state that `is_so` accepts.
     pub fn may_serve(&self, is_so: impl FnOnce(&State) -> bool) -> bool {
         match self.inner.try_lock() {
             Ok(inner) => inner.is_loading || inner.entry.as_ref().is_some_and(|entry| is_so(&entry.state)),
@@ -90,19 +90,19 @@ impl Slot {
         }
     }
 
-    /// Bytes of what it was made of; 0 if that can't be had without waiting.
+    /// Size of the store's source in bytes; 0 if reading it would have to wait.
     pub fn source_bytes(&self) -> u64 {
         self.try_entry().map_or(0, |entry| entry.store.source_bytes())
     }
 
     pub fn touch(&self, loads: u64) {
-        // A store only when it changes something keeps the cache line shared between threads.
+        // Writing only when the value changes keeps the cache line shared between threads.
         if self.last_used.load(Ordering::Relaxed) != loads {
             self.last_used.store(loads, Ordering::Relaxed);
         }
     }
 
-    /// For tests: the lock, as a thread holds it that a fork leaves behind.
+    /// For tests: holds the lock, like a thread that a fork leaves behind.
     #[cfg(test)]
     pub fn hold(&self) -> impl Drop + '_ {
         self.lock()
@@ -113,10 +113,10 @@ impl Slot {
     }
 }
 
-/// The right to load, and the duty to tell those who wait, whatever happens.
+/// The right to load, and the duty to wake the waiting threads however the load ends.
 pub(super) struct Loader<'s> {
     slot: &'s Slot,
-    /// The load before this one.
+    /// The entry of the previous load.
     pub previous: Option<Entry>,
     outcome: Option<Result<Entry, LoadError>>,
 }
@@ -142,14 +142,14 @@ impl Drop for Loader<'_> {
             None => Outcome::Interrupted,
         };
         drop(inner);
-        // To wake nobody would be a system call, too.
+        // Waking nobody would cost a system call too.
         if let Some(flight) = flight {
             flight.land(told);
         }
     }
 }
 
-/// A load under way, as those see it who wait for it.
+/// A load in progress, as the waiting threads see it.
 #[derive(Default)]
 pub(super) struct Flight {
     outcome: Mutex<Option<Outcome>>,
@@ -158,7 +158,7 @@ pub(super) struct Flight {
 
 #[derive(Clone)]
 pub(super) enum Outcome {
-    /// Look again.
+    /// Loaded: look at the slot again.
     Loaded,
     Failed(LoadError),
     /// The loading thread panicked.

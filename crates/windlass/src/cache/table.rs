@@ -1,4 +1,4 @@
-//! The slots of all sources: as many as a program uses, and not all that it ever did.
+//! The slots of all sources, limited to those that a program still uses.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -14,11 +14,11 @@ use crate::memory;
 use crate::sorted::sorted;
 use crate::source::SourceRef;
 
-/// A program that makes a file for each connection must not fill memory with its stores, and one that loads each file
-/// of a directory of thousands shall find them all: from this number on, each time that it has doubled, sources that
-/// are not any more what they were are forgotten.
+/// A program that makes a file for each connection must not fill memory with stores, while one that loads each file of
+/// a directory of thousands must find them all. From this number on, and each time the number has doubled, sources that
+/// have changed since they were loaded are forgotten.
 pub(super) const FEW_SOURCES: usize = 64;
-/// Beyond this, or beyond [`MOST_BYTES`] of source, those are forgotten, too, that were used longest ago.
+/// Beyond this number, or beyond [`MOST_BYTES`] of source, the least recently used sources are forgotten too.
 const MOST_SOURCES: usize = 1 << 16;
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -26,14 +26,13 @@ const MOST_BYTES: u64 = 64 << 20;
 pub(super) struct Slots {
     pub cafiles: Table,
     pub capaths: Table,
-    /// The slot that has loaded a file when it was new, by device and inode: the files of a hashed directory have two
-    /// names each.
+    /// The slot that loaded a file first, by device and inode: files of a hashed directory have two names each.
     pub files: HashMap<(u64, u64), Weak<Slot>, Seeded>,
 }
 
 pub(super) struct Table {
     pub slots: HashMap<OsString, Arc<Slot>, Seeded>,
-    /// How many there may be until the next look at what they are worth.
+    /// How many slots there may be until the next cleanup.
     room: usize,
     pub most_bytes: u64,
 }
@@ -52,17 +51,17 @@ impl Slots {
         }
     }
 
-    /// What is finished, in slots of their own.
+    /// A copy of the finished loads, in slots of its own.
     pub fn fork(&self) -> Slots {
         Slots { cafiles: self.cafiles.fork(), capaths: self.capaths.fork(), files: HashMap::default() }
     }
 
-    /// A slot that has loaded the file of this identity, maybe under another name, and maybe long ago.
+    /// A slot that has loaded the file with this identity, possibly under another name and long ago.
     pub fn of_file(&self, identity: &Identity) -> Option<Arc<Slot>> {
         self.files.get(&(identity.dev, identity.ino))?.upgrade()
     }
 
-    /// Keeps in mind which slot has loaded a file.
+    /// Remembers which slot has loaded a file.
     pub fn loaded(&mut self, identity: &Identity, slot: &Arc<Slot>) {
         if self.files.len() > 2 * self.cafiles.slots.len() + FEW_SOURCES {
             self.files.retain(|_, slot| slot.strong_count() > 0);
@@ -72,7 +71,7 @@ impl Slots {
         }
     }
 
-    /// The slot of a source, made now if there is none.
+    /// The slot of a source, created if there is none.
     pub fn insert(&mut self, source: SourceRef<'_>, path: &OsStr, loads: u64) -> Result<Arc<Slot>, Unsupported> {
         let (table, of): (_, fn(&Path) -> SourceRef<'_>) = match source {
             SourceRef::Cafile(_) => (&mut self.cafiles, |path| SourceRef::Cafile(path)),
@@ -90,10 +89,10 @@ impl Slots {
 }
 
 impl Table {
-    /// As [`Slots::fork`].
+    /// Like [`Slots::fork`].
     fn fork(&self) -> Table {
         let mut slots = HashMap::with_hasher(self.slots.hasher().clone());
-        // What there is no memory for is loaded again.
+        // Slots that there is no memory for are loaded again.
         if slots.try_reserve(self.slots.len()).is_ok() {
             let finished = |(path, slot): (&OsString, &Arc<Slot>)| {
                 Some((memory::os_string(path).ok()?, Arc::new(Slot::with_entry(slot.try_entry()?))))
@@ -103,13 +102,13 @@ impl Table {
         Table { slots, room: self.room, most_bytes: self.most_bytes }
     }
 
-    /// A thread that is at work on a slot that is forgotten goes on with it; only the next call starts anew.
+    /// A thread that is working on a forgotten slot continues with it; only the next call starts over.
     fn forget(&mut self, source: fn(&Path) -> SourceRef<'_>) {
         self.slots.retain(|path, slot| slot.may_serve(|state| source(Path::new(path)).is_still(state)));
         let bytes: u64 = self.slots.values().map(|slot| slot.source_bytes()).sum();
         if self.slots.len() >= MOST_SOURCES || bytes > self.most_bytes {
             let mut uses: Vec<u64> = Vec::new();
-            // Without memory to tell them apart, all go.
+            // Without memory to rank them by use, all are forgotten.
             if uses.try_reserve_exact(self.slots.len()).is_ok() {
                 uses.extend(self.slots.values().map(|slot| slot.last_used.load(Ordering::Relaxed)));
             }

@@ -1,9 +1,9 @@
-//! Where compiled stores are looked for.
+//! The directories in which compiled stores are looked for.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The machine's own, which `windlass compile` fills when root runs it.
+/// The machine's own directory, which `windlass compile` fills when root runs it.
 pub const SYSTEM_DIRECTORY: &str = "/var/cache/windlass";
 
 /// Directories in which compiled stores are looked for, in order.
@@ -11,19 +11,19 @@ pub const SYSTEM_DIRECTORY: &str = "/var/cache/windlass";
 pub struct Directories(Vec<PathBuf>);
 
 impl Directories {
-    /// Nowhere: every source is read and indexed.
+    /// No directory: every source is read and indexed.
     pub fn none() -> Directories {
         Directories::default()
     }
 
-    /// This one only.
+    /// This directory only.
     pub fn only(directory: PathBuf) -> Directories {
         Directories(vec![directory])
     }
 
-    /// `WINDLASS_STORE` alone if it is set (nowhere if it is empty, or a relative path); else the machine's. None that
-    /// is found by HOME or its kind: a compiled store vouches for its source, and caches are written by many (builds,
-    /// restores, synchronisation).
+    /// `WINDLASS_STORE` alone if it is set (nothing if it is empty or a relative path); otherwise the machine's
+    /// directory. No directory is found through HOME or similar variables: a compiled store vouches for its source, and
+    /// many programs write to caches (builds, restores, synchronisation).
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Directories {
         match variable("WINDLASS_STORE").map(PathBuf::from) {
             Some(only) => Directories(Some(only).filter(|path| path.is_absolute()).into_iter().collect()),
@@ -31,7 +31,7 @@ impl Directories {
         }
     }
 
-    /// In the order in which they are looked at.
+    /// The directories, in search order.
     pub fn iter(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(PathBuf::as_path)
     }

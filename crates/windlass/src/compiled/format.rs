@@ -14,24 +14,24 @@ use crate::memory;
 use crate::root_store::{Finding, RootStore};
 use crate::source::{HashName, Source, SourceRef, State};
 
-/// The version of the layout, and of the rules by which certificates are accepted and names made canonical: a file of
-/// any other version is ignored.
+/// The version of the layout, of the rules for accepting certificates and of the canonical form of names. Files of any
+/// other version are ignored.
 pub const VERSION: u32 = 4;
 
 const MAGIC: [u8; 8] = *b"WINDLASS";
 /// Fixed fields, then offset and length of each section.
 const HEADER: usize = 64 + SECTIONS * 16;
-/// What the checksum covers begins here; all before it is compared with what it must be.
+/// Where the checksummed bytes begin; everything before is compared with the expected values.
 const CHECKED_FROM: usize = 40;
 pub(super) const SECTIONS: usize = 9;
 /// Device, inode, size; seconds and nanoseconds of mtime and ctime.
 const IDENTITY: usize = 48;
 const DIGEST: usize = 32;
-/// In place of the number of an adapter's rules, if there are none.
+/// Stands in place of the number of an adapter's rules, if there are none.
 const NO_RULES: u16 = 0;
 const FILE_OF_DIRECTORY: usize = 8 + IDENTITY + DIGEST;
 
-/// The sections, in the order in which they lie in the file, without gaps.
+/// The sections, in file order, without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Path,
@@ -62,24 +62,24 @@ pub(super) fn kind(source: SourceRef<'_>) -> Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// It does not begin as one.
+    /// The magic number at its beginning is missing.
     #[error("not a compiled store")]
     Magic,
-    /// Of another version than [`VERSION`].
+    /// A version other than [`VERSION`].
     #[error("a compiled store of version {0}; this Windlass reads version {VERSION}")]
     Version(u32),
-    /// Longer or shorter than it says.
+    /// Longer or shorter than its header says.
     #[error("{found} bytes long instead of {expected}")]
     Length {
-        /// What the header says.
+        /// The length in the header.
         expected: u64,
-        /// What is there.
+        /// The actual length.
         found: u64,
     },
-    /// The checksum is another one.
+    /// The checksum does not match.
     #[error("damaged (wrong checksum)")]
     Checksum,
-    /// A section that can't be what it should be, although the checksum is right.
+    /// A section is invalid, although the checksum is right.
     #[error("malformed at offset {offset}")]
     Section {
         /// Where the section begins.
@@ -89,20 +89,20 @@ pub enum Malformed {
 
 type Digests = Box<[[u8; 32]]>;
 
-/// What a compiled store was made of.
+/// The source that a compiled store was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub source: Source,
     pub state: State,
     /// SHA-256 of each file, in the order of the state.
     pub digests: Digests,
-    /// Whether equality with `state` means that nothing has changed. If not, only the content tells.
+    /// Whether equality with `state` proves that nothing has changed. If not, only the content does.
     pub believed: bool,
-    /// Bytes of PEM.
+    /// Size of the PEM source in bytes.
     pub source_bytes: u64,
 }
 
-/// Puts a file together.
+/// Writes the parts of a file in order.
 pub(super) struct Encoder {
     out: Vec<u8>,
     sections: usize,
@@ -114,7 +114,7 @@ impl Encoder {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
         out.extend_from_slice(&(HEADER as u32).to_le_bytes());
-        // Length and checksum, when they are known.
+        // Length and checksum, filled in at the end.
         out.extend_from_slice(&[0; 24]);
         out.extend_from_slice(&(kind(origin.source.borrow()) as u32).to_le_bytes());
         let (rules, found) = finding.map_or((NO_RULES, 0), |finding| (finding.rules, store.finding(finding)));
@@ -131,7 +131,7 @@ impl Encoder {
         encoder
     }
 
-    /// The sections have to come in order.
+    /// Appends a section. Sections must come in order.
     pub fn section(&mut self, section: Section, write: impl FnOnce(&mut Vec<u8>)) {
         debug_assert_eq!(section as usize, self.sections);
         let start = self.out.len();
@@ -156,7 +156,7 @@ impl Encoder {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub anchors: u32,
-    /// The number of the rules, and what they gave.
+    /// The number of the rules, and the value that they gave.
     pub finding: Option<(u16, u8)>,
     kind: u32,
     believed: bool,
@@ -229,7 +229,7 @@ impl Layout {
         Malformed::Section { offset: self.range(section).start as u64 }
     }
 
-    /// What the store was made of.
+    /// The source that the store was made from.
     pub fn origin(&self, bytes: &[u8]) -> Result<Origin, Malformed> {
         let part = |section| bytes.get(self.range(section)).unwrap_or(&[]);
         let path = memory::os_string(OsStr::from_bytes(part(Section::Path)));
@@ -249,7 +249,7 @@ impl Layout {
     }
 }
 
-/// What is asked for lies outside of the bytes, or there is no memory for it.
+/// A read outside the bytes, or no memory for the result.
 #[derive(Debug)]
 pub(super) struct OutOfBounds;
 
@@ -293,7 +293,7 @@ fn take_state(kind: Kind, files: u32, bytes: &[u8]) -> Result<(State, Digests), 
         Kind::Cafile => (State::File(take_identity(bytes, 0)?), IDENTITY),
         Kind::Capath => {
             let count = bytes.len().checked_sub(IDENTITY).ok_or(OutOfBounds)? / FILE_OF_DIRECTORY;
-            // Memory follows the size of the file, not a number in it.
+            // Memory must follow the size of the file, not a number in it.
             if count != files {
                 return Err(OutOfBounds);
             }

@@ -1,4 +1,4 @@
-//! What the targets in `fuzz/` reach without files. Only there with `--cfg fuzzing`.
+//! Entry points without files for the fuzz targets in `fuzz/`. Only compiled with `--cfg fuzzing`.
 
 use std::path::PathBuf;
 
@@ -12,13 +12,13 @@ use crate::identity::Identity;
 use crate::root_store::RootStore;
 use crate::source::{HashName, Source, State};
 
-/// The root store in a file of these bytes.
+/// The root store in a file with these bytes.
 pub fn read(bytes: Vec<u8>) -> Result<RootStore, Malformed> {
     Compiled::from_bytes(bytes, None)?.into_store().map(|(store, _)| store)
 }
 
-/// The bytes of a compiled store of these PEM files, as if a hashed directory held them; of one that is not in a
-/// directory if there is but one.
+/// The bytes of the compiled store of these PEM files, as files of a hashed directory; a single file is compiled as a
+/// CAfile.
 pub fn compile(files: &[&[u8]]) -> Result<Vec<u8>, Unsupported> {
     let store = RootStore::from_pem_files(files.iter().copied()).map_err(|(_, what)| what)?;
     let identity = |file: &[u8]| Identity { dev: 1, ino: 2, size: file.len() as u64, mtime_ns: -1, ctime_ns: 1 << 62 };

@@ -13,7 +13,7 @@ use crate::root_store::{Finding, RootStore};
 use crate::source::system::{Real, System};
 use crate::source::{Reading, Source, State};
 
-/// Whole seconds are what the coarsest file systems keep: two of them until a change would be seen.
+/// The coarsest file systems keep whole seconds: after two of them, a change is certain to show.
 const PATIENCE: Duration = Duration::from_millis(2500);
 const STEP: Duration = Duration::from_millis(20);
 
@@ -21,13 +21,13 @@ const STEP: Duration = Duration::from_millis(20);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// It can't be loaded either.
+    /// The source can't be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Compiled stores are found by the source's path, which so has to be absolute.
+    /// The path is relative: compiled stores are found by the source's path, and it must be absolute.
     #[error("{} is not an absolute path", path.display())]
     Relative {
-        /// As it was given.
+        /// The path as it was given.
         path: PathBuf,
     },
 }
@@ -42,11 +42,11 @@ pub struct Image {
     is_believed: bool,
 }
 
-/// Reads a source and compiles it. With a `root`, paths are those that a process has whose root directory that is. With
-/// a `finding`, what it finds is written as well.
+/// Reads a source and compiles it. With a `root`, paths are interpreted as by a process whose root directory that is.
+/// With a `finding`, its result is written as well.
 ///
-/// Waits, for up to two and a half seconds, until a file that was changed just now has an age at which its identity can
-/// be believed.
+/// Waits for up to two and a half seconds until a file that has just changed is old enough for its identity to be
+/// believed.
 pub fn compile(source: &Source, root: Option<&Path>, finding: Option<&Finding>) -> Result<Image, CompileError> {
     if !source.path().is_absolute() {
         return Err(CompileError::Relative { path: source.path().to_owned() });
@@ -68,7 +68,7 @@ pub fn compile(source: &Source, root: Option<&Path>, finding: Option<&Finding>) 
 }
 
 impl Image {
-    /// What the file will hold: the same for the same state of the source.
+    /// The content of the file: identical for the same state of the source.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -78,18 +78,18 @@ impl Image {
         &self.store
     }
 
-    /// What it was made of.
+    /// The source that it was made from.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Whether everybody may read all files of the source: then everybody may read the compiled store.
+    /// Whether everybody may read all files of the source: if so, everybody may read the compiled store.
     pub fn is_public(&self) -> bool {
         self.is_public
     }
 
-    /// Whether the source's identity will tell that nothing has changed. If not (a network file system, a timestamp in
-    /// the future, or in whole seconds as images have it), readers compare the content each time.
+    /// Whether the source's identity will prove that nothing has changed. If not (a network file system, a timestamp in
+    /// the future, or one in whole seconds as in images), readers compare the content each time.
     pub fn is_believed(&self) -> bool {
         self.is_believed
     }
@@ -101,7 +101,7 @@ fn settled(source: &Source, root: Root<'_>) -> Result<Reading, LoadError> {
         let last = start.elapsed() > PATIENCE;
         let now_ns = Real.real_ns();
         let reading = source.borrow().read_below(&Real, &|path| root.resolve(&path))?;
-        // If it is not its age that speaks against it, waiting does not help.
+        // Waiting only helps if the age of the file is the reason.
         let young = reading.state.is_racy(now_ns) && !reading.state.is_racy(now_ns + PATIENCE.as_nanos() as i128);
         if reading.believed || !young || last {
             return Ok(reading);
@@ -110,7 +110,7 @@ fn settled(source: &Source, root: Root<'_>) -> Result<Reading, LoadError> {
     }
 }
 
-/// As somebody sees it who has no rights of his own anywhere on the way.
+/// Judged for a user who has no special rights anywhere on the path.
 fn is_public(source: &Source, state: &State, root: Root<'_>) -> Result<bool, LoadError> {
     let readable = |path: &Path, wanted: u32| {
         let path = root.resolve(path)?;
@@ -138,7 +138,7 @@ fn is_public(source: &Source, state: &State, root: Root<'_>) -> Result<bool, Loa
     }
 }
 
-/// None if memory for an index can't be had.
+/// None if there is no memory for an index.
 pub(super) fn encode(origin: &Origin, store: &RootStore, finding: Option<&Finding>) -> Option<Vec<u8>> {
     let (raw_subjects, issuers_and_serials) = (store.raw_subject_index()?, store.issuer_and_serial_index()?);
     let key_ids = store.key_id_index()?;

@@ -1,4 +1,4 @@
-//! What a compiled store says of itself, and whether it is still right.
+//! The description of a compiled store, and whether it is still fresh.
 
 use std::fmt;
 use std::io;
@@ -14,34 +14,34 @@ use crate::error::LoadError;
 use crate::source::system::Real;
 use crate::source::{Source, State};
 
-/// A compiled store, as those see it who have to look after it.
+/// A description of a compiled store, for those who maintain it.
 #[derive(Debug)]
 pub struct Description {
-    /// What it was made of.
+    /// The source that it was made from.
     pub source: Source,
     /// Certificates, duplicates included.
     pub anchors: usize,
-    /// Bytes of the file.
+    /// Size of the compiled store in bytes.
     pub bytes: u64,
-    /// Files of the source.
+    /// The number of files of the source.
     pub files: usize,
-    /// Bytes of those files.
+    /// Size of those files in bytes.
     pub source_bytes: u64,
-    /// When it was written, if the file system tells.
+    /// When it was written, if the file system knows.
     pub written: Option<SystemTime>,
-    /// Whether the source's identity tells that nothing has changed; if not, only the content does.
+    /// Whether the source's identity proves that nothing has changed; if not, only the content does.
     pub is_believed: bool,
     origin: Origin,
 }
 
-/// Whether a compiled store is what its source would give now.
+/// Whether a compiled store matches its source as it is now.
 #[derive(Debug)]
 pub enum Freshness {
-    /// The source has the identity that it had.
+    /// The source has the same identity as when it was compiled.
     Fresh,
-    /// It has another identity, but the same content. Readers have to read it to know.
+    /// The identity differs, but the content is the same. Readers must read the source to find out.
     FreshByContent,
-    /// It has changed, and the compiled store is not used.
+    /// The source has changed, and the compiled store is not used.
     Stale(Stale),
 }
 
@@ -51,18 +51,18 @@ pub enum Freshness {
 pub enum Stale {
     /// The source can't be read.
     Unreadable(LoadError),
-    /// The content of this file is another one.
+    /// The content of a file has changed.
     Content {
         /// The file.
         path: PathBuf,
     },
-    /// A directory has other files than it had.
+    /// A directory gained or lost files.
     Files {
         /// The directory.
         path: PathBuf,
-        /// Names that are there now and were not.
+        /// The number of files added since.
         added: usize,
-        /// Names that were there and are not now.
+        /// The number of files removed since.
         removed: usize,
     },
 }
@@ -81,7 +81,7 @@ impl fmt::Display for Stale {
 
 impl std::error::Error for Stale {}
 
-/// Reads a compiled store as a program would: also an error means that it is not used.
+/// Reads a compiled store as a program would: an error also means that it is not used.
 pub fn inspect(path: &Path) -> Result<Description, ReadError> {
     let missing = || ReadError::Missing { path: path.to_owned() };
     let directory = path.parent().ok_or_else(missing)?;
@@ -102,7 +102,7 @@ pub fn inspect(path: &Path) -> Result<Description, ReadError> {
 }
 
 impl Description {
-    /// Compares with the source as it is now, as it is seen below `root`.
+    /// Compares the compiled store with the source as it is now below `root`.
     pub fn freshness(&self, root: Option<&Path>) -> Freshness {
         match self.compare(Root(root)) {
             Ok(freshness) => freshness,

@@ -1,15 +1,15 @@
-//! Compiled stores: a source of trust, indexed once for the whole machine and written to a file.
+//! Compiled stores: sources of trust, indexed once for the whole machine and written to files.
 //!
-//! `docs/compiled-store.md` has the layout of the file. What keeps a compiled store from ever widening trust:
+//! `docs/compiled-store.md` describes the layout of the file. These rules keep a compiled store from ever widening
+//! trust:
 //!
-//! - It is only a shortcut to what reading the source would give. It is used while every file of the source has the
-//!   identity that it had when it was compiled, or the content (by SHA-256); else it is ignored.
-//! - It is only believed if it, the directory that it lies in, and those above belong to root, and nobody else may
-//!   write to
-//!   them. In a directory that WINDLASS_STORE names, it and the directory may also be the effective user's.
-//! - It is read into memory, never mapped: what happens to the file later, a truncation or a read error, can't touch a
-//!   process that uses it. All of it is behind a checksum, and every offset is checked.
-//! - It is replaced by rename. A reader sees the old one or the new one.
+//! - It is only a shortcut to the result of reading the source. It is used while every file of the source has the same
+//!   identity as when it was compiled, or the same content (by SHA-256); otherwise it is ignored.
+//! - It is only believed if root owns it, its directory and all directories above, and nobody else may write to them.
+//!   In a directory that WINDLASS_STORE names, the effective user may also own the file and the directory.
+//! - It is read into memory, never mapped: a later truncation or read error of the file can't affect a process that
+//!   uses it. A checksum covers all of it, and every offset is checked.
+//! - It is replaced by rename. A reader sees either the old file or the new one.
 
 mod directories;
 mod format;
@@ -37,8 +37,8 @@ pub use trusted::{Distrust, ReadError};
 pub(crate) use trusted::{Voucher, is_vouched_for};
 pub use writer::{Cleared, Overwrite, WriteError, Written, clear, write};
 
-/// The name of a source's compiled store within a directory: the first half of the SHA-256 of what the source is
-/// called, in hexadecimal. A source that has two names has two compiled stores.
+/// The file name of a source's compiled store within a directory: the first half of the SHA-256 of the source's name,
+/// in hexadecimal. A source with two names has two compiled stores.
 pub fn file_name(source: &Source) -> String {
     name_of(source.borrow())
 }

@@ -1,4 +1,4 @@
-//! From a file to a root store, or to nothing.
+//! From a compiled store's file to a root store, or to nothing.
 
 use std::cell::LazyCell;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::memory;
 use crate::root_store::{Bytes, RootStore, Written};
 use crate::source::{Reading, SourceRef, State};
 
-/// A compiled store in memory, whose checksum is right.
+/// A compiled store in memory, with a correct checksum.
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub layout: Layout,
@@ -25,12 +25,12 @@ pub(super) struct Compiled {
     pub voucher: Voucher,
 }
 
-/// What there was for a source.
+/// The result of a search for a compiled store.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// Nothing.
     Nothing,
-    /// The root store of the source as it is now, and who says so.
+    /// The root store of the source as it is now, and who vouches for it.
     Fresh(RootStore, Voucher),
     /// The compiled store of another state of the source. The content may still be the same.
     Other(Candidate),
@@ -40,9 +40,8 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Candidate(Compiled);
 
-/// Looks for the compiled store of a source that is in this state now. `refuse` is told of each file that can't be
-/// used.
-#[inline(never)] // Its stack is not the caller's, which goes on to read the source.
+/// Looks for the compiled store of a source that is now in this state. `refuse` receives each file that can't be used.
+#[inline(never)] // Its stack must not add to the caller's, which goes on to read the source.
 pub(crate) fn find(
     directories: &Directories,
     source: SourceRef<'_>,
@@ -73,7 +72,7 @@ pub(crate) fn find(
 }
 
 impl Candidate {
-    /// The root store, if these are the files that it was made of, byte for byte; and who says so.
+    /// The root store and its voucher, if it was made from exactly these files, byte for byte.
     #[inline(never)]
     pub fn into_store_of(self, reading: &Reading) -> Option<(RootStore, Voucher)> {
         let voucher = self.0.voucher;
@@ -82,7 +81,7 @@ impl Candidate {
     }
 }
 
-/// SHA-256 without help of the processor takes longer than the index that it would save.
+/// Without processor support, SHA-256 takes longer than the indexing that it would save.
 fn digests_are_quick() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("sha");
@@ -93,7 +92,7 @@ fn digests_are_quick() -> bool {
 }
 
 impl Origin {
-    /// Whether a source that was just read has the content that it had when it was compiled.
+    /// Whether the content of a source that was just read is the content that was compiled.
     pub fn is_made_of(&self, reading: &Reading) -> bool {
         let names = |state: &State| match state {
             State::File(_) => Vec::new(),
@@ -111,29 +110,30 @@ impl Origin {
 }
 
 impl Compiled {
-    /// Reads a file, and checks it as far as that goes without looking at the certificates.
+    /// Reads a file, and checks everything except the certificates.
     pub fn read<'n>(directory: &Path, name: impl Fn() -> &'n str) -> Result<Compiled, ReadError> {
         let (bytes, voucher) = trusted::read(directory, &name)?;
         Compiled::from_bytes(bytes, voucher).map_err(|what| malformed(directory, name(), what))
     }
 
-    /// The same for what was in a file.
+    /// Like [`Compiled::read`], for the bytes of a file.
     pub fn from_bytes(bytes: Vec<u8>, voucher: Voucher) -> Result<Compiled, Malformed> {
         let layout = Layout::check(&bytes)?;
         let origin = layout.origin(&bytes)?;
         Ok(Compiled { layout, origin, bytes, voucher })
     }
 
-    /// A file under the name of another source was put there by hand.
+    /// Refuses a file under the name of another source: somebody put it there by hand.
     fn of(self, source: SourceRef<'_>, directory: &Path, name: &str) -> Result<Compiled, ReadError> {
         let own = self.origin.source.borrow();
-        // Byte for byte, as the name was made: paths that only mean the same are other sources.
+        // Byte for byte, as the file name was computed: two paths to the same place are different sources.
         let same = own.path().as_os_str() == source.path().as_os_str()
             && super::format::kind(own) == super::format::kind(source);
         if same { Ok(self) } else { Err(malformed(directory, name, self.layout.malformed(Section::Path))) }
     }
 
-    /// The root store in it, and what it was made of. Every span is checked against what it points into.
+    /// The root store in it, and the source that it was made from. Every span is checked against the bytes it points
+    /// into.
     pub fn into_store(self) -> Result<(RootStore, Origin), Malformed> {
         let Compiled { layout, origin, bytes, .. } = self;
         let all = Bytes::from(bytes);
@@ -157,7 +157,7 @@ impl Compiled {
     }
 }
 
-/// None unless the certificates and the names lie one after the other, without gaps, and all else lies within its
+/// None unless the certificates and the names follow each other without gaps, and all other spans lie within their
 /// certificate.
 fn records(bytes: &[u8], der: &Bytes, canonical: &Bytes) -> Option<Box<[Record]>> {
     let (written, rest) = bytes.as_chunks::<{ Record::WRITTEN }>();

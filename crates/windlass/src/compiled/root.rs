@@ -1,11 +1,11 @@
-//! Paths below another root directory. An image that is being built has links that are meant for its inside: taken as
-//! they stand they lead nowhere, or, worse, to the building machine's own files.
+//! Paths below another root directory. The links of an image that is being built are meant for the inside of the image:
+//! followed from outside, they lead nowhere or, worse, to the building machine's own files.
 //!
-//! The path is walked name by name, each opened in the directory before it and never through a link, so no change
-//! meanwhile leads out of the root. openat2(2) with `RESOLVE_IN_ROOT` is no substitute, but the judge in the tests: it
-//! says nothing of a path that is to be created, kernels before 5.6 and the system call filters of older container
-//! managers refuse it, and a second way for these would have to agree with it anyway. What either gives is a path; who
-//! opens it later has to see to it that it still leads there.
+//! The path is walked name by name, each opened in the directory before it and never through a link: no concurrent
+//! change can lead out of the root. openat2(2) with `RESOLVE_IN_ROOT` is no substitute, only the reference in the
+//! tests: it does not resolve a path that is yet to be created, kernels before 5.6 and the system call filters of older
+//! container managers refuse it, and a second implementation for those would have to agree with it. Either way the
+//! result is a path; the caller that opens it later must check that it still leads there.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,33 +19,33 @@ use rustix::io::Errno;
 use crate::error::LoadError;
 use crate::source::failed;
 
-/// As many links as Linux follows in one path (`MAXSYMLINKS`).
+/// The number of links that Linux follows in one path (`MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
 
-/// The root directory that paths are meant for; `None` is this process's own.
+/// The root directory that paths are relative to; `None` is this process's own.
 #[derive(Clone, Copy, Debug)]
 pub struct Root<'a>(pub Option<&'a Path>);
 
 /// What to do with a symbolic link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
-    /// Go where it points.
+    /// Follow it.
     Followed,
-    /// It is the link that is meant.
+    /// Keep it: the link itself is meant.
     Itself,
 }
 
 impl<'a> Root<'a> {
-    /// The path by which this process reaches what `path` is to one whose root directory this is: without links and
-    /// without `..`, and below the root. What does not exist is no error but taken as named: it can be created there.
-    /// Without another root, the path itself.
+    /// The path by which this process reaches the file that is `path` to a process with this root directory: without
+    /// links, without `..`, and below the root. A missing file is not an error: the remaining names are taken
+    /// literally, and can be created there. Without another root, the path itself.
     pub fn reach(self, path: &Path, last: Last) -> io::Result<PathBuf> {
         let Some(root) = self.0 else { return Ok(path.to_owned()) };
         let walked = Walk::along(root, path, last)?;
         Ok(root.join(walked.inside()))
     }
 
-    /// The same of something that exists, all links followed.
+    /// Like [`Root::reach`], for an existing file, with all links followed.
     pub(super) fn resolve(self, path: &Path) -> Result<PathBuf, LoadError> {
         let Some(root) = self.0 else { return Ok(path.to_owned()) };
         let outside = || root.join(path.strip_prefix("/").unwrap_or(path));
@@ -56,7 +56,7 @@ impl<'a> Root<'a> {
         walked.map(|walked| root.join(walked.inside())).map_err(|errno| failed(&outside(), "open", errno))
     }
 
-    /// What `path` is a link to, as a path inside. `None` if it is no link.
+    /// The target of the link `path`, as a path inside the root. `None` if it is not a link.
     pub fn target(self, path: &Path) -> Option<PathBuf> {
         let root = self.0.unwrap_or(Path::new("/"));
         let link = std::fs::read_link(root.join(Walk::along(root, path, Last::Itself).ok()?.inside())).ok()?;
@@ -64,20 +64,20 @@ impl<'a> Root<'a> {
         if link.is_absolute() && plain {
             return Some(link);
         }
-        // `..` is relative to where the link really lies.
+        // `..` is relative to the real directory of the link.
         let real = |path: &Path| Some(Path::new("/").join(Walk::along(root, path, Last::Followed).ok()?.inside()));
         let target = real(path.parent()?)?.join(link);
         Some(real(target.parent()?)?.join(target.file_name()?))
     }
 }
 
-/// A path that is being followed.
+/// A walk along a path.
 struct Walk {
-    /// The directories above where we are, the root first. What does not exist is not in it.
+    /// The open directories from the root down to the current one. Missing directories are not in it.
     opened: Vec<OwnedFd>,
-    /// Where we are, below the root.
+    /// The current position below the root.
     names: Vec<OsString>,
-    /// Why the last of the names could not be opened: nothing is there.
+    /// Set if the last of the names could not be opened because nothing is there.
     missing: Option<Errno>,
 }
 
@@ -119,7 +119,7 @@ impl Walk {
         self.names.iter().collect()
     }
 
-    /// To the directory above. The one above the root is the root.
+    /// Goes up one directory. The parent of the root is the root.
     fn up(&mut self) -> Result<(), Errno> {
         if let Some(errno) = self.missing {
             return Err(errno);
@@ -135,8 +135,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Into what is called `name` here. If that is a link, where it points instead, unless it is the link that is
-    /// wanted.
+    /// Enters `name` in the current directory. A link returns its target instead, unless the link itself is wanted.
     fn enter(&mut self, name: OsString, keeps_link: bool) -> Result<Option<PathBuf>, Errno> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = match (self.missing, self.opened.last()) {
@@ -144,7 +143,7 @@ impl Walk {
             (errno, _) => Err(errno.unwrap_or(Errno::NOENT)),
         };
         match found {
-            // The text of the link that was opened, also if there is another one by now.
+            // The text of the link that was opened, even if another one has replaced it.
             Ok(found) if !keeps_link && is(&found, FileType::Symlink) => {
                 let link = rustix::fs::readlinkat(&found, OsStr::new(""), Vec::new())?;
                 return Ok(Some(OsString::from_vec(link.into_bytes()).into()));
@@ -162,7 +161,7 @@ fn is(file: &OwnedFd, kind: FileType) -> bool {
     rustix::fs::fstat(file).is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == kind)
 }
 
-/// The steps along a path, the last one first.
+/// The steps along a path, last one first.
 fn steps(path: &Path) -> Vec<Step> {
     let step = |component| match component {
         Component::ParentDir => Some(Step::Up),

@@ -1,5 +1,5 @@
-//! Which files may be believed: those that root wrote, and nobody else can have changed; in a directory that was named,
-//! also those of the effective user. Whoever names it could name another bundle just as well.
+//! Which files may be believed: files that root wrote and nobody else can have changed; in a directory that was named,
+//! also the effective user's files. A user who can name the directory could name another bundle just as well.
 
 use std::fmt;
 use std::io;
@@ -17,28 +17,28 @@ use super::format::Malformed;
 use crate::identity::{is_directory, is_regular};
 use crate::memory;
 
-/// 100,000 roots have 160 MB.
+/// 100,000 roots take 160 MB.
 const MAX_STORE: u64 = 2 << 30;
 
 /// Why a compiled store can't be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is none.
+    /// There is no compiled store.
     #[error("{}: no such compiled store", path.display())]
     Missing {
         /// Where it would be.
         path: PathBuf,
     },
-    /// Somebody else could have written it.
+    /// Another user could have written it.
     #[error("{}: {why}", path.display())]
     Distrusted {
-        /// The file, or the directory that it lies in.
+        /// The file, or its directory.
         path: PathBuf,
-        /// What speaks against it.
+        /// The reason.
         why: Distrust,
     },
-    /// It is not a compiled store, or a damaged one.
+    /// It is not a compiled store, or it is damaged.
     #[error("{}: {what}", path.display())]
     Malformed {
         /// The file.
@@ -49,29 +49,29 @@ pub enum ReadError {
     /// The operating system refused.
     #[error("{}: cannot {action}: {error}", path.display())]
     Io {
-        /// The file, or the directory that it lies in.
+        /// The file, or its directory.
         path: PathBuf,
-        /// What was tried: a verb.
+        /// The failed operation: a verb.
         action: &'static str,
-        /// Why not.
+        /// The error.
         error: io::Error,
     },
 }
 
-/// What speaks against a file or a directory.
+/// The reason not to believe a file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Distrust {
-    /// It belongs to neither root nor the effective user, but to the user of this number.
+    /// It belongs to neither root nor the effective user, but to the user with this number.
     Owner(u32),
-    /// It is, or leads to, the machine's directory, where only what is root's counts, and belongs to the user of this
+    /// It is, or leads to, the machine's directory, where only root's files count, and belongs to the user with this
     /// number.
     NotRoots(u32),
-    /// Its group or others may write to it: the mode.
+    /// Its group or others may write to it; this is its mode.
     Mode(u32),
-    /// Not a regular file (not a directory, for the directory), or a symbolic link.
+    /// It is not a regular file (for the directory: not a directory), or it is a symbolic link.
     Kind,
-    /// Larger than any compiled store.
+    /// It is larger than any compiled store; this is its size in bytes.
     Size(u64),
 }
 
@@ -87,19 +87,19 @@ impl fmt::Display for Distrust {
     }
 }
 
-/// A user other than root who vouches for what was read: others must not believe it. None: root does.
+/// The user other than root who vouches for a file: other users must not believe it. None: root vouches for it.
 pub(crate) type Voucher = Option<u32>;
 
-/// What the kernel shows for users that have no number in a user namespace or on a network file system: nobody in
-/// particular.
+/// The kernel shows this number for users without a number in a user namespace or on a network file system: it stands
+/// for nobody in particular.
 const OVERFLOW_USER: u32 = 65534;
 
-/// A directory that may be believed. The descriptor can only be used to reach what is in it.
+/// Opens a directory that may be believed. The descriptor can only be used to reach files in it.
 pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = openat(CWD, path, flags, Mode::empty()).map_err(|errno| failed(path, "open", errno))?;
-    // Whoever can write to a directory on the way can put another in the place of the next one. The parts are looked at
-    // after the last one was opened: if all are root's, nobody else can have changed the way to it meanwhile.
+    // A user who can write to a directory on the path can replace the next one. The components are checked after the
+    // last one was opened: if all are root's, nobody else can have changed the path meanwhile.
     for part in path.ancestors().filter(|_| is_machines(path)) {
         let stat = lstat(part).map_err(|errno| failed(part, "stat", errno))?;
         let why = if is_directory(&stat) { distrust(&stat, true) } else { Some(Distrust::Kind) };
@@ -115,14 +115,14 @@ pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     }
 }
 
-/// The machine's own directory is looked into by every program of every user, unasked. Any other was named, in
+/// Every program of every user searches the machine's own directory, unasked. Any other directory was named, in
 /// WINDLASS_STORE or on the command line.
 fn is_machines(directory: &Path) -> bool {
     directory == Path::new(SYSTEM_DIRECTORY)
 }
 
-/// The content of a file in a directory that may be believed, if the file may be, too; and who vouches for it.
-/// The name is asked for when it is needed: to compute it takes longer than to see that there is no directory.
+/// The content of a file in a directory that may be believed, if the file may be believed too; and who vouches for it.
+/// The name is computed only when needed: computing it takes longer than finding that there is no directory.
 pub(super) fn read<'n>(directory: &Path, name: impl FnOnce() -> &'n str) -> Result<(Vec<u8>, Voucher), ReadError> {
     let (within, of_directory) = self::directory(directory)?;
     let name = name();
@@ -146,7 +146,7 @@ pub(super) fn read<'n>(directory: &Path, name: impl FnOnce() -> &'n str) -> Resu
     Ok((bytes, of_directory.or(voucher(&stat))))
 }
 
-/// Whether what this user vouches for may be used by the process as it is now: its effective user may have changed.
+/// Whether this user's files may be used by the process now: its effective user may have changed.
 pub(crate) fn is_vouched_for(voucher: Voucher) -> bool {
     voucher.is_none_or(|user| user == geteuid().as_raw())
 }
@@ -155,8 +155,8 @@ fn voucher(stat: &Stat) -> Voucher {
     (stat.st_uid != 0).then_some(stat.st_uid)
 }
 
-/// One byte more is asked for than the file should have: the end is seen without another call, and a file that grew is
-/// longer than it says.
+/// Asks for one byte more than the expected size: this shows the end of the file without another call, and a file that
+/// grew is then longer than it says.
 fn contents(file: impl AsFd, size: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(size + 1).map_err(|_| Errno::NOMEM)?;
@@ -192,7 +192,7 @@ fn failed(path: &Path, action: &'static str, errno: Errno) -> ReadError {
 mod tests {
     use super::*;
 
-    /// Whoever runs the tests: files of another user can't be made without privileges.
+    /// The current user owns these files: creating another user's files takes privileges.
     #[test]
     fn who_and_what_is_believed() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Writes compiled stores: whole or not at all, and one writer at a time.
+//! Writes compiled stores: completely or not at all, and one writer at a time.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write};
@@ -18,40 +18,40 @@ use super::{SUFFIX, file_name};
 
 const LOCK: &str = ".lock";
 const TEMPORARY: &str = ".new-";
-/// How long another writer may take. One that compiles 100,000 roots holds the lock for a second.
+/// How long to wait for another writer. Compiling 100,000 roots holds the lock for a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Whether a store may lose most of what it had.
+/// Whether a store may lose most of its anchors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overwrite {
-    /// A source that lost more than half of its anchors is more likely broken than meant so.
+    /// Refuse a source that lost more than half of its anchors: it is more likely broken than meant that way.
     Guarded,
-    /// Whatever was there before.
+    /// Replace any earlier store.
     Forced,
 }
 
-/// What was done.
+/// The result of a write.
 #[derive(Debug)]
 pub struct Written {
     /// The file.
     pub path: PathBuf,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Whether just these bytes were there before, so that nothing was written.
+    /// Whether the file already had exactly these bytes, and nothing was written.
     pub unchanged: bool,
 }
 
-/// What [`clear`] took away.
+/// The files that [`clear`] removed.
 #[derive(Debug, Default)]
 pub struct Cleared {
     /// Compiled stores.
     pub stores: Vec<PathBuf>,
-    /// Files that writers left behind which were killed.
+    /// Temporary files of killed writers.
     pub leftovers: Vec<PathBuf>,
 }
 
-/// Why nothing was written. What was there before is still there.
+/// The reason why nothing was written. Any earlier file is still there.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -61,17 +61,17 @@ pub enum WriteError {
         /// The lock file.
         path: PathBuf,
     },
-    /// The source has lost more than half of its anchors since it was compiled last.
+    /// The source has lost more than half of its anchors since it was last compiled.
     #[error("{} holds {before} anchors, and only {after} would be left", path.display())]
     Shrinks {
-        /// The compiled store that is there.
+        /// The existing compiled store.
         path: PathBuf,
         /// Anchors in it.
         before: usize,
         /// Anchors in the new one.
         after: usize,
     },
-    /// No reader would believe what is in this directory.
+    /// No reader would believe the files in this directory.
     #[error("nobody would believe what is written there: {0}")]
     Distrusted(ReadError),
     /// The operating system refused.
@@ -79,17 +79,17 @@ pub enum WriteError {
     Io {
         /// The file or the directory.
         path: PathBuf,
-        /// What was tried: a verb.
+        /// The failed operation: a verb.
         action: &'static str,
-        /// Why not.
+        /// The error.
         error: io::Error,
     },
 }
 
-/// Writes a compiled store into a directory, which is made if it is not there.
+/// Writes a compiled store into a directory, which is created if it is missing.
 ///
 /// The bytes go to a temporary file, which is synchronised, given its mode (readable by everybody if the source is) and
-/// renamed; then the directory is synchronised. What writers left behind that were killed is removed.
+/// renamed; then the directory is synchronised. Temporary files of killed writers are removed.
 pub fn write(directory: &Path, image: &Image, how: Overwrite) -> Result<Written, WriteError> {
     create(directory)?;
     let lock = Lock::take(directory, PATIENCE)?;
@@ -105,14 +105,14 @@ pub fn write(directory: &Path, image: &Image, how: Overwrite) -> Result<Written,
                 return Err(WriteError::Shrinks { path, before, after });
             }
         }
-        // What can't be read is replaced.
+        // A store that can't be read is replaced.
         Err(_) => {}
     }
     lock.replace(&name, image)?;
     Ok(Written { path, bytes, unchanged: false })
 }
 
-/// Removes all compiled stores of a directory, and what writers left behind. A directory that does not exist is clear.
+/// Removes all compiled stores of a directory, and writers' temporary files. A missing directory counts as clear.
 pub fn clear(directory: &Path) -> Result<Cleared, WriteError> {
     if !directory.exists() {
         return Ok(Cleared::default());
@@ -123,7 +123,7 @@ pub fn clear(directory: &Path) -> Result<Cleared, WriteError> {
     Ok(Cleared { stores, leftovers })
 }
 
-/// Whatever the umask is: the machine's compiled stores are for all users. Directories above follow the umask.
+/// Independent of the umask: the machine's compiled stores are for all users. Parent directories follow the umask.
 fn create(directory: &Path) -> Result<(), WriteError> {
     let make = |recursive, directory| DirBuilder::new().recursive(recursive).mode(0o755).create(directory);
     let error = |error| failed(directory, "create", error);
@@ -134,7 +134,7 @@ fn create(directory: &Path) -> Result<(), WriteError> {
     }
 }
 
-/// As [`file_name`] makes them. Other people's files are not ours to remove, whatever directory is named.
+/// Names as [`file_name`] makes them. Whatever directory is named, no other files are removed.
 fn is_store(name: &str) -> bool {
     name.strip_suffix(SUFFIX)
         .is_some_and(|stem| stem.len() == 32 && stem.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
@@ -144,10 +144,10 @@ fn is_leftover(name: &str) -> bool {
     name.strip_prefix(TEMPORARY).is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The right to change a directory. The kernel takes it back from a process that ends, however it ends.
+/// The right to change a directory. The kernel releases it when the process ends, however it ends.
 struct Lock<'a> {
     directory: &'a Path,
-    /// The directory that was found trustworthy: names are looked up in it, whatever comes to lie at the path.
+    /// The directory that was found trustworthy: names are looked up in it, even if the path leads elsewhere by now.
     within: OwnedFd,
     _file: OwnedFd,
 }
@@ -174,7 +174,7 @@ impl Lock<'_> {
         }
     }
 
-    /// Puts the bytes in place. Whatever goes wrong, the file of before stays.
+    /// Puts the bytes in place. If anything fails, the previous file stays.
     fn replace(&self, name: &str, image: &Image) -> Result<(), WriteError> {
         let temporary = format!("{TEMPORARY}{}", std::process::id());
         let written = self.write(&temporary, image).and_then(|()| {
@@ -189,7 +189,7 @@ impl Lock<'_> {
         fsync(self.open_directory().map_err(error)?).map_err(error)
     }
 
-    /// Readable by nobody else before it is known who may.
+    /// Readable by nobody else until the mode is known.
     fn write(&self, temporary: &str, image: &Image) -> Result<(), WriteError> {
         let path = self.directory.join(temporary);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -206,7 +206,7 @@ impl Lock<'_> {
         openat(&self.within, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
     }
 
-    /// Nobody else writes, so whoever made these is no more.
+    /// The lock excludes other writers, and therefore the writers of these files are gone.
     fn remove_leftovers(&self) -> Result<Vec<PathBuf>, WriteError> {
         self.remove(is_leftover)
     }
@@ -243,7 +243,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let short = Duration::from_millis(50);
         let lock = Lock::take(dir.path(), short).unwrap();
-        // As another process has it: of its own opening of the file.
+        // As another process would take it: through its own opening of the file.
         match Lock::take(dir.path(), short).map(drop) {
             Err(WriteError::Locked { path }) => assert_eq!(path, dir.path().join(LOCK)),
             other => panic!("{other:?}"),

@@ -9,11 +9,11 @@ use crate::error::{DerFault, NameFault, Unsupported};
 use crate::name::Canonicaliser;
 use crate::pem::Blocks;
 
-/// More than 16 million certificates do not fit into the source's size limit anyhow.
+/// More than 16 million certificates do not fit into the size limit of a source in any case.
 const MAX_ANCHORS: usize = 1 << 24;
 
-/// Takes certificates one after the other. Buffers that grow with the source are asked for in a way that can fail:
-/// this runs inside other people's programs, and they have not asked to be aborted.
+/// Collects certificates, one after the other. Buffers that grow with the source are allocated in a way that can fail:
+/// this runs inside other people's programs, which must not be aborted.
 #[derive(Default)]
 pub(super) struct Builder {
     der: Vec<u8>,
@@ -26,7 +26,7 @@ pub(super) struct Builder {
 impl Builder {
     pub fn add_pem(&mut self, pem: &[u8]) -> Result<(), Unsupported> {
         self.source_bytes += pem.len() as u64;
-        // Base64 is four characters for three bytes, so this is all that can come.
+        // Base64 has four characters for three bytes: this is enough for all certificates.
         self.der.try_reserve(pem.len() / 4 * 3).map_err(|_| Unsupported::OutOfMemory)?;
         let before = self.records.len();
         let mut blocks = Blocks::new(pem);
@@ -44,7 +44,7 @@ impl Builder {
             return Err(Unsupported::TooLarge);
         }
         let reserved = if self.records.is_empty() {
-            // Most files of a directory have one.
+            // Most files of a directory have one certificate.
             self.records.try_reserve_exact(1)
         } else {
             self.records.try_reserve(1)

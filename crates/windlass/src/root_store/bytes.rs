@@ -1,9 +1,9 @@
-//! Bytes that several parts of a root store lie in.
+//! Byte buffers shared by several parts of a root store.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A part of a buffer that is shared and never changed.
+/// A part of a shared, immutable buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct Bytes {
     buffer: Arc<Vec<u8>>,
@@ -11,7 +11,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// A part of these bytes; None if it does not lie within.
+    /// A part of these bytes; None if the range is out of bounds.
     pub fn part(&self, part: Range<usize>) -> Option<Bytes> {
         let part = self.part.start.checked_add(part.start)?..self.part.start.checked_add(part.end)?;
         let inside = part.start <= part.end && part.end <= self.part.end;

@@ -1,22 +1,22 @@
-//! Which anchors share a subject, and which are there twice.
+//! Anchors that share a subject, and anchors that occur twice.
 
 use crate::anchor::AnchorIndex;
 use crate::error::Unsupported;
 use crate::index::{Index, filled};
 use crate::sorted::sorted;
 
-/// What is known about anchors that share a subject.
+/// The anchors that share a subject, and the duplicates among them.
 #[derive(Default)]
 pub(super) struct Twins {
-    /// Anchors whose subject is also that of a different certificate, in source order.
+    /// Anchors whose subject is also the subject of a different certificate, in source order.
     pub shared: Box<[AnchorIndex]>,
-    /// Anchors whose certificate stands earlier too, in source order.
+    /// Anchors whose certificate also occurs earlier, in source order.
     pub duplicates: Box<[AnchorIndex]>,
 }
 
 impl Twins {
-    /// Only anchors that share a subject can be the same certificate, so only their DER is compared, and by an index: a
-    /// file of many certificates with one subject costs no more than its size.
+    /// Only anchors that share a subject can be the same certificate: only their DER is compared, through an index. A
+    /// file with many certificates of one subject costs no more than its size.
     pub fn find<'k>(
         subjects: &Index,
         subject: impl Fn(u32) -> Option<&'k [u8]> + Copy,

@@ -16,28 +16,28 @@ use crate::error::LoadError;
 use crate::identity::{Identity, is_regular};
 use crate::memory;
 
-/// No trust store is larger: 100,000 certificates have 150 MB.
+/// No trust store is larger: 100,000 certificates take 150 MB.
 const MAX_FILE: u64 = 1 << 30;
-/// How often a file may change under the reader.
+/// How often reading is tried while the file keeps changing.
 const ATTEMPTS: usize = 5;
 const FIRST_STEP: usize = 1 << 20;
-/// Shorter paths are copied to the stack (rustix, `SMALL_PATH_BUFFER_SIZE`); for others rustix would take memory, or
+/// Shorter paths are copied to the stack (rustix, `SMALL_PATH_BUFFER_SIZE`); for longer ones rustix would allocate, or
 /// abort.
 const ON_STACK: usize = 256;
 
-/// A file, read while it stood still.
+/// A file, read in a stable state.
 #[derive(Debug)]
 pub struct File {
-    /// What is in it.
+    /// The content.
     pub bytes: Vec<u8>,
-    /// The state in which it was read.
+    /// The state in which the file was read.
     pub identity: Identity,
-    /// Whether equality with that state will mean that it has not changed.
+    /// Whether equality with that state will prove that the file is unchanged.
     pub believed: bool,
 }
 
-/// Two system calls: what the path leads to now, and whether this process may read it now. A process that dropped
-/// its privileges must not be served what it could read before.
+/// Two system calls: the current state of the path, and whether this process may read it now. A process that dropped
+/// its privileges must not be served files that it could read before.
 pub(crate) fn observe(path: &Path) -> Result<Identity, LoadError> {
     named(path, |name| {
         let identity = stat_of(path, name)?;
@@ -47,7 +47,7 @@ pub(crate) fn observe(path: &Path) -> Result<Identity, LoadError> {
     })
 }
 
-/// The same by those system calls that every load of a file makes: open, fstat, close.
+/// Like [`observe`], with only the system calls that every load of a file makes: open, fstat, close.
 pub(super) fn observe_as_guest(path: &Path) -> Result<Identity, LoadError> {
     named(path, |name| {
         let stat = look(path, name)?;
@@ -60,8 +60,8 @@ pub(super) fn observe_as_guest(path: &Path) -> Result<Identity, LoadError> {
     })
 }
 
-/// What the path leads to now, if everybody may read that. By the system call that the stock library makes for files of
-/// hashed directories before it opens them.
+/// The current state of the path, if everybody may read the file. Makes the system call that the stock library makes
+/// for files of hashed directories before it opens them.
 pub(super) fn observe_listed(path: &Path) -> Result<Option<Identity>, LoadError> {
     named(path, |name| {
         let stat = rustix::fs::stat(name).map_err(|errno| failed(path, "stat", errno))?;
@@ -70,7 +70,7 @@ pub(super) fn observe_listed(path: &Path) -> Result<Option<Identity>, LoadError>
     })
 }
 
-/// Then nothing has to be opened to know that this process may.
+/// If so, this process may read it too, and nothing has to be opened to find out.
 fn may_be_read_by_all(stat: &Stat) -> bool {
     const ALL: u32 = 0o444;
     stat.st_mode & ALL == ALL
@@ -79,7 +79,7 @@ fn may_be_read_by_all(stat: &Stat) -> bool {
 pub(crate) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> {
     named(path, |name| {
         for _ in 0..ATTEMPTS {
-            // Before it is opened: to open a FIFO or a device can have effects of its own.
+            // Checked before opening: opening a FIFO or a device can have side effects.
             looked(path, name, system)?;
             if let Some(file) = attempt(path, name, system)? {
                 return Ok(file);
@@ -89,7 +89,7 @@ pub(crate) fn read(path: &Path, system: &dyn System) -> Result<File, LoadError> 
     })
 }
 
-/// Does all that takes the path with one C string of it.
+/// Runs `work` with the path as a C string, which is made only once.
 fn named<T>(path: &Path, work: impl FnOnce(&CStr) -> Result<T, LoadError>) -> Result<T, LoadError> {
     let name = path.as_os_str().as_bytes();
     if name.len() >= ON_STACK {
@@ -106,7 +106,7 @@ fn named<T>(path: &Path, work: impl FnOnce(&CStr) -> Result<T, LoadError>) -> Re
 /// None if the file changed meanwhile.
 fn attempt(path: &Path, name: &CStr, system: &dyn System) -> Result<Option<File>, LoadError> {
     let fd = open(path, name)?;
-    // The clock before the state: a change after this moment has a later timestamp, or the state is racy.
+    // Read the clock before the state: a change after this moment has a later timestamp, or the state is racy.
     let now_ns = system.real_ns();
     let fstat = || rustix::fs::fstat(&fd).map_err(|errno| failed(path, "stat", errno));
     let before = identity(path, &fstat()?)?;
@@ -121,16 +121,16 @@ fn attempt(path: &Path, name: &CStr, system: &dyn System) -> Result<Option<File>
     Ok(Some(File { bytes, identity: before, believed }))
 }
 
-/// Whether this process can open the path, and gets to this very file. Looking at a path and access(2) don't tell:
-/// Landlock and AppArmor refuse only then.
+/// Whether this process can open the path, and reaches this very file. Stat and access(2) don't show it: Landlock and
+/// AppArmor only refuse the opening.
 pub(crate) fn opens(path: &Path, wanted: &Identity) -> bool {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let found = rustix::fs::open(path, flags, Mode::empty()).and_then(rustix::fs::fstat);
     found.is_ok_and(|found| identity(path, &found).is_ok_and(|found| found == *wanted))
 }
 
-/// Reads to the end. Memory follows what was read, not what the file system says the size is: that is only believed if
-/// it is small. With one byte more than that the end is seen without growing.
+/// Reads to the end. Memory follows the bytes read, not the size that the file system reports: that size is only
+/// believed if it is small. One byte more than the size shows the end without growing the buffer.
 fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes = Vec::new();
     let mut step = usize::try_from(size).map_or(FIRST_STEP, |size| FIRST_STEP.min(size + 1));
@@ -151,13 +151,13 @@ fn contents(path: &Path, fd: impl AsFd, size: u64) -> Result<Vec<u8>, LoadError>
 }
 
 fn open(path: &Path, name: &CStr) -> Result<OwnedFd, LoadError> {
-    // What is a FIFO by now is not waited for.
+    // Don't wait on a path that has become a FIFO.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let action = |errno| if errno == Errno::ACCESS { "read" } else { "open" };
     rustix::fs::open(name, flags, Mode::empty()).map_err(|errno| failed(path, action(errno), errno))
 }
 
-/// Looks at what a path leads to by a descriptor that opens nothing (`O_PATH`, open(2)).
+/// The state of the file at a path, by a descriptor that opens nothing (`O_PATH`, open(2)).
 fn look(path: &Path, name: &CStr) -> Result<Stat, LoadError> {
     let looking = rustix::fs::open(name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     looking.and_then(rustix::fs::fstat).map_err(|errno| failed(path, "stat", errno))
@@ -167,7 +167,7 @@ fn looked(path: &Path, name: &CStr, system: &dyn System) -> Result<Identity, Loa
     if system.is_guest() { identity(path, &look(path, name)?) } else { stat_of(path, name) }
 }
 
-/// Whether a path still leads to this state of a file.
+/// Whether a path still leads to a file in this state.
 pub(super) fn is_still(path: &Path, before: &Identity) -> bool {
     let now = named(path, |name| identity(path, &look(path, name)?));
     now.is_ok_and(|now| now == *before)

@@ -1,7 +1,7 @@
 //! A hashed directory, as `c_rehash` and `openssl rehash` make them.
 //!
-//! OpenSSL looks for `hash.0`, `hash.1`, … until one is missing, so files behind a gap are not part of the source.
-//! Its versions differ in what they do about a broken link or an unreadable file in the row; here that is an error.
+//! OpenSSL looks for `hash.0`, `hash.1`, … until one is missing: files after a gap are not part of the source. Its
+//! versions treat a broken link or an unreadable file in the sequence differently; here that is an error.
 
 use std::fmt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::error::LoadError;
 use crate::identity::{Identity, is_directory};
 use crate::sorted::sorted;
 
-/// How often a directory may change under the reader.
+/// How often reading is tried while the directory keeps changing.
 const ATTEMPTS: usize = 5;
 
 /// `hhhhhhhh.N`, in the order in which they are read.
@@ -31,7 +31,7 @@ impl fmt::Display for HashName {
 }
 
 impl HashName {
-    /// Only names that OpenSSL would ask for: eight lower-case digits, and a number without leading zeros.
+    /// Accepts only names that OpenSSL would look for: eight lower-case digits, and a number without leading zeros.
     fn parse(name: &[u8]) -> Option<HashName> {
         let (hash, number) = name.split_at_checked(8)?;
         let hash = u32::from_str_radix(std::str::from_utf8(hash).ok()?, 16).ok()?;
@@ -41,7 +41,7 @@ impl HashName {
     }
 }
 
-/// Looks at the directory and at each of its files.
+/// The state of the directory and of each of its files.
 pub(super) fn observe(path: &Path, resolve: Resolve<'_>) -> Result<State, LoadError> {
     let (directory, names) = list(&resolve(path.to_owned())?)?;
     let mut files = Vec::new();
@@ -79,7 +79,7 @@ fn keeps_timestamps(path: &Path, identity: &Identity, system: &dyn System) -> Re
     Ok(identity.outlives(FileSystem::of(&statfs), system))
 }
 
-/// The directory's own identity, and the names in it that OpenSSL would come to.
+/// The directory's own identity, and the names in it that OpenSSL would reach.
 fn list(path: &Path) -> Result<(Identity, Vec<HashName>), LoadError> {
     let stat = rustix::fs::stat(path).map_err(|errno| failed(path, "stat", errno))?;
     if !is_directory(&stat) {
@@ -102,7 +102,7 @@ fn list(path: &Path) -> Result<(Identity, Vec<HashName>), LoadError> {
     Ok((Identity::of(&stat), without_gaps(names)))
 }
 
-/// Keeps of each hash the numbers from 0 up to the first that is missing.
+/// Keeps, for each hash, the numbers from 0 up to the first gap.
 fn without_gaps(mut names: Vec<HashName>) -> Vec<HashName> {
     let mut expected = HashName { hash: 0, number: 0 };
     names.retain(|name| {

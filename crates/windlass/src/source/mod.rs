@@ -1,4 +1,4 @@
-//! What trust is loaded from: how it is looked at, and how it is read.
+//! The sources of trust: how they are checked for changes, and how they are read.
 
 pub(crate) mod cafile;
 mod capath;
@@ -21,8 +21,7 @@ use system::System;
 pub enum Source {
     /// A file of PEM certificates.
     Cafile(PathBuf),
-    /// A directory of PEM files that are named for the subject hash: `hhhhhhhh.0`, `hhhhhhhh.1`, … CRLs
-    /// (`hhhhhhhh.r0`) are not looked at.
+    /// A directory of PEM files named by subject hash: `hhhhhhhh.0`, `hhhhhhhh.1`, … CRLs (`hhhhhhhh.r0`) are ignored.
     Capath(PathBuf),
 }
 
@@ -40,26 +39,26 @@ impl Source {
     }
 }
 
-/// A [`Source`] that somebody else owns.
+/// A borrowed [`Source`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SourceRef<'a> {
     Cafile(&'a Path),
     Capath(&'a Path),
 }
 
-/// What must be unchanged for what was read to be believed unchanged.
+/// The state that must be unchanged for the content to count as unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     File(Identity),
-    /// The directory, and each file in reading order: its place in the name order, and its identity.
+    /// The directory, and each file in reading order: its position in the name order, and its identity.
     Directory(Identity, Box<[(capath::HashName, Identity)]>),
 }
 
-/// From a path of the source to the path that this process has to name.
+/// Maps a path of the source to the path that this process must use.
 pub(crate) type Resolve<'a> = &'a dyn Fn(PathBuf) -> Result<PathBuf, LoadError>;
 
 impl State {
-    /// Whether it says the same after the file system was mounted anew, or another in its place.
+    /// Whether it stays valid if the file system is mounted again, or another one is mounted in its place.
     pub fn outlives_mounts(&self) -> bool {
         match self {
             State::File(identity) => !identity.has_whole_seconds(),
@@ -69,7 +68,7 @@ impl State {
         }
     }
 
-    /// Whether a change right after `now` could leave it as it is.
+    /// Whether a change right after `now` could leave the state unchanged.
     pub fn is_racy(&self, now_ns: i128) -> bool {
         match self {
             State::File(identity) => identity.is_racy(now_ns),
@@ -80,11 +79,11 @@ impl State {
     }
 }
 
-/// What was read.
+/// The content of a source and its state.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub state: State,
-    /// Whether equality with `state` will mean that nothing changed. If not, the bytes must be read again.
+    /// Whether equality with `state` will prove that nothing changed. If not, the bytes must be read again.
     pub believed: bool,
     /// One for a CAfile, one for each file of a CApath, in order.
     pub files: Vec<Vec<u8>>,
@@ -97,7 +96,7 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// As [`SourceRef::observe`], by system calls that a guest may make.
+    /// Like [`SourceRef::observe`], with only the system calls that a guest may make.
     #[inline(never)]
     pub fn observe_in(self, system: &dyn System) -> Result<State, LoadError> {
         match self {
@@ -106,7 +105,7 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// The state of a file that everybody may read, by `stat` alone.
+    /// The state of a file that everybody may read, with `stat` as the only system call.
     pub fn observe_listed(self) -> Result<Option<State>, LoadError> {
         match self {
             SourceRef::Cafile(path) => Ok(cafile::observe_listed(path)?.map(State::File)),
@@ -114,7 +113,7 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// Looks at the source without opening a file. Fails if this process may not read it as it is now.
+    /// The state of the source, without opening a file. Fails if this process may not read it now.
     pub fn observe(self) -> Result<State, LoadError> {
         match self {
             SourceRef::Cafile(path) => cafile::observe(path).map(State::File),
@@ -122,7 +121,7 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// Whether the source is in this state. Whether this process may read it is not asked of a file.
+    /// Whether the source is in this state. Does not check whether this process may read a file.
     pub fn is_still(self, state: &State) -> bool {
         match (self, state) {
             (SourceRef::Cafile(path), State::File(before)) => cafile::is_still(path, before),
@@ -130,7 +129,7 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// As [`SourceRef::observe`], with `resolve` told of each path before it is used.
+    /// Like [`SourceRef::observe`], with each path mapped by `resolve` before use.
     pub fn observe_below(self, resolve: Resolve<'_>) -> Result<State, LoadError> {
         match self {
             SourceRef::Cafile(path) => cafile::observe(&resolve(path.to_owned())?).map(State::File),
@@ -138,13 +137,13 @@ impl<'a> SourceRef<'a> {
         }
     }
 
-    /// Reads the source in a state in which it stood still.
+    /// Reads the source in a stable state.
     #[inline(never)]
     pub fn read(self, system: &dyn System) -> Result<Reading, LoadError> {
         self.read_below(system, &Ok)
     }
 
-    /// As [`SourceRef::read`], with `resolve` told of each path before it is used.
+    /// Like [`SourceRef::read`], with each path mapped by `resolve` before use.
     pub fn read_below(self, system: &dyn System, resolve: Resolve<'_>) -> Result<Reading, LoadError> {
         match self {
             SourceRef::Cafile(path) => {
@@ -176,7 +175,7 @@ impl Reading {
     }
 }
 
-/// The error of a call of the operating system.
+/// The error of a system call.
 pub(crate) fn failed(path: &Path, action: &'static str, errno: Errno) -> LoadError {
     LoadError::from_errno(path, action, errno.raw_os_error())
 }

@@ -1,4 +1,4 @@
-//! What a load asks of the world around it besides files, so that tests can answer differently.
+//! The clocks and file systems that a load depends on, behind a trait that tests can replace.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -14,16 +14,16 @@ pub(crate) trait System: Send + Sync {
     /// The clock that ages are measured with.
     fn monotonic(&self) -> Instant;
 
-    /// Whether a file system of this type (`f_type` of fstatfs) changes a file's ctime with each change.
+    /// Whether a file system of this type (`f_type` of fstatfs) updates a file's ctime on each change.
     fn keeps_timestamps(&self, file_system: u64) -> bool;
 
-    /// What file system a file lies on, which is open and on this device.
+    /// The file system of an open file on this device.
     fn file_system(&self, file: BorrowedFd<'_>, _device: u64) -> Result<FileSystem, Errno> {
         rustix::fs::fstatfs(file).map(|statfs| FileSystem::of(&statfs))
     }
 
-    /// Whether this process may have shut itself into a filter, so that only those system calls are made that every
-    /// load of a file makes.
+    /// Whether this process may have put itself behind a system call filter: if so, only the system calls that every
+    /// load of a file makes are allowed.
     fn is_guest(&self) -> bool {
         false
     }
@@ -32,7 +32,7 @@ pub(crate) trait System: Send + Sync {
     fn opened(&self, _path: &Path) {}
 }
 
-/// The world as it is.
+/// The real system.
 pub(crate) struct Real;
 
 impl System for Real {
@@ -52,7 +52,7 @@ impl System for Real {
     }
 }
 
-/// What there is to know of a file system.
+/// The properties of a file system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileSystem {
     /// `f_type` of fstatfs.
@@ -62,7 +62,7 @@ pub(crate) struct FileSystem {
 }
 
 impl FileSystem {
-    /// Nothing is known.
+    /// An unknown file system.
     const UNKNOWN: FileSystem = FileSystem { kind: 0, may_be_an_image: true };
 
     pub fn of(statfs: &StatFs) -> FileSystem {
@@ -71,7 +71,7 @@ impl FileSystem {
     }
 }
 
-/// File systems that were looked at beforehand, by device. What lies on another is read and compared at each use.
+/// File systems that were recorded beforehand, by device. Files on any other are read and compared on each use.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSystems {
     known: [Option<(u64, FileSystem)>; FileSystems::MOST],
@@ -80,12 +80,12 @@ pub struct FileSystems {
 impl FileSystems {
     const MOST: usize = 8;
 
-    /// None is known.
+    /// An empty list.
     pub const fn none() -> FileSystems {
         FileSystems { known: [None; FileSystems::MOST] }
     }
 
-    /// Notes the file system of a device. If it is not known, `statfs` tells its type and flags (`f_type` and `f_flags`
+    /// Records the file system of a device. If it is new, `statfs` returns its type and flags (`f_type` and `f_flags`
     /// of statfs).
     pub fn note(&mut self, device: u64, statfs: impl FnOnce() -> Option<(u64, u64)>) {
         if self.of(device).is_some() {
@@ -102,8 +102,8 @@ impl FileSystems {
     }
 }
 
-/// The world as it is, but for file systems: those were looked at beforehand. For a process in which fstatfs may be one
-/// call too many.
+/// The real system, with file systems that were recorded beforehand. For a process that may not be allowed to call
+/// fstatfs.
 pub(crate) struct Guest(pub &'static FileSystems);
 
 impl System for Guest {
@@ -128,8 +128,8 @@ impl System for Guest {
     }
 }
 
-/// Whether a file system may be, or hide, an image that is mounted in place of another while this process runs: an
-/// overlay, or whatever can't be written to.
+/// Whether a file system may be, or may hide, an image that can be replaced while this process runs: an overlay, or any
+/// file system that can't be written to.
 fn is_image(kind: u64, flags: u64) -> bool {
     const ST_RDONLY: u64 = 1;
     kind == OVERLAY || flags & ST_RDONLY != 0
@@ -137,9 +137,9 @@ fn is_image(kind: u64, flags: u64) -> bool {
 
 const OVERLAY: u64 = 0x794C_7630;
 
-/// Local file systems of the kernel. With all others (NFS, SMB, 9p, FUSE, …) somebody else may change a file, or keeps
-/// its timestamps, and attributes may be cached. Times of read-only images (squashfs, erofs, …) are those that their
-/// builder wrote. Numbers: linux/magic.h, and the headers of ZFS and bcachefs.
+/// Local file systems of the kernel. On all others (NFS, SMB, 9p, FUSE, …) another machine or program may change a file
+/// or keep its timestamps, and attributes may be cached. The times on read-only images (squashfs, erofs, …) are those
+/// that their builder wrote. Numbers: linux/magic.h, and the headers of ZFS and bcachefs.
 const LOCAL_FILE_SYSTEMS: [u64; 13] = [
     0xEF53,      // ext2, ext3, ext4
     0x5846_5342, // xfs

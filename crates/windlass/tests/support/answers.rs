@@ -1,4 +1,4 @@
-//! Everything that a root store can be asked.
+//! Every query of a root store.
 
 use windlass::{AnchorIndex, CanonicalName, Finding, RawName, RootStore, TrustAnchor};
 
@@ -6,7 +6,7 @@ use windlass::{AnchorIndex, CanonicalName, Finding, RawName, RootStore, TrustAnc
 pub const FINDING: Finding =
     Finding { rules: 1, find: |store| store.anchors().map(|anchor| anchor.der().len()).sum::<usize>() as u8 };
 
-/// Wants the same answer to every question that the anchors themselves suggest, and to some that nobody has.
+/// Requires the same answer to every query suggested by the anchors themselves, and to some without a match.
 pub fn assert_same(ours: &RootStore, theirs: &RootStore) {
     assert_eq!(ours.len(), theirs.len());
     assert_eq!(ours.source_bytes(), theirs.source_bytes());
@@ -33,7 +33,7 @@ pub fn assert_same(ours: &RootStore, theirs: &RootStore) {
     }
 }
 
-/// Asks everything of a store that may be of a malicious file, and wants every anchor of an answer to exist.
+/// Runs every query on a store that may come from a malicious file, and requires every anchor in an answer to exist.
 pub fn ask_everything(store: &RootStore) {
     let exists = |index: &AnchorIndex| assert!(index.get() < store.len());
     for anchor in store.anchors() {
@@ -63,7 +63,7 @@ fn fields(anchor: TrustAnchor<'_>) -> [&[u8]; 7] {
     ]
 }
 
-/// Who has the subject, the raw subject, issuer and serial number, and key id of this one.
+/// The anchors with this one's subject, raw subject, issuer and serial number, and key id.
 pub fn answers(store: &RootStore, anchor: TrustAnchor<'_>) -> [Vec<AnchorIndex>; 4] {
     let name = CanonicalName::from_raw(anchor.raw_subject());
     [

@@ -1,4 +1,4 @@
-//! A child for what belongs to a whole process and can't be changed for one thread: privileges, mounts, a violent end.
+//! A child process, for changes that affect a whole process rather than one thread: privileges, mounts, a violent end.
 
 use std::ffi::{CString, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::fs;
@@ -41,7 +41,7 @@ pub const OTHER_USER: u32 = 12_345;
 pub struct Child(c_int);
 
 impl Child {
-    /// Runs this in a child.
+    /// Runs `work` in a child.
     pub fn start(work: impl FnOnce()) -> Child {
         // SAFETY: the child runs `work` and ends; it touches no lock that a thread of the test harness may hold,
         // besides those of the allocator, which the C library sets free in the child.
@@ -63,7 +63,7 @@ impl Child {
         assert_eq!(self.wait(), 0, "the child failed");
     }
 
-    /// Ends it at once, wherever it is.
+    /// Kills it at once.
     pub fn kill(self) {
         // SAFETY: the process is our child, and has not been waited for.
         assert_eq!(unsafe { kill(self.0, SIGKILL) }, 0);
@@ -78,7 +78,7 @@ impl Child {
     }
 }
 
-/// Runs this in a child, and fails if it fails there.
+/// Runs `work` in a child, and fails if it fails there.
 #[track_caller]
 pub fn in_child(work: impl FnOnce()) {
     Child::start(work).join();

@@ -1,4 +1,4 @@
-//! Counts what a cache does.
+//! Counts the events of a cache.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

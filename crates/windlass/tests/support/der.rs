@@ -1,4 +1,4 @@
-//! DER as a tree that can be changed and written again, with all lengths right, or wrong where a test wants it.
+//! DER as a tree that can be changed and encoded again, with correct lengths, or wrong ones where a test wants them.
 
 #[derive(Clone, Debug)]
 pub struct Node {

@@ -1,4 +1,5 @@
-//! Accepted here must mean accepted by libcrypto, with the same facts, and without an error that it would remember.
+//! Everything accepted here must be accepted by libcrypto, with the same facts, and without an error that it would
+//! remember.
 
 use windlass::RootStore;
 

@@ -1,4 +1,4 @@
-//! libcrypto, as the judge: the system's, or another version that `WINDLASS_TEST_LIBCRYPTO` names.
+//! libcrypto as the reference: the system's, or another version that `WINDLASS_TEST_LIBCRYPTO` names.
 
 use std::ffi::{CString, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 use std::io::Write;

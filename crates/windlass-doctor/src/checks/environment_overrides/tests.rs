@@ -1,9 +1,9 @@
-//! Machines that set such a variable.
+//! Machines that set one of these variables.
 
 use super::*;
 use crate::testing::{Image, assert_silent, fixture};
 
-/// What is found when /etc/environment says this.
+/// The findings if /etc/environment has this line.
 fn said(image: &Image, line: &str) -> Vec<(Severity, String)> {
     image.write("etc/environment", line);
     let told = |finding: Finding| (finding.severity, finding.what);

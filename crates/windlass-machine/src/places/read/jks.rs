@@ -1,21 +1,21 @@
-//! Java's own keystore format. It is documented nowhere but in the code that reads it (OpenJDK,
+//! Java's own keystore format. It is documented only by the code that reads it (OpenJDK,
 //! `sun.security.provider.JavaKeyStore.engineLoad`). Certificates are not encrypted, and the digest at the end only
-//! says that nobody without the password has changed the file: neither is needed to list it.
+//! proves that nobody without the password has changed the file: listing needs neither password nor digest.
 
 use super::{Entry, MAX_CERTIFICATES, Trust, Unreadable};
 
 const MAGIC: [u8; 4] = [0xFE, 0xED, 0xFE, 0xED];
-/// The same format, with another encryption of keys and with secret keys (`JceKeyStore`).
+/// The magic of the same format with another encryption of keys and with secret keys (`JceKeyStore`).
 const JCE_MAGIC: [u8; 4] = [0xCE, 0xCE, 0xCE, 0xCE];
 
 const MALFORMED: Unreadable = Unreadable::Malformed("a Java keystore");
 
-/// Whether a file begins as one.
+/// Whether a file begins like a keystore.
 pub fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC) || bytes.starts_with(&JCE_MAGIC)
 }
 
-/// Its certificates: trusted ones, and the chains of keys.
+/// The certificates: trusted ones, and the chains of keys.
 pub fn read(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
     let mut reader = Reader(bytes.get(4..).unwrap_or_default());
     let version = reader.number()?;
@@ -34,11 +34,11 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
                 (reader.number()?, Trust::Nothing)
             }
             2 => (1, Trust::Anchor),
-            // A secret key: an object of Java, the end of which only Java finds.
+            // A secret key: a serialised Java object, whose end only Java can find.
             _ => return Err(MALFORMED),
         };
         for _ in 0..count {
-            // Of another type than X.509 there is none.
+            // No other type than X.509 is in use.
             if version == 2 {
                 reader.text()?;
             }
@@ -72,8 +72,8 @@ impl<'a> Reader<'a> {
         Ok(i64::from_be_bytes(bytes))
     }
 
-    /// Java's "modified UTF-8". What differs from UTF-8 (NUL, and what is beyond the first 65,536 characters) is shown
-    /// as unknown.
+    /// Java's "modified UTF-8". The parts that differ from UTF-8 (NUL, and characters beyond the first 65,536) are
+    /// shown as unknown.
     fn text(&mut self) -> Result<String, Unreadable> {
         let bytes = self.take(2)?.try_into().map_err(|_| MALFORMED)?;
         let text = self.take(usize::from(u16::from_be_bytes(bytes)))?;

@@ -1,5 +1,4 @@
-//! Reading private stores. Their bytes may be anybody's: nothing here trusts a length, a count or a number of
-//! iterations.
+//! Reading private stores. Anybody may have written them: no length, count or number of iterations is trusted.
 
 mod jks;
 mod nss;
@@ -14,38 +13,38 @@ use x509_parser::pem::Pem;
 use super::PlaceKind;
 use super::certificate::Certificate;
 
-/// A file that holds more is none of these stores. The largest in use has some hundreds.
+/// A file with more is not a store of these kinds. The largest in use has some hundreds.
 const MAX_CERTIFICATES: usize = 50_000;
 
 /// A certificate of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// As it is in the store. It may be no certificate at all.
+    /// The bytes in the store, which may not be a certificate at all.
     pub der: Vec<u8>,
     /// Its name in the store; empty if it has none.
     pub label: String,
-    /// What the store says about it, for servers.
+    /// What the store says about its use for servers.
     pub trust: Trust,
-    /// When it was put there, in seconds since 1970, where the store says so.
+    /// When it was added, in seconds since 1970; None if the store does not say.
     pub added: Option<i64>,
 }
 
 impl Entry {
-    /// What is in it. None: it can't be decoded here, and others may yet see an anchor in it: whoever compares stores
-    /// has to say so.
+    /// The decoded certificate. None: it can't be decoded here, but others may still see an anchor in it, and a
+    /// comparison of stores must mention it.
     pub fn certificate(&self) -> Option<Certificate> {
         Certificate::of(&self.der)
     }
 }
 
-/// What a store says about a certificate.
+/// A store's statement about a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Chains may end in it.
     Anchor,
-    /// It is refused.
+    /// It is distrusted.
     Distrusted,
-    /// Nothing: an intermediate, or one's own.
+    /// No statement: an intermediate, or the user's own certificate.
     Nothing,
 }
 
@@ -55,30 +54,30 @@ pub enum Unreadable {
     /// It is something else, or it is damaged.
     #[error("not {0}, or damaged")]
     Malformed(&'static str),
-    /// It is encrypted, and none of the usual passwords is its own.
+    /// It is encrypted, and none of the usual passwords fits.
     #[error("encrypted with a password of its own, or in a way that is not known here")]
     Encrypted,
-    /// It would take too long to decrypt.
+    /// Decrypting it would take too long.
     #[error("it asks for too many rounds of key derivation")]
     TooCostly,
-    /// It holds too much.
+    /// It is too large, or has too many entries.
     #[error("it holds more than {MAX_CERTIFICATES} certificates, or too many bytes")]
     TooLarge,
 }
 
-/// Rounds of key derivation that may still be spent. Stores of one user share it: each of them may ask for a lot.
+/// Remaining rounds of key derivation, shared by the stores of one user: each store may ask for many.
 #[derive(Debug)]
 pub struct Work(Cell<u64>);
 
 impl Default for Work {
-    /// Some seconds. .NET asks for 2,000 rounds a file, Java for 10,000.
+    /// Some seconds. .NET asks for 2,000 rounds per file, Java for 10,000.
     fn default() -> Self {
         Work(Cell::new(20_000_000))
     }
 }
 
 impl Work {
-    /// What one file may ask for.
+    /// The limit for one file.
     const OF_ONE: u64 = 2_000_000;
 
     fn spend(&self, rounds: u64) -> Result<(), Unreadable> {
@@ -92,7 +91,7 @@ impl Work {
     }
 }
 
-/// The certificates of a store, from the bytes of its file. For a directory, each file is read by itself.
+/// The certificates of a store, from the bytes of its file. A directory's files are read one by one.
 pub fn read(kind: PlaceKind, bytes: &[u8], work: &Work) -> Result<Vec<Entry>, Unreadable> {
     match kind {
         PlaceKind::JavaKeystore if jks::is_one(bytes) => jks::read(bytes),
@@ -102,7 +101,7 @@ pub fn read(kind: PlaceKind, bytes: &[u8], work: &Work) -> Result<Vec<Entry>, Un
     }
 }
 
-/// All certificates of a PEM file, whatever else is in it: what Python, Ruby and others do with their own bundles.
+/// All certificates of a PEM file, whatever else is in it: Python, Ruby and others read their own bundles in this way.
 fn pem(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
     let mut all = Vec::new();
     for block in Pem::iter_from_buffer(bytes) {

@@ -1,8 +1,8 @@
 //! NSS's certificate database: cert9.db, an SQLite file with a table of PKCS#11 objects (NSS, lib/softoken/sdb.c), one
-//! column `aXX` an attribute, with its number in hexadecimal.
+//! column `aXX` per attribute, with its number in hexadecimal.
 //!
-//! SQLite gets the bytes of the file, not its name: so nothing is locked, no journal is replayed, and no file is made,
-//! whoever uses the database meanwhile. What a running browser has not written yet is not seen.
+//! SQLite gets the bytes of the file, not its name: nothing is locked, no journal is replayed, and no file is made,
+//! even while another program uses the database. Data that a running browser has not written yet is not seen.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use rusqlite::{Connection, MAIN_DB};
 use super::{Entry, MAX_CERTIFICATES, Trust, Unreadable};
 
 const HEADER: &[u8] = b"SQLite format 3\0";
-/// File format versions in the header: 2 is a database with a write-ahead log, which one in memory can't have.
+/// File format versions in the header: 2 is a database with a write-ahead log, which is impossible in memory.
 const VERSIONS: std::ops::Range<usize> = 18..20;
 
-/// A value of a well-formed database is a certificate, and small.
+/// In bytes. The values of a well-formed database are certificates, and small.
 const MAX_VALUE: i32 = 1 << 20;
 const MAX_BYTES: usize = 128 << 20;
-/// Steps of SQLite's machine, in thousands. All of a large database takes a hundredth.
+/// Steps of SQLite's virtual machine, in thousands. Reading a large database takes a hundredth.
 const MAX_STEPS: u64 = 50_000;
-/// What else in a file could ask for much work.
+/// Limits on other features by which a file could cause much work.
 const LIMITS: [(Limit, i32); 5] = [
     (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE),
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 256 << 10),
@@ -32,7 +32,7 @@ const LIMITS: [(Limit, i32); 5] = [
 const MALFORMED: Unreadable = Unreadable::Malformed("an NSS database");
 
 const SCHEMA: &str = "SELECT sql FROM sqlite_master WHERE name = 'nssPublic'";
-/// Neither is sorted or joined by SQLite: it would keep what it sorts, and rows can share their bytes.
+/// SQLite neither sorts nor joins these: it would keep copies, while rows can share their bytes.
 const TRUST: &str = "SELECT a81, a82, ace536358 FROM nssPublic WHERE a0 = x'ce534353'";
 const CERTIFICATES: &str = "SELECT a81, a82, a11, a3 FROM nssPublic WHERE a0 = x'00000001'";
 /// `CKT_NSS_*`, as 4 bytes: nssckt.h.
@@ -78,7 +78,7 @@ fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
         steps > MAX_STEPS
     };
     database.progress_handler(1000, Some(too_long));
-    // What is in the file may not run as part of a query: https://www.sqlite.org/security.html.
+    // Nothing in the file may run as part of a query: https://www.sqlite.org/security.html.
     database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
     let schema: String = database.query_row(SCHEMA, [], |row| row.get(0))?;
     if !is_plain_table(&schema) {
@@ -92,7 +92,7 @@ fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
             value if value == NOT_TRUSTED => Trust::Distrusted,
             _ => Trust::Nothing,
         };
-        // Of two that contradict each other, NSS takes any.
+        // Of two that contradict each other, NSS may use either.
         let known = trust.entry((issuer.to_vec(), serial.to_vec())).or_insert(says);
         if says == Trust::Distrusted {
             *known = says;
@@ -106,7 +106,7 @@ fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
     Ok(all)
 }
 
-/// Hands over the values of each row. What is no bytes is empty.
+/// Passes the values of each row on. A value that is not bytes is passed as empty.
 fn each<const N: usize>(
     database: &Connection,
     query: &str,
@@ -132,10 +132,10 @@ fn each<const N: usize>(
     Ok(())
 }
 
-/// Whether it is a table of names and nothing else, as NSS makes it (`CREATE_TABLE_CMD`, lib/softoken/sdb.c). A view, a
-/// virtual table or a generated column is a program, and needs a word before the parenthesis, or another one within:
-/// with these, nothing in the file is evaluated. SQLite compiles the text, whatever the file says about its type, and a
-/// name has one text.
+/// Whether it is a plain table of names, as NSS makes it (`CREATE_TABLE_CMD`, lib/softoken/sdb.c). A view, a virtual
+/// table or a generated column is a program, and needs a word before the parenthesis, or another parenthesis inside:
+/// without these, nothing in the file is evaluated. SQLite compiles the text, whatever the file says about its type,
+/// and each name has only one text.
 fn is_plain_table(schema: &str) -> bool {
     let columns = schema.strip_prefix("CREATE TABLE nssPublic").map(str::trim_start);
     let columns = columns.and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));

@@ -1,8 +1,7 @@
-//! PKCS#12 (RFC 7292): what Java writes since version 9, and .NET for each certificate of its stores.
+//! PKCS#12 (RFC 7292): the format of Java since version 9, and of .NET for each certificate of its stores.
 //!
-//! Only certificates are wanted, so keys stay encrypted, and the MAC, which only says that somebody who knows the
-//! password made the file, is not looked at. The password is none, the empty one, or the one that Java's documentation
-//! gives.
+//! Only certificates are read. Keys stay encrypted, and the MAC is ignored: it only proves that the author of the file
+//! knew the password. Three passwords are tried: none, the empty one, and the one in Java's documentation.
 
 use ::pkcs12::authenticated_safe::AuthenticatedSafe;
 use ::pkcs12::cert_type::CertBag;
@@ -24,21 +23,21 @@ const ENCRYPTED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.1
 const CERTIFICATE_BAG: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.10.1.3");
 const X509: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.22.1");
 const FRIENDLY_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.20");
-/// `ORACLE_TrustedKeyUsage`: only with it is an entry of a Java keystore trusted.
+/// `ORACLE_TrustedKeyUsage`: only an entry with it is trusted in a Java keystore.
 const TRUSTED_BY_JAVA: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.113894.746875.1.1");
-/// .NET since version 5.
+/// Used by .NET since version 5.
 const PBE_SHA1_3DES: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.1.3");
-/// .NET Core up to 3.1, and Java up to 15.
+/// Used by .NET Core up to 3.1, and Java up to 15.
 const PBE_SHA1_RC2_40: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.12.1.6");
 
-/// As the bytes that go into the derivation of a key: for the old scheme UTF-16 with a final NUL, for the new one
-/// UTF-8. .NET has no password, which is another thing than an empty one (`Pkcs12Kdf.Derive`), in the old scheme only.
+/// The bytes that go into the key derivation: for the old scheme UTF-16 with a final NUL, for the new one UTF-8. .NET
+/// uses no password, which differs from an empty one (`Pkcs12Kdf.Derive`) in the old scheme only.
 const PASSWORDS: [(&[u8], &[u8]); 3] = [(b"", b""), (b"\0\0", b""), (b"\0c\0h\0a\0n\0g\0e\0i\0t\0\0", b"changeit")];
 
 const MALFORMED: Unreadable = Unreadable::Malformed("a PKCS#12 file");
 
-/// All certificates. One that Java calls trusted is an anchor; so is each where no entry is called so: .NET does not
-/// say it.
+/// All certificates. Entries that Java marks as trusted are anchors; if no entry is marked, all are: .NET does not mark
+/// them.
 pub fn read(bytes: &[u8], work: &Work) -> Result<Vec<Entry>, Unreadable> {
     let pfx = Pfx::from_der(bytes).map_err(malformed)?;
     if pfx.auth_safe.content_type != DATA {
@@ -86,7 +85,7 @@ fn encrypted(safe: &ContentInfo, work: &Work, all: &mut Vec<Entry>) -> Result<()
         } else {
             return Err(Unreadable::Encrypted);
         };
-        // A wrong password can leave a right padding, once in 256 times.
+        // A wrong password can produce valid padding by chance, once in 256 times.
         if plain.is_some_and(|plain| bags(&plain, all).is_ok()) {
             return Ok(());
         }
@@ -108,7 +107,7 @@ where
 {
     let parameters = Pkcs12PbeParams::from_der(parameters).map_err(malformed)?;
     let rounds = u64::try_from(parameters.iterations).map_err(|_| MALFORMED)?;
-    // At most two hashes for the key, and one for the vector.
+    // At most two hashes for the key, and one for the initialisation vector.
     work.spend(3 * rounds)?;
     let derive = |kind, length| {
         derive_key::<sha1_010::Sha1>(password, parameters.salt.as_bytes(), kind, parameters.iterations, length)
@@ -123,7 +122,7 @@ fn decrypt_new(parameters: &[u8], password: &[u8], text: &[u8], work: &Work) -> 
     let parameters = pbes2::Parameters::from_der(parameters).map_err(|_| Unreadable::Encrypted)?;
     match &parameters.kdf {
         Kdf::Pbkdf2(kdf) => work.spend(2 * u64::from(kdf.iteration_count))?,
-        // Neither Java nor .NET write it, and it can ask for any amount of memory.
+        // Neither Java nor .NET writes it, and it can ask for any amount of memory.
         _ => return Err(Unreadable::Encrypted),
     }
     Ok(parameters.decrypt(password, text).ok())
@@ -147,7 +146,7 @@ fn bags(bytes: &[u8], all: &mut Vec<Entry>) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// The content of the first value.
+/// The content of the attribute's first value.
 fn attribute<'a>(bag: &Bag<'a>, wanted: ObjectIdentifier) -> Option<&'a [u8]> {
     let attribute = bag.attributes.iter().find(|attribute| attribute.kind == wanted)?;
     attribute.values.first().map(|value| value.value())
@@ -158,9 +157,9 @@ fn utf16(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect::<Vec<_>>())
 }
 
-/// A SafeBag (RFC 7292, section 4.2). Its attributes are a set, which DER sorts, and in which nothing may be twice.
-/// .NET Core does not keep to that: what it has imported with a key and writes to a store has the attribute
-/// `localKeyID` two times.
+/// A SafeBag (RFC 7292, section 4.2). Its attributes are a set, which DER sorts and keeps free of duplicates. .NET Core
+/// violates that: a certificate that it has imported with a key and written to a store has the attribute `localKeyID`
+/// twice.
 struct Bag<'a> {
     kind: ObjectIdentifier,
     value: &'a [u8],
@@ -196,7 +195,7 @@ impl FixedTag for Attribute<'_> {
     const TAG: Tag = Tag::Sequence;
 }
 
-/// In any order.
+/// The elements of a SET, in any order.
 fn set<'a, T: Decode<'a>, R: Reader<'a>>(reader: &mut R) -> der::Result<Vec<T>> {
     let header = Header::decode(reader)?;
     header.tag.assert_eq(Tag::Set)?;

@@ -1,4 +1,4 @@
-//! The stores are made by the programs that they belong to: openssl, keytool and NSS's certutil.
+//! Stores made by the programs that they belong to: openssl, keytool and NSS's certutil.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,7 +52,7 @@ fn keystores_of_java() {
             [("one", &der("rsa.pem"), Trust::Anchor), ("two", &der("expired.pem"), Trust::Anchor)],
             "{kind}"
         );
-        // JKS says when.
+        // JKS stores the time.
         assert_eq!(all[0].added.is_some_and(|added| added > 1_600_000_000), kind == "JKS");
     }
     // As Java wrote it up to version 15.
@@ -100,7 +100,7 @@ fn databases_of_nss() {
 
 const VERSION_BYTES: std::ops::Range<usize> = 18..20;
 
-/// A view instead of the table would be a program that runs in here.
+/// A view in place of the table would be a program that runs here.
 #[test]
 fn a_database_can_run_nothing() {
     let database = rusqlite::Connection::open_in_memory().unwrap();
@@ -108,7 +108,7 @@ fn a_database_can_run_nothing() {
         SELECT x'00000001' AS a0, n AS a11, n AS a3, n AS a81, n AS a82, n AS ace536358, n AS id FROM x;";
     database.execute_batch(endless).unwrap();
     refused(&database);
-    // What a file says about the type of a thing is not what it is.
+    // The type that a file states for an object may be wrong.
     let lie = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET type = 'table'";
     database.execute_batch(lie).unwrap();
     refused(&database);
@@ -122,14 +122,14 @@ fn refused(database: &rusqlite::Connection) {
     assert_eq!(read(PlaceKind::NssDatabase, &bytes, &Work::default()), Err(Unreadable::Malformed("an NSS database")));
 }
 
-/// The columns of a table can be programs too, which nobody stops within one step.
+/// The columns of a table can be programs too, and cannot be interrupted within one step.
 #[test]
 fn a_table_that_computes_is_refused() {
     let slow = "a11 GENERATED ALWAYS AS (like('%'||hex(zeroblob(20000))||'1', hex(zeroblob(250000))))";
     let stored = "a11 AS (x'00') STORED";
     for (column, is_plain) in [(slow, false), (stored, false), ("a11 DEFAULT (1)", false), ("a11", true)] {
         let database = rusqlite::Connection::open_in_memory().unwrap();
-        // Whoever inserts computes as well, so a column of that kind comes later.
+        // Inserting evaluates columns too, and therefore such a column is added later.
         let (now, later) = if column == slow { ("ab", column) } else { (column, "ab") };
         let table = format!(
             "CREATE TABLE nssPublic (id PRIMARY KEY UNIQUE ON CONFLICT ABORT, a0, a3, a81, a82, ace536358, {now});
@@ -147,7 +147,7 @@ fn a_table_that_computes_is_refused() {
     }
 }
 
-/// Neither damage nor malice makes a reader panic, hang or take more memory than the file has.
+/// Neither damage nor malice makes a reader panic, hang or use more memory than the size of the file.
 #[test]
 fn damaged_stores_are_errors() {
     let directory = tempfile::tempdir().unwrap();

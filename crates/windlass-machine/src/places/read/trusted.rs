@@ -1,4 +1,4 @@
-//! OpenSSL's `TRUSTED CERTIFICATE`: a certificate, and behind it what its owner says about it (`X509_CERT_AUX`,
+//! OpenSSL's `TRUSTED CERTIFICATE`: a certificate followed by its owner's trust settings (`X509_CERT_AUX`,
 //! crypto/x509/x_x509a.c).
 
 use der::asn1::{AnyRef, ContextSpecific, ObjectIdentifier, OctetStringRef, Utf8StringRef};
@@ -9,15 +9,14 @@ use super::Trust;
 const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
 const ANY_PURPOSE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");
 
-/// What the settings name.
+/// The trusted and the rejected purposes.
 #[derive(Default)]
 struct Settings {
     trusted: Option<Vec<ObjectIdentifier>>,
     rejected: Option<Vec<ObjectIdentifier>>,
 }
 
-/// The certificate alone, and whether it is trusted for servers. None: the settings can't be read, and nobody knows
-/// what they say.
+/// The certificate alone, and its trust for servers. None: the settings can't be read, and their meaning is unknown.
 pub fn split(block: &[u8]) -> Option<(&[u8], Trust)> {
     let mut reader = SliceReader::new(block).ok()?;
     let certificate = reader.tlv_bytes().ok()?;
@@ -29,7 +28,7 @@ fn settings(reader: &mut SliceReader<'_>) -> der::Result<Settings> {
     reader.sequence(|fields| {
         let trusted = fields.decode()?;
         let rejected = ContextSpecific::decode_implicit(fields, TagNumber::N0)?.map(|field| field.value);
-        // A name, a key's identifier and algorithms change nothing.
+        // A name, a key identifier and algorithms have no effect on trust.
         fields.decode::<Option<Utf8StringRef<'_>>>()?;
         fields.decode::<Option<OctetStringRef<'_>>>()?;
         ContextSpecific::<Vec<AnyRef<'_>>>::decode_implicit(fields, TagNumber::N1)?;
@@ -38,8 +37,8 @@ fn settings(reader: &mut SliceReader<'_>) -> der::Result<Settings> {
 }
 
 impl Settings {
-    /// As `obj_trust` (crypto/x509/x509_trs.c, 3.0) decides for servers: what is rejected is, and what is not in a list
-    /// of trusted purposes is rejected too.
+    /// Follows `obj_trust` (crypto/x509/x509_trs.c, 3.0) for servers: rejected purposes are rejected, and so is any
+    /// purpose that is missing from a list of trusted ones.
     fn trust(&self) -> Trust {
         let has = |list: &[ObjectIdentifier]| list.iter().any(|purpose| [SERVER_AUTH, ANY_PURPOSE].contains(purpose));
         let is_refused =
@@ -58,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// A bundle in which OpenSSL has said something about the certificate.
+    /// A bundle with trust settings that OpenSSL has written.
     fn entry(options: &[&str]) -> (Entry, Vec<u8>) {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/rsa.pem");
         let output =
@@ -97,7 +96,7 @@ mod tests {
             assert!(split(&[&der, behind].concat()).is_none(), "{behind:x?}");
         }
         assert!(split(&[&der, &b"\x30\x00"[..]].concat()).is_some() && split(b"").is_none());
-        // Of such a block there is an entry, and it can be seen that it was not understood.
+        // An unreadable block still gives an entry, which shows that it was not understood.
         let block = pem(&[&der, &b"\x04\x00"[..]].concat());
         let all = read(PlaceKind::PrivateBundle, block.as_bytes(), &Work::default()).unwrap();
         assert!(all.len() == 1 && all[0].certificate().is_none());

@@ -21,7 +21,7 @@ fn files_are_read_by_hash_and_number() {
     bench.write("00000001.1", &certificate(1));
     symlink("00000002.0", bench.path("ffffffff.0")).unwrap();
     bench.write("00000001.0", &[certificate(0), certificate(3)].concat());
-    // Behind a gap, a CRL, and what is not hashed.
+    // After a gap, a CRL, and a file without a hash name.
     bench.write("00000003.1", &certificate(4));
     bench.write("00000001.r0", b"-----BEGIN X509 CRL-----\n");
     bench.write("ca.pem", &certificate(4));
@@ -49,7 +49,7 @@ fn every_change_is_seen() {
     expect(&bench, &[2, 1, 3]);
     write_in_place(&target, &certificate(4));
     expect(&bench, &[2, 1, 4]);
-    // What comes after a removed one is out of reach.
+    // Files after a removed one are out of reach.
     fs::remove_file(first).unwrap();
     expect(&bench, &[4]);
     assert_eq!(bench.counts(), [6, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! The source changes.
+//! Changes of the source.
 
 use std::os::unix::fs::symlink;
 
@@ -53,7 +53,7 @@ fn equal_size_and_equal_mtime_hide_nothing() {
 #[test]
 fn a_young_file_is_read_again_until_it_is_older() {
     let bench = Bench::new(MaxAge::Forever);
-    // The world's clock stands an hour from the file's, whatever the machine is doing.
+    // The simulated clock is an hour from the file's time, whatever else the machine is doing.
     let now = |path: &Path, later_ns: i64| {
         let ahead = identity(path).ctime_ns - Real.real_ns() + i128::from(later_ns);
         bench.world.ahead_ns.store(ahead as i64, Ordering::SeqCst);
@@ -74,13 +74,13 @@ fn a_young_file_is_read_again_until_it_is_older() {
     now(&path, -3_600_000_000_000);
     bench.expect(&path, &[1]);
     assert_eq!(bench.counts(), [2, 0, 1, 0]);
-    // An hour later it is read once more, and then believed.
+    // An hour later it is read once more, and believed from then on.
     now(&path, 3_600_000_000_000);
     bench.expect(&path, &[1]);
     assert_eq!(bench.counts(), [2, 0, 2, 0]);
     bench.expect(&path, &[1]);
     assert_eq!(bench.counts(), [2, 1, 2, 0]);
-    // Nothing is kept for comparing then.
+    // No bytes are kept for comparison then.
     assert!(bench.cache.slot(SourceRef::Cafile(&path)).unwrap().try_entry().unwrap().files.is_none());
 }
 
@@ -135,7 +135,7 @@ fn which_file_systems_are_known() {
     }
 }
 
-/// A mounted ConfigMap: the name that programs use is a link through `..data`, and only that is replaced.
+/// A mounted ConfigMap: programs use a name that is a link through `..data`, and only `..data` is replaced.
 #[test]
 fn kubernetes_swaps_a_directory_in_the_middle_of_the_path() {
     let bench = Bench::new(MaxAge::Forever);
@@ -167,7 +167,7 @@ fn what_is_no_file_is_not_opened() {
     assert_eq!(bench.load(&path).unwrap_err(), not_a_file());
     fs::remove_dir(&path).unwrap();
 
-    // Nobody writes to it: to open it would wait for ever.
+    // It has no writer: opening it would block forever.
     rustix::fs::mknodat(CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     assert_eq!(bench.load(&path).unwrap_err(), not_a_file());
     fs::remove_file(&path).unwrap();
@@ -213,7 +213,7 @@ fn errors_are_not_kept() {
     assert_eq!(error.to_string(), format!("{}: line 1: a PEM block other than CERTIFICATE", path.display()));
     write_in_place(&path, &certificate(0));
     bench.expect(&path, &[0]);
-    // Nor does an error stand for what was there before.
+    // Nor does an error leave the earlier state in place.
     write_in_place(&path, b"-----BEGIN X509 CRL-----\n");
     assert_eq!(bench.load(&path).unwrap_err(), error);
 }
@@ -229,7 +229,7 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
         }
     });
     bench.expect(&path, &[1]);
-    // By another link: what was opened is whole and stands still, but is not what the path leads to.
+    // Another link: the opened file is whole and stable, but the path no longer leads to it.
     let target = bench.write("target", &certificate(0));
     let other = bench.write("other", &certificate(2));
     let link = bench.path("link");

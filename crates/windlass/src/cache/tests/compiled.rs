@@ -1,4 +1,4 @@
-//! A compiled store is there, and the source changes: whatever happens, the next load gives what the source holds.
+//! A source with a compiled store changes: in every case, the next load gives the current content of the source.
 
 mod ages;
 mod changes;
@@ -23,7 +23,7 @@ fn bench_with(max_age: MaxAge, stores: &[&str]) -> Bench {
     bench
 }
 
-/// Compiles, and returns the path of what was written.
+/// Compiles, and returns the path of the compiled store.
 fn compile_into(bench: &Bench, stores: &str, source: &Source) -> PathBuf {
     let image = compile(source, None, None).unwrap();
     assert!(image.is_believed());
@@ -41,7 +41,7 @@ fn pem(certificates: &[usize]) -> Vec<u8> {
     certificates.iter().flat_map(|&n| certificate(n)).collect()
 }
 
-/// What is counted of a compiled store of the same content: without digests in hardware it is not looked at.
+/// The counts for a compiled store with the same content: without hardware support for digests, it is not used.
 fn by_content() -> Counts {
     #[cfg(target_arch = "x86_64")]
     let quick = std::arch::is_x86_feature_detected!("sha");
@@ -66,7 +66,7 @@ impl Bench {
             .map(|event| self.counts.value(event))
     }
 
-    /// Loads, wants these certificates, and that this is counted.
+    /// Loads, and requires these certificates and these counts.
     #[track_caller]
     fn expect_counted(&self, source: &Source, certificates: &[usize], counted: Counts) -> Arc<RootStore> {
         let before = self.compiled_counts();
@@ -77,7 +77,7 @@ impl Bench {
         store
     }
 
-    /// The same as a process does that knows nothing yet.
+    /// The same, as a new process does it.
     #[track_caller]
     fn expect_anew(&self, source: &Source, certificates: &[usize], counted: Counts) {
         let system = Arc::clone(&self.world) as Arc<dyn System>;

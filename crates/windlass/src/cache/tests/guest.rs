@@ -1,5 +1,5 @@
-//! The cache in a process that may be behind a system call filter. (What it calls is compared with stock in
-//! tests/guest.)
+//! The cache in a process that may be behind a system call filter. (tests/guest compares its system calls with the
+//! stock library's.)
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
@@ -39,7 +39,7 @@ fn what_is_no_file_is_not_opened() {
             bench.expect(&path, &[0]);
             fs::remove_file(&path).unwrap();
         }
-        // Nobody writes to it: to open it would wait for ever. And who does would see that it was opened.
+        // It has no writer: opening it would block forever. A writer would also notice the opening.
         rustix::fs::mknodat(CWD, &path, rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
         let writer = || rustix::fs::open(&path, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
         assert_eq!(writer().unwrap_err(), Errno::NXIO);
@@ -70,7 +70,7 @@ fn a_file_that_changes_while_it_is_read_is_read_again() {
     bench.expect(&link, &[2]);
 }
 
-/// One that not everybody may read is opened at each use, to know whether this process still may.
+/// A file that not everybody may read is opened at each use, to check whether this process still may.
 #[test]
 fn files_that_only_some_may_read() {
     let bench = Bench::as_guest();

@@ -1,4 +1,4 @@
-//! What the cache has, asked without a look at any file.
+//! The cached sources, queried without touching any file.
 
 use super::*;
 

@@ -54,7 +54,7 @@ fn equal_sizes() -> [Vec<u8>; 2] {
 
 type Hook = Box<dyn Fn(&Path) + Send + Sync>;
 
-/// A world whose clocks can be set.
+/// A system whose clocks can be set.
 struct World {
     /// Added to the real clock.
     ahead_ns: AtomicI64,
@@ -91,7 +91,7 @@ impl System for World {
     }
 }
 
-/// A cache with counters, a directory of its own, and a world in which every file is an hour old.
+/// A cache with counters, a directory of its own, and a system in which every file is an hour old.
 struct Bench {
     cache: TrustCache,
     counts: &'static Counts,
@@ -143,7 +143,7 @@ impl Bench {
         self.cache.load_cafile(path)
     }
 
-    /// Loads, and wants exactly these certificates of the bundle.
+    /// Loads, and requires exactly these certificates of the bundle.
     #[track_caller]
     fn expect(&self, path: &Path, certificates: &[usize]) -> Arc<RootStore> {
         let store = self.load(path).unwrap();
@@ -164,8 +164,8 @@ fn assert_holds(store: &RootStore, certificates: &[usize]) {
     assert!(store.has_same_certificates(&expected), "{store:?}");
 }
 
-/// Writes again until the ctime has changed: the kernel's clock may be coarse. A new file is written until it has
-/// changed as well, as it may have the inode of one that was removed within the same tick.
+/// Writes repeatedly until the ctime has changed, because the kernel's clock may be coarse. A new file too is written
+/// until it has changed, because it may have the inode of one that was removed within the same tick.
 fn write_in_place(path: &Path, content: &[u8]) {
     if !path.exists() {
         fs::write(path, content).unwrap();
@@ -225,7 +225,7 @@ fn a_store_is_used_until_its_age() {
     bench.world.age_s.store(100, Ordering::SeqCst);
     let second = bench.expect(&path, &[0]);
     assert_eq!(bench.counts(), [2, 1, 0, 0]);
-    // The same certificates stay the same store, so that what was derived from it stays good.
+    // The same certificates stay the same store: data derived from it stays valid.
     assert!(Arc::ptr_eq(&first, &second));
     bench.world.age_s.store(199, Ordering::SeqCst);
     bench.expect(&path, &[0]);
@@ -277,7 +277,7 @@ fn many_sources_are_kept_as_long_as_they_are_small() {
     }
     assert_eq!(bench.counts()[..2], [paths.len() as u64; 2]);
 
-    // What they may take together, all have by now: those go that were used longest ago.
+    // Together they now use the whole limit: the least recently used ones are dropped.
     bench.cache.slots.write().unwrap().cafiles.most_bytes = 1000 * certificate(0).len() as u64 / 10;
     let main = &paths[0];
     for n in 0..10 * FEW_SOURCES {

@@ -18,7 +18,7 @@ fn a_file_is_read_once_whatever_its_names() {
     let [loads, hits, ..] = bench.counts();
     assert_eq!((loads, hits), (1, 2));
 
-    // From now on each name is looked at for itself.
+    // From now on, each name is checked separately.
     fs::remove_file(&link).unwrap();
     fs::write(&link, certificate(1)).unwrap();
     bench.expect(&link, &[1]);
@@ -29,7 +29,7 @@ fn a_file_is_read_once_whatever_its_names() {
     bench.expect(&link, &[1]);
 }
 
-/// The first look by another name finds what is there then.
+/// The first check by another name finds the current state.
 #[test]
 fn what_has_changed_since_is_read() {
     let bench = Bench::new(MaxAge::Forever);
@@ -69,7 +69,7 @@ fn a_file_that_is_not_believed_is_read_by_each_name() {
     assert_eq!(bench.counts()[0], 2);
 }
 
-/// What was loaded long ago by one name is as old by another.
+/// A load from long ago is equally old under every name.
 #[test]
 fn another_name_makes_nothing_younger() {
     let bench = Bench::new(MaxAge::Seconds(100));

@@ -1,4 +1,4 @@
-//! Several threads, and a process that was forked.
+//! Several threads, and a forked process.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use crate::error::Unsupported;
 
 const THREADS: u64 = 64;
 
-/// Lets the loading thread go on when all others wait for it.
+/// Lets the loading thread continue once all others wait for it.
 fn until_others_wait(bench: &Bench) -> impl Fn() + use<> {
     let counts = bench.counts;
     move || {
@@ -68,7 +68,7 @@ fn a_panic_wakes_all_who_waited() {
     bench.expect(&path, &[0]);
 }
 
-/// The file changes after the loading thread has read it and before those who wait for it look.
+/// The file changes after the loading thread has read it and before the waiting threads check it.
 #[test]
 fn those_who_waited_look_themselves() {
     let bench = Bench::new(MaxAge::Forever);
@@ -119,7 +119,7 @@ fn a_child_takes_over_what_is_finished() {
     let child = bench.cache.fork();
     drop(lock);
     assert!(Arc::ptr_eq(&child.load_cafile(&path).unwrap(), &store));
-    // The parent's load will never end for the child, which loads for itself.
+    // The parent's load never ends for the child, which loads for itself.
     assert_holds(&child.load_cafile(&busy).unwrap(), &[2]);
     assert_eq!(bench.counts(), [3, 1, 0, 0]);
     drop(loader);
@@ -196,7 +196,7 @@ fn files_change_under_many_threads() {
     });
 }
 
-/// Sets what ends other threads.
+/// Sets the flag that ends other threads.
 struct Ending<'a>(&'a AtomicBool);
 
 impl Drop for Ending<'_> {

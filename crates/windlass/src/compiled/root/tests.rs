@@ -61,7 +61,7 @@ fn without_another_root_paths_are_as_they_are() {
     assert_eq!(Root(None).target(&lib.join("second.pem")).unwrap(), lib.join("cert.pem"));
 }
 
-/// The kernel's word on a path of what exists: where it leads, below the root, or why nowhere. None: it refuses the
+/// The kernel's result for an existing path: its target below the root, or the error. None: the kernel refuses the
 /// call.
 fn judged(root: &Path, path: &Path, last: Last) -> Option<Result<PathBuf, Errno>> {
     let nofollow = if last == Last::Itself { OFlags::NOFOLLOW } else { OFlags::empty() };
@@ -126,7 +126,7 @@ fn random_path(random: &mut fastrand::Rng, is_any: bool) -> PathBuf {
     path
 }
 
-/// Somebody swaps a directory for a link out of the root while it is walked through.
+/// Another thread swaps a directory for a link out of the root while it is walked through.
 #[test]
 fn a_swap_meanwhile_leads_nowhere_else() {
     let directory = tempfile::tempdir().unwrap();

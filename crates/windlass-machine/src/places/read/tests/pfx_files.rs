@@ -1,8 +1,8 @@
-//! PKCS#12 files: .NET's, and such as nobody means well with.
+//! PKCS#12 files: .NET's, and malicious ones.
 
 use super::*;
 
-/// What .NET writes, but that its password is none, and not an empty one: see the next test.
+/// A file like .NET's, except that its password is empty, while .NET uses none: see the next test.
 pub fn pfx(directory: &Path, options: &[&str]) -> Vec<u8> {
     let file = directory.join("x.pfx");
     let certificate = fixture("rsa.pem");
@@ -117,7 +117,7 @@ fn nobody_makes_us_work_for_hours() {
     assert_eq!(work.0.get(), Work::default().0.get(), "nothing was spent");
     let negative = encrypted_file(&[1; 8], -5, &[0; 64]);
     assert!(read(PlaceKind::DotnetStore, &negative, &work).is_err());
-    // Many files that each ask for what one may ask for.
+    // Many files that each ask for the maximum of one file.
     let work = Work(Cell::new(70_000));
     let file = encrypted_file(&[1; 8], 10_000, &[0; 64]);
     assert_eq!(read(PlaceKind::DotnetStore, &file, &work), Err(Unreadable::TooCostly));

@@ -1,8 +1,8 @@
-//! Young sources, and ages that are over.
+//! Young sources, and expired ages.
 
 use super::*;
 
-/// Compiling waits until the source is old enough for its identity to be believed. Where waiting does not help, every
+/// Compiling waits until the source is old enough for its identity to be believed. If waiting does not help, every
 /// reader compares the content.
 #[test]
 fn compiled_while_the_source_was_young() {
@@ -46,7 +46,7 @@ fn never_caching_means_reading() {
     assert_eq!(bench.counts.value(BytesRead), 2 * pem(&[0]).len() as u64);
 }
 
-/// Whoever limits the age wants the source to be read, whatever its timestamps say.
+/// A user who limits the age wants the source to be read, whatever its timestamps say.
 #[test]
 fn an_age_is_over_for_the_compiled_store_too() {
     let bench = bench(MaxAge::Seconds(100));

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// In each step the process that has loaded before and a new one see the same.
+/// In each step, a process that has loaded before and a new one see the same.
 #[test]
 fn every_change_is_seen() {
     let bench = bench(MaxAge::Forever);
@@ -46,7 +46,7 @@ fn every_change_is_seen() {
     assert_eq!(bench.cache.load(&source).unwrap_err(), error);
 }
 
-/// What cannot be read now is not served from what could be read when it was compiled.
+/// A source that can't be read now is not served from an earlier compiled store.
 #[test]
 fn a_source_that_is_not_supported_any_more() {
     let bench = bench(MaxAge::Forever);
@@ -81,7 +81,7 @@ fn equal_size_and_equal_mtime_hide_nothing() {
     bench.expect_anew(&source, &[0], STALE);
 }
 
-/// A backup that is put back is older than the compiled store, and than what was compiled.
+/// A restored backup is older than the compiled store, and older than the compiled file.
 #[test]
 fn an_older_file_is_another_file() {
     let bench = bench(MaxAge::Forever);
@@ -94,7 +94,7 @@ fn an_older_file_is_another_file() {
     fs::rename(&old, &path).unwrap();
     assert!(identity(&path).mtime_ns < identity(&store).mtime_ns);
     bench.expect_anew(&source, &[0], STALE);
-    // Nor does it help a compiled store that it looks newer than the source, or older.
+    // A compiled store does not win by looking newer or older than the source.
     for mtime_ns in [0, 4_000_000_000_000_000_000] {
         set_mtime(&store, mtime_ns);
         bench.expect_anew(&source, &[0], STALE);
@@ -109,7 +109,7 @@ fn touched_only() {
     let first = bench.expect_counted(&source, &[0], FRESH);
     set_mtime(&path, 1_000_000_000_000_000_000);
     bench.expect_anew(&source, &[0], by_content());
-    // What was derived from the store stays good.
+    // Data derived from the store stays valid.
     let second = bench.expect_counted(&source, &[0], by_content());
     assert!(Arc::ptr_eq(&first, &second));
     bench.expect_counted(&source, &[0], NOTHING);
