@@ -47,7 +47,8 @@ def contents(root, package):
     assert maintainer == "Windlass maintainers <maintainers@windlass.invalid>", maintainer
     assert root.run("dpkg", "--verify", "windlass").stdout == ""
     root.run("bash", "-n", "/usr/share/bash-completion/completions/windlass")
-    values = root.quiet("windlass", "man", "-h").replace("\n", " ").split("possible values: ")[1].split("]")[0]
+    # Help is wrapped at the width of the terminal, also within this phrase.
+    values = " ".join(root.quiet("windlass", "man", "-h").split()).split("possible values: ")[1].split("]")[0]
     own = set(values.replace(",", " ").split())
     pages = {name.split("windlass-")[1].split(".")[0] for name in listed if "/man1/windlass-" in name}
     assert own == pages, own ^ pages

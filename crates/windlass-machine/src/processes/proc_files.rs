@@ -78,8 +78,8 @@ pub fn arguments(pid: u32) -> Vec<String> {
 pub fn is_secure(pid: u32) -> Option<bool> {
     const AT_SECURE: usize = 23;
     let auxiliary = read(pid, "auxv", 4096).ok()?;
-    // Pairs of words of the kernel's size, not of the process's (fs/proc/base.c, 64-bit kernels: since 5.?, compat
-    // words for 32-bit processes). Where that is not ours, nothing is found, and nothing is claimed.
+    // Pairs of words, of the kernel's size or, from newer 64-bit kernels for 32-bit processes, of the process's
+    // (fs/proc/base.c). If their size is not ours, no key is found.
     let word = |bytes: &[u8]| bytes.try_into().map(usize::from_ne_bytes).ok();
     let pairs = auxiliary.chunks_exact(2 * size_of::<usize>());
     let mut pairs = pairs.filter_map(|pair| {
