@@ -11,6 +11,9 @@
 # CARGO_TARGET_DIR names a build other than target/.
 set -eu
 cd "$(dirname "$0")/.."
-"${CARGO:-cargo}" build --release --quiet -p windlass --example cold_index
+case " $* " in
+*" -h "* | *" --help "*) ;;
+*) "${CARGO:-cargo}" build --release --quiet -p windlass --example cold_index ;;
+esac
 exec env -i HOME="${HOME:-/}" PATH="$PATH" LC_ALL=C.UTF-8 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-}" \
     TMPDIR="${TMPDIR:-/tmp}" /usr/bin/python3 -B bench/harness/main.py "$@"

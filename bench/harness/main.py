@@ -1,5 +1,6 @@
 """Measures the rows, prints the table, keeps the raw samples. Exit status 1 when a bar is missed."""
 
+import argparse
 import os
 import pathlib
 import signal
@@ -31,11 +32,17 @@ BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, 
 
 
 def main(arguments):
-    names = [word for word in arguments if not word.startswith("--")] or list(ROWS)
+    parser = argparse.ArgumentParser("bench/run.sh", description="Measures stock, limit and Windlass side by side.")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="measure only these rows, or `peers` by itself: "
+                        "see bench/peers/README.md. The rows: " + ", ".join(ROWS))
+    parser.add_argument("--keep", action="store_true",
+                        help="write the samples to bench/results/; a full run always does")
+    parser.add_argument("--quick", action="store_true", help="take fewer samples, and write nothing")
+    given = parser.parse_args(arguments)
+    names, quick, keep = given.rows or list(ROWS), given.quick, given.keep
     unknown = [name for name in names if name not in ROWS]
     if unknown and names != ["peers"]:
-        raise SystemExit(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}, and peers by itself")
-    quick = "--quick" in arguments
+        parser.error(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}, and peers by itself")
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
     release = target / "release"
     with tempfile.TemporaryDirectory(prefix="windlass-bench-") as folder:
@@ -47,7 +54,7 @@ def main(arguments):
             if not needed.exists():
                 raise SystemExit(f"{needed} is missing: run `make build`")
         if names == ["peers"]:
-            return peers.main(world, quick, "--keep" in arguments)
+            return peers.main(world, quick, keep)
         rows = []
         for name in names:
             print(f"measuring {name} …", file=sys.stderr, flush=True)
@@ -57,7 +64,7 @@ def main(arguments):
           f"{about['roots']} roots, {about['date']}\nmedians; ratio = Windlass / limit unless the row says otherwise\n")
     print(report.table(rows) + "\n\n" + report.explanation(rows))
     full = len(names) == len(ROWS)
-    if not quick and (full or "--keep" in arguments):
+    if not quick and (full or keep):
         which = "" if full else "-" + "-".join(names)
         kept = RESULTS / f"{about['date']}-{about['arch']}-{about['cores']}cores{which}.json"
         kept.parent.mkdir(exist_ok=True)
