@@ -1,7 +1,8 @@
 //! The events that libwindlass_trace.so writes, one per line (docs/trace-events.md).
 //!
 //! The lines come from other processes, and may be truncated, out of order or hostile. A missing or null field is
-//! unknown, and stays unknown; a field of the wrong type makes the whole line unreadable.
+//! unknown, and stays unknown; a field of the wrong type makes the whole line unreadable. serde makes None of a missing
+//! `Option`, unless the field has a function of its own (`deserialize_with`): then it needs `default`.
 
 use serde::{Deserialize, Deserializer};
 
@@ -50,15 +51,10 @@ impl Event {
 #[derive(Debug, Deserialize)]
 pub struct Process {
     pub pid: u32,
-    #[serde(default)]
     pub ns: Option<u64>,
-    #[serde(default)]
     pub ppid: Option<u32>,
-    #[serde(default)]
     pub t: Option<u64>,
-    #[serde(default)]
     pub exe: Option<String>,
-    #[serde(default)]
     pub args: Option<Vec<String>>,
 }
 
@@ -66,11 +62,9 @@ pub struct Process {
 #[derive(Debug, Deserialize)]
 pub struct Module {
     pub pid: u32,
-    #[serde(default)]
     pub ns: Option<u64>,
     pub id: u32,
     pub path: String,
-    #[serde(default)]
     pub build_id: Option<String>,
 }
 
@@ -78,54 +72,40 @@ pub struct Module {
 #[derive(Debug, Deserialize)]
 pub struct Load {
     pub pid: u32,
-    #[serde(default)]
     pub ns: Option<u64>,
     pub tid: u32,
     /// The start of the call, in nanoseconds.
-    #[serde(default)]
     pub t: Option<u64>,
-    #[serde(default)]
     pub wall: Option<u64>,
     /// CPU time of the thread in the call.
-    #[serde(default)]
     pub cpu: Option<u64>,
     /// CPU time of the process so far.
-    #[serde(default)]
     pub process_cpu: Option<u64>,
     pub entry: String,
     /// 0 unless another loading function made the call.
     #[serde(default)]
     pub depth: u32,
     /// The number of calls that the event stands for; 1 if it is missing.
-    #[serde(default)]
     pub calls: Option<u64>,
     /// Continues the load of an earlier event: a program adds certificates one by one.
     #[serde(default)]
     pub more: bool,
-    #[serde(default)]
     pub library: Option<String>,
     #[serde(default, deserialize_with = "sources")]
     pub sources: Vec<Source>,
     /// The directory that relative paths of the sources refer to.
-    #[serde(default)]
     pub cwd: Option<String>,
-    #[serde(default)]
     pub result: Option<i64>,
     /// The number of certificates that the store gained.
-    #[serde(default)]
     pub certificates: Option<i64>,
     /// Parsed certificates, duplicates included.
-    #[serde(default)]
     pub parsed: Option<i64>,
-    #[serde(default)]
     pub memory: Option<i64>,
     #[serde(default, deserialize_with = "address")]
     pub store: Option<u64>,
     /// Objects and addresses in them, innermost first.
-    #[serde(default)]
     pub stack: Option<Vec<(Option<u32>, u64)>>,
     /// Lines of an interpreted program, innermost first.
-    #[serde(default)]
     pub script: Option<Vec<ScriptFrame>>,
 }
 
@@ -167,18 +147,14 @@ pub struct Source {
     /// The kind, by its name in docs/trace-events.md: `default-file` and others.
     pub kind: String,
     /// Its path, if it is a file or a directory.
-    #[serde(default)]
     pub path: Option<String>,
 }
 
 /// A line of an interpreted program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct ScriptFrame {
-    #[serde(default)]
     pub file: Option<String>,
-    #[serde(default)]
     pub line: Option<u32>,
-    #[serde(default)]
     pub function: Option<String>,
 }
 
@@ -186,14 +162,10 @@ pub struct ScriptFrame {
 #[derive(Debug, Deserialize)]
 pub struct Verify {
     pub pid: u32,
-    #[serde(default)]
     pub ns: Option<u64>,
-    #[serde(default)]
     pub wall: Option<u64>,
-    #[serde(default)]
     pub ok: Option<bool>,
     /// SHA-256 of the trust anchor that ended the chain.
-    #[serde(default)]
     pub anchor: Option<String>,
 }
 
@@ -201,11 +173,8 @@ pub struct Verify {
 #[derive(Debug, Deserialize)]
 pub struct Connection {
     pub pid: u32,
-    #[serde(default)]
     pub ns: Option<u64>,
-    #[serde(default)]
     pub tid: Option<u32>,
-    #[serde(default)]
     pub t: Option<u64>,
 }
 
@@ -213,7 +182,6 @@ pub struct Connection {
 #[derive(Debug, Deserialize)]
 pub struct Release {
     pub pid: u32,
-    #[serde(default)]
     pub ns: Option<u64>,
     #[serde(default, deserialize_with = "address")]
     pub store: Option<u64>,
@@ -223,13 +191,9 @@ pub struct Release {
 #[derive(Debug, Deserialize)]
 pub struct Exit {
     pub pid: u32,
-    #[serde(default)]
     pub ns: Option<u64>,
-    #[serde(default)]
     pub t: Option<u64>,
-    #[serde(default)]
     pub cpu: Option<u64>,
-    #[serde(default)]
     pub max_rss: Option<u64>,
 }
 
