@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use super::event::ScriptFrame;
-use super::model::{RawFrame, Seen, Stack, Trace};
+use super::model::{RawFrame, Seen, Sum, Trace};
 use super::symbols::{Function, Symbols};
 
 /// A level of a stack.
@@ -34,23 +34,23 @@ pub enum Kind {
 }
 
 /// Loads from one place of a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NamedStack {
     /// The program, by its name in the report.
     pub program: String,
     /// Outermost first; the last frame is the loading function.
     pub frames: Vec<Frame>,
     /// The sums of the loads with this stack.
-    pub sum: Stack,
+    #[serde(flatten)]
+    pub sum: Sum,
 }
 
 /// Names every stack of a run. The most expensive one comes first.
 pub fn name_all(trace: &Trace) -> Vec<NamedStack> {
     let mut names = Names { trace, symbols: Symbols::default(), known: HashMap::new() };
-    let mut stacks: BTreeMap<(String, Vec<Frame>), Stack> = BTreeMap::new();
+    let mut stacks: BTreeMap<(String, Vec<Frame>), Sum> = BTreeMap::new();
     for seen in trace.stacks.all() {
-        let sum = stacks.entry((seen.program.to_owned(), names.frames(&seen))).or_default();
-        sum.add(&seen.sum);
+        stacks.entry((seen.program.to_owned(), names.frames(&seen))).or_default().add(seen.sum);
     }
     let mut stacks: Vec<_> =
         stacks.into_iter().map(|((program, frames), sum)| NamedStack { program, frames, sum }).collect();

@@ -22,4 +22,4 @@ pub mod scratch;
 mod symbols;
 
 pub use event::Source;
-pub use model::Trace;
+pub use model::{Sum, Trace};

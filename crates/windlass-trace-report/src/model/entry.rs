@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::super::event::{Load, Source};
+use super::sum::Sum;
 
 /// The most distinct entry points listed.
 pub const MAX: usize = 4_000;
@@ -18,7 +19,7 @@ pub struct Entries {
 type Key = (String, String, Vec<Source>);
 
 /// Calls of one function of one library with the same sources.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Entry {
     pub function: String,
     pub library: String,
@@ -42,15 +43,6 @@ pub struct Entry {
     pub inner: BTreeMap<(String, Vec<Source>), Sum>,
 }
 
-/// Sums of calls.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sum {
-    pub calls: u64,
-    pub certificates: u64,
-    pub wall: u64,
-    pub cpu: u64,
-}
-
 /// A call that another loading function made.
 #[derive(Debug)]
 pub struct Inner {
@@ -63,12 +55,7 @@ pub struct Inner {
 impl Inner {
     /// Keeps a call until its caller has returned.
     pub fn of(load: Load) -> Inner {
-        let sum = Sum {
-            calls: load.calls(),
-            certificates: load.parsed().unwrap_or(0),
-            wall: load.wall.unwrap_or(0),
-            cpu: load.cpu.unwrap_or(0),
-        };
+        let sum = Sum::of(&load);
         Inner { depth: load.depth, function: load.entry, sources: load.sources, sum }
     }
 }
@@ -101,22 +88,7 @@ impl Entries {
 
 impl Entry {
     fn new((library, function, sources): &Key) -> Entry {
-        Entry {
-            function: function.clone(),
-            library: library.clone(),
-            sources: sources.clone(),
-            calls: 0,
-            loads: 0,
-            failed: 0,
-            certificates: 0,
-            certificates_unknown: 0,
-            wall: 0,
-            slowest: 0,
-            cpu: 0,
-            memory: 0,
-            processes: BTreeSet::new(),
-            inner: BTreeMap::new(),
-        }
+        Entry { function: function.clone(), library: library.clone(), sources: sources.clone(), ..Entry::default() }
     }
 
     fn add(&mut self, load: &Load, process: Option<usize>, inner: Vec<Inner>) {
@@ -137,11 +109,7 @@ impl Entry {
         for call in inner.into_iter().filter(|call| call.depth == 1) {
             let key = (call.function, call.sources);
             if self.inner.len() < MAX_INNER || self.inner.contains_key(&key) {
-                let sum = self.inner.entry(key).or_default();
-                sum.calls = sum.calls.saturating_add(call.sum.calls);
-                sum.certificates = sum.certificates.saturating_add(call.sum.certificates);
-                sum.wall = sum.wall.saturating_add(call.sum.wall);
-                sum.cpu = sum.cpu.saturating_add(call.sum.cpu);
+                self.inner.entry(key).or_default().add(call.sum);
             }
         }
     }

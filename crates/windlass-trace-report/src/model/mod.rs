@@ -6,12 +6,14 @@ mod held;
 mod namespaces;
 mod process;
 mod stack;
+mod sum;
 mod timeline;
 
 pub use entry::{Entries, Entry, Inner};
 pub use namespaces::Namespaces;
 pub use process::{Module, Process, Processes};
-pub use stack::{RawFrame, Seen, Stack, Stacks};
+pub use stack::{RawFrame, Seen, Stacks};
+pub use sum::Sum;
 pub use timeline::Timeline;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::super::event::{Load, ScriptFrame};
 use super::process::{Process, Processes};
+use super::sum::Sum;
 
 const MAX: usize = 20_000;
 const MAX_SCRIPT_FRAMES: usize = 20_000;
@@ -11,7 +12,7 @@ const MAX_SCRIPT_FRAMES: usize = 20_000;
 /// All distinct stacks.
 #[derive(Debug, Default)]
 pub struct Stacks {
-    all: BTreeMap<Key, Stack>,
+    all: BTreeMap<Key, Sum>,
     scripts: Vec<ScriptFrame>,
     script_numbers: HashMap<ScriptFrame, u32>,
     /// Loads whose stack is not listed, because there were too many.
@@ -19,25 +20,6 @@ pub struct Stacks {
 }
 
 type Key = (String, Vec<RawFrame>, Vec<RawFrame>, String);
-
-/// Loads from one place of a program.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stack {
-    pub calls: u64,
-    pub certificates: u64,
-    pub wall: u64,
-    pub cpu: u64,
-}
-
-impl Stack {
-    /// Adds the loads of another.
-    pub fn add(&mut self, other: &Stack) {
-        self.calls = self.calls.saturating_add(other.calls);
-        self.certificates = self.certificates.saturating_add(other.certificates);
-        self.wall = self.wall.saturating_add(other.wall);
-        self.cpu = self.cpu.saturating_add(other.cpu);
-    }
-}
 
 /// A frame before any lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +37,7 @@ pub struct Seen<'a> {
     pub native: &'a [RawFrame],
     pub script: &'a [RawFrame],
     pub entry: &'a str,
-    pub sum: Stack,
+    pub sum: Sum,
 }
 
 impl Stacks {
@@ -88,11 +70,7 @@ impl Stacks {
             self.not_listed += 1;
             return;
         }
-        let stack = self.all.entry(key).or_default();
-        stack.calls = stack.calls.saturating_add(load.calls());
-        stack.certificates = stack.certificates.saturating_add(load.parsed().unwrap_or(0));
-        stack.wall = stack.wall.saturating_add(load.wall.unwrap_or(0));
-        stack.cpu = stack.cpu.saturating_add(load.cpu.unwrap_or(0));
+        self.all.entry(key).or_default().add(Sum::of(load));
     }
 
     fn script_number(&mut self, frame: &ScriptFrame) -> Option<u32> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::event::Source;
-use super::super::model::{self, Trace};
+use super::super::model::{self, Sum, Trace};
 use super::{share, sum_cpu};
 
 /// An entry point.
@@ -33,10 +33,8 @@ pub struct Inside {
     pub function: String,
     /// Empty if they are the outer function's sources.
     pub sources: Vec<Source>,
-    pub calls: u64,
-    pub certificates: u64,
-    pub wall: u64,
-    pub cpu: u64,
+    #[serde(flatten)]
+    pub sum: Sum,
 }
 
 impl Entry {
@@ -45,13 +43,10 @@ impl Entry {
         let inside = entry.inner.iter().map(|((function, sources), sum)| Inside {
             function: function.clone(),
             sources: if *sources == entry.sources { Vec::new() } else { sources.clone() },
-            calls: sum.calls,
-            certificates: sum.certificates,
-            wall: sum.wall,
-            cpu: sum.cpu,
+            sum: *sum,
         });
         let mut inside: Vec<_> = inside.collect();
-        inside.sort_by_key(|inside| std::cmp::Reverse(inside.wall));
+        inside.sort_by_key(|inside| std::cmp::Reverse(inside.sum.wall));
         Entry {
             function: entry.function.clone(),
             library: entry.library.clone(),

@@ -20,7 +20,7 @@ use windlass_run::parent::Ending;
 
 use super::certificates::Certificates;
 use super::compare::Comparison;
-use super::frames::{Frame, NamedStack};
+use super::frames::NamedStack;
 use super::model::{self, Totals, Trace};
 use super::reader::Lines;
 use super::rows::{self, Row};
@@ -60,7 +60,7 @@ pub struct Report {
     #[serde(skip)]
     pub unreached: Vec<Unreached>,
     pub certificates: Certificates,
-    pub stacks: Vec<Stack>,
+    pub stacks: Vec<NamedStack>,
     pub timeline: Vec<Row>,
     /// Loads of a thread closer together than this are one span.
     pub timeline_resolution: u64,
@@ -102,18 +102,6 @@ pub struct Summary {
     pub verification_wall: Option<u64>,
 }
 
-/// Loads from one place of a program.
-#[derive(Debug, Serialize)]
-pub struct Stack {
-    pub program: String,
-    /// The frames, outermost first.
-    pub frames: Vec<Frame>,
-    pub calls: u64,
-    pub certificates: u64,
-    pub wall: u64,
-    pub cpu: u64,
-}
-
 impl Report {
     /// Builds the report.
     pub fn new(run: Run, trace: &Trace, stacks: Vec<NamedStack>, certificates: Certificates, events: Lines) -> Report {
@@ -143,7 +131,7 @@ impl Report {
             processes,
             unreached,
             certificates,
-            stacks: stacks.into_iter().take(MAX_STACKS).map(Stack::new).collect(),
+            stacks: stacks.into_iter().take(MAX_STACKS).collect(),
             timeline: rows::of(trace, run.start),
             timeline_resolution: trace.timeline.gap(),
             comparison: None,
@@ -197,13 +185,6 @@ impl Summary {
             verified: known(verified),
             verification_wall: known(trace.totals.verification_wall),
         }
-    }
-}
-
-impl Stack {
-    fn new(stack: NamedStack) -> Stack {
-        let model::Stack { calls, certificates, wall, cpu } = stack.sum;
-        Stack { program: stack.program, frames: stack.frames, calls, certificates, wall, cpu }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use windlass_trace_report::Sum;
 use windlass_trace_report::frames::{Frame, Kind};
 use windlass_trace_report::report::Report;
 
@@ -48,28 +49,19 @@ struct Node {
     children: BTreeMap<Frame, Node>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    wall: u64,
-    cpu: u64,
-    calls: u64,
-    certificates: u64,
-}
-
 impl Node {
     fn of(report: &Report) -> Node {
         let mut root = Node::default();
         for stack in &report.stacks {
-            let sum = Sum { wall: stack.wall, cpu: stack.cpu, calls: stack.calls, certificates: stack.certificates };
             let program =
                 Frame { kind: Kind::Object, name: stack.program.clone(), place: Some(String::from("program")) };
             // The innermost frames matter most: the loading function and who called it.
             let skip = stack.frames.len().saturating_sub(MAX_DEPTH);
-            root.sum.add(sum);
+            root.sum.add(stack.sum);
             let mut node = &mut root;
             for frame in [&program].into_iter().chain(&stack.frames[skip..]) {
                 node = node.children.entry(frame.clone()).or_default();
-                node.sum.add(sum);
+                node.sum.add(stack.sum);
             }
         }
         root
@@ -78,15 +70,6 @@ impl Node {
     /// Itself and all below.
     fn size(&self) -> u64 {
         1 + self.children.values().map(Node::size).sum::<u64>()
-    }
-}
-
-impl Sum {
-    fn add(&mut self, other: Sum) {
-        self.wall = self.wall.saturating_add(other.wall);
-        self.cpu = self.cpu.saturating_add(other.cpu);
-        self.calls = self.calls.saturating_add(other.calls);
-        self.certificates = self.certificates.saturating_add(other.certificates);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Call stacks, the most expensive first.
 
-use windlass_trace_report::frames::{Frame, Kind};
-use windlass_trace_report::report::{Report, Stack};
+use windlass_trace_report::frames::{Frame, Kind, NamedStack};
+use windlass_trace_report::report::Report;
 
 use super::escape::escaped;
 use super::section;
@@ -22,19 +22,19 @@ pub fn render(report: &Report) -> String {
     section("stacks", "Call stacks", "Most expensive first; the innermost frame is at the top.", &body)
 }
 
-fn one(stack: &Stack, open: bool) -> String {
+fn one(stack: &NamedStack, open: bool) -> String {
     let entry = stack.frames.last().map(|frame| frame.name.as_str()).unwrap_or_default();
     let lines: String = stack.frames.iter().rev().map(line).collect();
     format!(
         "<details{}><summary><b>{}</b> {} in {} <span>{}, {}, {} of CPU</span></summary>\n<ol \
          class=\"stack\">\n{lines}</ol></details>\n",
         if open { " open" } else { "" },
-        time(stack.wall),
+        time(stack.sum.wall),
         escaped(entry),
         escaped(&stack.program),
-        count(stack.calls, "call", "calls"),
-        count(stack.certificates, "certificate", "certificates"),
-        time(stack.cpu),
+        count(stack.sum.calls, "call", "calls"),
+        count(stack.sum.certificates, "certificate", "certificates"),
+        time(stack.sum.cpu),
     )
 }
 

@@ -78,9 +78,9 @@ pub fn entries(report: &Report) -> String {
             .map(|inside| {
                 let of =
                     if inside.sources.is_empty() { String::new() } else { format!(" of {}", sources(&inside.sources)) };
-                let calls = count(inside.calls, "call", "calls");
+                let calls = count(inside.sum.calls, "call", "calls");
                 let function = escaped(&inside.function);
-                format!("<li><code>{function}</code>{}: {calls}, {}</li>", escaped(&of), time(inside.wall))
+                format!("<li><code>{function}</code>{}: {calls}, {}</li>", escaped(&of), time(inside.sum.wall))
             })
             .collect();
         let function = format!("<code class=\"name\">{}</code>", escaped(&entry.function));

@@ -4,8 +4,8 @@ pub mod comparison;
 mod head;
 mod tables;
 
-use windlass_trace_report::frames::{Frame, Kind};
-use windlass_trace_report::report::{Report, Stack};
+use windlass_trace_report::frames::{Frame, Kind, NamedStack};
+use windlass_trace_report::report::Report;
 
 pub use head::nothing;
 
@@ -50,12 +50,12 @@ fn item(text: &str, width: u16) -> String {
 
 fn stacks(report: &Report, width: u16) -> String {
     let mut text = String::from("\nCall stacks of loads, most expensive first\n");
-    for Stack { program, frames, calls, certificates, wall, .. } in report.stacks.iter().take(STACKS) {
+    for NamedStack { program, frames, sum } in report.stacks.iter().take(STACKS) {
         let what = format!(
             "{} in {program}: {}, {}",
-            time(*wall),
-            count(*calls, "call", "calls"),
-            count(*certificates, "certificate", "certificates")
+            time(sum.wall),
+            count(sum.calls, "call", "calls"),
+            count(sum.certificates, "certificate", "certificates")
         );
         text.push_str(&item(&what, width));
         let lines =

@@ -1,8 +1,8 @@
 //! Entry points and processes: as tables where the lines are long enough for them, else as lists.
 
 use unicode_width::UnicodeWidthStr;
-use windlass_trace_report::Source;
 use windlass_trace_report::report::{Entry, Inside, Process, Report};
+use windlass_trace_report::{Source, Sum};
 
 use super::{ENTRIES, PROCESSES, rest};
 use crate::cmd::trace::numbers::{bytes_if_known, count, grouped, percent, sources, time};
@@ -46,16 +46,11 @@ fn rows_of(entry: &Entry) -> Vec<Row> {
 }
 
 fn inside_row(inside: &Inside) -> Row {
+    let Sum { calls, certificates, wall, cpu } = inside.sum;
     Row {
         name: format!("  {}", printable(&inside.function)),
         source: if inside.sources.is_empty() { String::new() } else { source(&inside.sources) },
-        numbers: [
-            grouped(inside.calls),
-            grouped(inside.certificates),
-            time(inside.wall),
-            time(inside.cpu),
-            String::new(),
-        ],
+        numbers: [grouped(calls), grouped(certificates), time(wall), time(cpu), String::new()],
         is_inside: true,
     }
 }
