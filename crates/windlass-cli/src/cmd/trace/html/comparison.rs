@@ -1,12 +1,11 @@
 //! Runs with and without Windlass, side by side.
 
-use windlass_trace_report::measure::Measured;
 use windlass_trace_report::report::Report;
 
 use super::escape::escaped;
 use super::section;
-use crate::cmd::trace::numbers::{count, percent, ratio, time};
-use crate::cmd::trace::text::comparison::warnings;
+use crate::cmd::trace::numbers::{count, ratio, time};
+use crate::cmd::trace::text::comparison::{Of, warnings};
 use crate::output::columns;
 
 /// The section, if runs were compared.
@@ -15,30 +14,14 @@ pub fn render(report: &Report) -> String {
         return String::new();
     };
     let (stock, windlass) = (&comparison.stock, &comparison.windlass);
-    let is_shown = |of: fn(&Measured) -> Option<u64>| comparison.is_fair() && !comparison.overlaps(of);
-    let spread = |of: fn(&Measured) -> Option<u64>| stock.spread(of).zip(windlass.spread(of));
+    let rows = |what: &str, medians: [Option<u64>; 2], of: Of, text: fn(u64) -> String| {
+        let is_shown = comparison.is_fair() && !comparison.overlaps(of);
+        rows(what, medians, stock.spread(of).zip(windlass.spread(of)), is_shown, text)
+    };
     let mut body = [
-        rows(
-            "Wall time",
-            [Some(stock.wall), Some(windlass.wall)],
-            spread(|run| Some(run.wall)),
-            is_shown(|run| Some(run.wall)),
-            time,
-        ),
-        rows(
-            "CPU time",
-            [Some(stock.cpu), Some(windlass.cpu)],
-            spread(|run| Some(run.cpu)),
-            is_shown(|run| Some(run.cpu)),
-            time,
-        ),
-        rows(
-            "Peak memory",
-            [stock.peak_rss, windlass.peak_rss],
-            spread(|run| run.peak_rss),
-            is_shown(|run| run.peak_rss),
-            columns::size,
-        ),
+        rows("Wall time", [Some(stock.wall), Some(windlass.wall)], |run| Some(run.wall), time),
+        rows("CPU time", [Some(stock.cpu), Some(windlass.cpu)], |run| Some(run.cpu), time),
+        rows("Peak memory", [stock.peak_rss, windlass.peak_rss], |run| run.peak_rss, columns::size),
     ]
     .concat();
     body = format!("<div class=\"comparison\">\n{body}</div>\n");
@@ -61,8 +44,7 @@ pub fn finding(report: &Report) -> String {
     if comparison.overlaps(|run| Some(run.wall)) || comparison.overlaps(|run| Some(run.cpu)) {
         return String::new();
     }
-    let part = |stock: u64, windlass: u64| (stock > 0).then(|| percent(windlass as f64 / stock as f64));
-    let (Some(wall), Some(cpu)) = (part(stock.wall, windlass.wall), part(stock.cpu, windlass.cpu)) else {
+    let (Some(wall), Some(cpu)) = (ratio(stock.wall, windlass.wall), ratio(stock.cpu, windlass.cpu)) else {
         return String::new();
     };
     format!(

@@ -12,10 +12,7 @@ pub fn render(comparison: &Comparison, width: u16) -> String {
     let size = |bytes: Option<u64>| bytes.map(columns::size).unwrap_or_else(|| String::from("not known"));
     let (stock, windlass) = (&comparison.stock, &comparison.windlass);
     let mut rows = Vec::new();
-    let mut add = |what: &str,
-                   medians: [Option<u64>; 2],
-                   of: fn(&Measured) -> Option<u64>,
-                   text: &dyn Fn(Option<u64>) -> String| {
+    let mut add = |what: &str, medians: [Option<u64>; 2], of: Of, text: &dyn Fn(Option<u64>) -> String| {
         let [stock_median, windlass_median] = medians;
         let part = stock_median.zip(windlass_median).filter(|_| comparison.is_fair() && !comparison.overlaps(of));
         let part = part.and_then(|(stock, windlass)| ratio(stock, windlass)).unwrap_or_default();
@@ -38,7 +35,7 @@ pub fn render(comparison: &Comparison, width: u16) -> String {
 }
 
 /// What is measured of a run.
-type Of = fn(&Measured) -> Option<u64>;
+pub type Of = fn(&Measured) -> Option<u64>;
 
 const MEASURES: [(&str, Of); 3] =
     [("wall time", |run| Some(run.wall)), ("CPU time", |run| Some(run.cpu)), ("peak memory", |run| run.peak_rss)];
