@@ -7,35 +7,36 @@ use windlass_machine::FailureKind;
 
 /// How the command ends, when it is not `run` passing on the status of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Exit {
     /// Everything asked for was done.
-    Success,
+    Success = 0,
     /// Something failed that has no status of its own, such as writing the output.
-    Failure,
+    Failure = 1,
     /// The command line was not understood. clap ends with the same number.
-    Usage,
+    Usage = 2,
     /// A source of trust is missing or can't be read.
-    SourceUnreadable,
+    SourceUnreadable = 3,
     /// A source of trust was read, but holds something that Windlass does not accept.
-    SourceUnsupported,
+    SourceUnsupported = 4,
     /// `compile --check` found a compiled store that is stale, or none.
-    StoreStale,
+    StoreStale = 5,
     /// A source lost so many anchors that `compile` did not believe it.
-    StoreShrinks,
+    StoreShrinks = 6,
     /// `doctor` found nothing worse than warnings.
-    DoctorWarnings,
+    DoctorWarnings = 7,
     /// `doctor` found errors.
-    DoctorErrors,
+    DoctorErrors = 8,
     /// `doctor` found nothing, but could not look at everything.
-    DoctorBlind,
+    DoctorBlind = 9,
     /// A condition of `trace --fail-if` holds.
-    TraceLimit,
+    TraceLimit = 10,
     /// `run` failed before it came to the program. 125 to 127 are those of env(1) and timeout(1).
-    RunFailed,
+    RunFailed = 125,
     /// `run` found the program, but could not execute it.
-    NotExecutable,
+    NotExecutable = 126,
     /// `run` did not find the program.
-    NotFound,
+    NotFound = 127,
 }
 
 impl Exit {
@@ -59,22 +60,7 @@ impl Exit {
 
     /// The number that the parent process sees.
     pub const fn status(self) -> u8 {
-        match self {
-            Exit::Success => 0,
-            Exit::Failure => 1,
-            Exit::Usage => 2,
-            Exit::SourceUnreadable => 3,
-            Exit::SourceUnsupported => 4,
-            Exit::StoreStale => 5,
-            Exit::StoreShrinks => 6,
-            Exit::DoctorWarnings => 7,
-            Exit::DoctorErrors => 8,
-            Exit::DoctorBlind => 9,
-            Exit::TraceLimit => 10,
-            Exit::RunFailed => 125,
-            Exit::NotExecutable => 126,
-            Exit::NotFound => 127,
-        }
+        self as u8
     }
 
     const fn meaning(self) -> &'static str {
