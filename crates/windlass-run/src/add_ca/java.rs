@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
 use p12_keystore::{Certificate, KeyStore, KeyStoreEntry};
 use windlass_machine::places::PlaceKind;
 use windlass_machine::places::read::{self, Trust, Work};
@@ -52,7 +53,8 @@ pub fn set(
             environment.set(VARIABLE, rest);
         }
     }
-    let names_store = |name: &&&str| environment.value(name).is_some_and(|value| contains(value.as_bytes(), PROPERTY));
+    let names_store =
+        |name: &&&str| environment.value(name).is_some_and(|value| memmem::find(value.as_bytes(), PROPERTY).is_some());
     if let Some(other) = OTHERS.iter().find(names_store) {
         report.left(VARIABLE, &format!("{other} names a trust store"));
         return Ok(());
@@ -130,10 +132,6 @@ fn options(store: &Path, present: Option<OsString>) -> Option<OsString> {
         value.push(present);
     }
     Some(value)
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]
