@@ -86,17 +86,12 @@ fn nobody(report: &Report) -> String {
 /// The lines behind the counters.
 pub fn added(set: &AddCa) -> String {
     let count = set.certificates.len();
-    let mut text =
-        format!("windlass: {count} certificate{} trusted for this run only\n", if count == 1 { "" } else { "s" });
+    let mut text = format!("windlass: {count} certificate{} trusted for this run only\n", plural(count as u64, "s"));
     for AddedCertificate { name, file, .. } in &set.certificates {
         text.push_str(&format!("  {} ({})\n", printable(name), printable(file)));
     }
     let names: Vec<_> = set.variables.keys().copied().collect();
-    text.push_str(&format!(
-        "  added to {} load{} of OpenSSL and GnuTLS\n",
-        set.loads,
-        if set.loads == 1 { "" } else { "s" }
-    ));
+    text.push_str(&format!("  added to {} load{} of OpenSSL and GnuTLS\n", set.loads, plural(set.loads, "s")));
     text.push_str(&format!("  set for other programs: {}\n", names.join(", ")));
     for (name, why) in &set.left {
         text.push_str(&format!("  {name} was left unchanged: {}\n", printable(why)));
