@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
+use unicode_width::UnicodeWidthChar;
 
 /// Blanks between columns.
-const GAP: u16 = 2;
+pub const GAP: u16 = 2;
 
 /// A table without lines; `numbers` are the columns that are set flush right. Each line has its line end.
 pub fn table<const N: usize>(header: [&str; N], numbers: &[usize], rows: Vec<[String; N]>) -> String {
@@ -18,6 +19,16 @@ pub fn table<const N: usize>(header: [&str; N], numbers: &[usize], rows: Vec<[St
         }
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// As many as leave room for a sign that something is missing.
+pub fn fitting(characters: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 1;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or(0);
+        used <= width
+    };
+    characters.take_while(fits).collect()
 }
 
 /// A number of bytes, as `412 KiB`.

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{Table, presets};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 use windlass_machine::anchors::listing::{Anchor, Listing};
 
+use crate::output::columns::{self, GAP};
 use crate::output::terminal::{Terminal, printable};
 
 const HEADER: [&str; 5] = ["SUBJECT", "EXPIRES", "KEY", "SHA-256", "NOTE"];
@@ -14,8 +14,6 @@ const HEADER: [&str; 5] = ["SUBJECT", "EXPIRES", "KEY", "SHA-256", "NOTE"];
 const FINGERPRINT_DIGITS: usize = 16;
 /// A subject narrower than this is no help: the table is wider than the terminal then.
 const MIN_SUBJECT: usize = 12;
-/// Blanks between columns.
-const GAP: u16 = 2;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -32,8 +30,8 @@ pub fn render(listing: &Listing, also: Option<&Path>, terminal: Terminal) -> Str
     fit(&mut rows, terminal);
     let styles = std::iter::once(BOLD).chain(listing.anchors.iter().map(style));
     // No cell has a line end, so lines and anchors correspond.
-    for (line, style) in table(rows).lines().zip(styles) {
-        text.push_str(&terminal.paint(style, line.trim_end()));
+    for (line, style) in columns::table(HEADER, &[], rows).lines().zip(styles) {
+        text.push_str(&terminal.paint(style, line));
         text.push('\n');
     }
     text.push_str(&format!("\n{}\n", summary(listing)));
@@ -72,15 +70,6 @@ fn style(anchor: &Anchor) -> Style {
     }
 }
 
-fn table(rows: Vec<[String; HEADER.len()]>) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(HEADER).add_rows(rows);
-    for column in table.column_iter_mut() {
-        column.set_padding((0, GAP));
-    }
-    table
-}
-
 /// Cuts subjects, so that rows fit the terminal. The other columns are short, and useless when cut.
 fn fit(rows: &mut [[String; HEADER.len()]], terminal: Terminal) {
     let Some(width) = terminal.width() else {
@@ -101,15 +90,7 @@ fn fit(rows: &mut [[String; HEADER.len()]], terminal: Terminal) {
 
 /// The start of `text`, in `room` columns, with a sign that something is missing.
 fn cut(text: &str, room: usize) -> String {
-    let mut used = 1;
-    let start: String = text
-        .chars()
-        .take_while(|character| {
-            used += character.width().unwrap_or(0);
-            used <= room
-        })
-        .collect();
-    format!("{}…", start.trim_end())
+    format!("{}…", columns::fitting(text.chars(), room).trim_end())
 }
 
 fn summary(listing: &Listing) -> String {

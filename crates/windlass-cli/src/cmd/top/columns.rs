@@ -1,6 +1,8 @@
 //! The columns of `top`, fitted to a terminal: what matters least is shortened or left out first.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
+
+use crate::output::columns::fitting;
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -114,16 +116,6 @@ fn cut_start(text: &str, width: usize) -> String {
     }
     let end: String = fitting(text.chars().rev(), width).chars().rev().collect();
     if width > 0 { format!("…{end}") } else { end }
-}
-
-/// As many as leave room for a sign that something is missing.
-fn fitting(characters: impl Iterator<Item = char>, width: usize) -> String {
-    let mut used = 1;
-    let fits = |character: &char| {
-        used += character.width().unwrap_or(0);
-        used <= width
-    };
-    characters.take_while(fits).collect()
 }
 
 #[cfg(test)]
