@@ -87,17 +87,8 @@ impl Scene {
     fn plan_with(&self, force: bool) -> Plan {
         // Reading the databases of this machine's packages takes most of the time.
         let packages = packages::Packages::default();
-        let context = context::Context {
-            now: NOW,
-            tests: false,
-            force,
-            image: None,
-            packages: &packages,
-            sources: [Path::new("/nowhere"); 2],
-            spent: context::Spent::default(),
-        };
         let mut plan = Plan::default();
-        plan.add(&self.store(), Kind::HashedDirectory, &context);
+        plan.add(&self.store(), Kind::HashedDirectory, &context::Context { force, ..context(&packages) });
         plan
     }
 
@@ -146,6 +137,19 @@ impl Scene {
 
     fn assert_no_backups(&self) {
         assert_eq!(fs::read_dir(self.backups()).unwrap().count(), 0);
+    }
+}
+
+/// A plan for this machine, with these packages and nothing that was asked for besides.
+fn context(packages: &packages::Packages) -> context::Context<'_> {
+    context::Context {
+        now: NOW,
+        tests: false,
+        force: false,
+        image: None,
+        packages,
+        sources: [Path::new("/nowhere"); 2],
+        spent: context::Spent::default(),
     }
 }
 
@@ -228,15 +232,7 @@ fn what_others_keep_is_theirs_to_remove() {
     fs::copy(fixture("expired.pem"), store.join("00000002.0")).unwrap();
     fs::write(lists.join("corp-ca.list"), format!("{}\n", store.join("00000002.0").display())).unwrap();
     let packages = packages::Packages::read(&root, std::slice::from_ref(&store), None);
-    let context = context::Context {
-        now: NOW,
-        tests: false,
-        force: false,
-        image: None,
-        packages: &packages,
-        sources: [&theirs, &own],
-        spent: context::Spent::default(),
-    };
+    let context = context::Context { sources: [&theirs, &own], ..context(&packages) };
     let mut plan = Plan::default();
     plan.add(&store, Kind::HashedDirectory, &context);
     assert!(plan.is_empty(), "{:?}", plan.stores);

@@ -111,16 +111,7 @@ fn only_files_of_a_disk_are_looked_at() {
 fn one_user_has_so_many_stores() {
     let place = tempfile::tempdir().unwrap();
     let packages = packages::Packages::default();
-    let spent = context::Spent::default();
-    let context = context::Context {
-        now: NOW,
-        tests: false,
-        force: false,
-        image: None,
-        packages: &packages,
-        sources: [Path::new("/nowhere"); 2],
-        spent,
-    };
+    let context = context(&packages);
     let mut plan = Plan::default();
     for number in 0..66 {
         let store = place.path().canonicalize().unwrap().join(format!("{number:02}"));
