@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{bundle, fixture, listing_of as json, windlass};
+use common::{assert_documented, bundle, fixture, listing_of as json, windlass};
 
 const ALL: [&str; 7] = ["rsa.pem", "p384.pem", "ed25519.pem", "expired.pem", "future.pem", "escape.pem", "twin.pem"];
 
@@ -98,10 +98,5 @@ fn the_json_is_complete_and_documented() {
     }
     assert_eq!(first["name"], "Rsa Root");
 
-    let help = windlass().args(["ls", "--help"]).assert().success().get_output().stdout.clone();
-    let help = String::from_utf8(help).unwrap();
-    let objects = [&listing, &listing["source"], &listing["summary"], first, &first["key"]];
-    for field in objects.iter().flat_map(|object| object.as_object().unwrap().keys()) {
-        assert!(help.contains(field.as_str()), "{field} is not documented");
-    }
+    assert_documented(&["ls"], &[&listing, &listing["source"], &listing["summary"], first, &first["key"]]);
 }
