@@ -77,10 +77,7 @@ impl Report {
             let (section, name) = label.split_once('/').unwrap_or(("other", &label));
             *counters.entry(section.to_owned()).or_default().entry(name.to_owned()).or_default() += value;
         }
-        let (exit_status, signal) = match ending {
-            Ending::Exited(status) => (Some(status), None),
-            Ending::Killed(signal) => (None, Some(signal)),
-        };
+        let (exit_status, signal) = ending.parts();
         let summary = Summary::of(&counters);
         let (program, command) = (command.first().cloned().unwrap_or_default(), quoted(command));
         Report { schema: 1, program, command, exit_status, signal, summary, unreachable, counters, add_ca: None }

@@ -26,6 +26,14 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// The exit status and the signal, of which exactly one is there.
+    pub fn parts(self) -> (Option<u8>, Option<i32>) {
+        match self {
+            Ending::Exited(status) => (Some(status), None),
+            Ending::Killed(signal) => (None, Some(signal)),
+        }
+    }
+
     /// Ends this process in the same way.
     pub fn repeat(self) -> ExitCode {
         match self {

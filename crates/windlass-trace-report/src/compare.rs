@@ -119,12 +119,8 @@ fn measure(
     }
     stock.take_medians();
     windlass.take_medians();
-    let first = match traced {
-        Ending::Exited(status) => (Some(status), None),
-        Ending::Killed(signal) => (None, Some(signal)),
-    };
     let all = [&control].into_iter().chain(&stock.samples).chain(&windlass.samples);
-    let endings_differ = all.map(|run| (run.exit_status, run.signal)).any(|ending| ending != first);
+    let endings_differ = all.map(|run| (run.exit_status, run.signal)).any(|ending| ending != traced.parts());
     let input_differs = has_input();
     Ok(Comparison { runs, stock, windlass, endings_differ, loads, loads_differ: false, input_differs })
 }

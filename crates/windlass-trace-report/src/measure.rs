@@ -17,7 +17,7 @@ use windlass_machine::loader::reach::Reach;
 use windlass_machine::{Failure, FailureKind};
 use windlass_run::environment::Environment;
 use windlass_run::inherited;
-use windlass_run::parent::{self, Ending};
+use windlass_run::parent;
 use windlass_run::program;
 use windlass_run::start::Invocation;
 
@@ -61,10 +61,7 @@ pub fn measured_run(command: &[OsString], front: Front<'_>, file: &Path) -> Resu
     let ending = parent::run(&invocation).map_err(|error| program::failure(name, error))?.map_err(failed)?;
     let wall = start.elapsed();
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|errno| failed(errno.into()))?;
-    let (exit_status, signal) = match ending {
-        Ending::Exited(status) => (Some(status), None),
-        Ending::Killed(signal) => (None, Some(signal)),
-    };
+    let (exit_status, signal) = ending.parts();
     let measured = Measured {
         wall: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
         cpu: nanoseconds(usage.user_time()).saturating_add(nanoseconds(usage.system_time())),

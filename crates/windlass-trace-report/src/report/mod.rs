@@ -105,10 +105,7 @@ pub struct Summary {
 impl Report {
     /// Builds the report.
     pub fn new(run: Run, trace: &Trace, stacks: Vec<NamedStack>, certificates: Certificates, events: Lines) -> Report {
-        let (exit_status, signal) = match run.ending {
-            Ending::Exited(status) => (Some(status), None),
-            Ending::Killed(signal) => (None, Some(signal)),
-        };
+        let (exit_status, signal) = run.ending.parts();
         let mut executables = Executables::default();
         let all = trace.processes.all();
         let mut processes: Vec<_> =
