@@ -25,16 +25,13 @@ pub struct Entry {
     pub library: String,
     pub sources: Vec<Source>,
     /// Calls of the function.
-    pub calls: u64,
+    pub sum: Sum,
     /// Number of loads: certificates that a program adds to a store one by one are one load.
     pub loads: u64,
     pub failed: u64,
-    pub certificates: u64,
     /// Calls for which the library could not tell how many certificates they added.
     pub certificates_unknown: u64,
-    pub wall: u64,
     pub slowest: u64,
-    pub cpu: u64,
     /// Change of the heap in bytes: the content of the store, and other memory left over from reading it.
     pub memory: i64,
     /// The processes that called it.
@@ -92,17 +89,11 @@ impl Entry {
     }
 
     fn add(&mut self, load: &Load, process: Option<usize>, inner: Vec<Inner>) {
-        let wall = load.wall.unwrap_or(0);
-        self.calls = self.calls.saturating_add(load.calls());
+        self.sum.add(Sum::of(load));
         self.loads += u64::from(!load.more);
         self.failed += u64::from(load.failed() && !load.more);
-        match load.parsed() {
-            Some(count) => self.certificates = self.certificates.saturating_add(count),
-            None => self.certificates_unknown += u64::from(!load.more),
-        }
-        self.wall = self.wall.saturating_add(wall);
-        self.slowest = self.slowest.max(wall);
-        self.cpu = self.cpu.saturating_add(load.cpu.unwrap_or(0));
+        self.certificates_unknown += u64::from(load.parsed().is_none() && !load.more);
+        self.slowest = self.slowest.max(load.wall.unwrap_or(0));
         self.memory = self.memory.saturating_add(load.memory.unwrap_or(0));
         self.processes.extend(process);
         // Deeper calls are part of these.

@@ -242,7 +242,7 @@ mod tests {
         let (entry, process) = (trace.entries.all().next().unwrap(), &trace.processes.all()[0]);
         assert_eq!((trace.totals.loads, trace.totals.certificates, trace.totals.from_memory), (1, 19, 1));
         assert_eq!(
-            (entry.loads, entry.calls, entry.certificates, process.loads, process.held.unknown),
+            (entry.loads, entry.sum.calls, entry.sum.certificates, process.loads, process.held.unknown),
             (1, 19, 19, 1, 1)
         );
     }
