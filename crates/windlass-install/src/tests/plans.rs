@@ -27,47 +27,37 @@ fn what_was_done_since_the_plan_was_shown_is_no_other_plan() {
 
 #[test]
 fn what_is_in_the_way_is_refused() {
-    let refusal = |prepare: &dyn Fn(&World)| {
+    let refused = |why: &[&str], prepare: &dyn Fn(&World)| {
         let world = World::new();
         prepare(&world);
         let before = world.snapshot();
         let failure = world.install().unwrap_err().to_string();
         assert_eq!(world.snapshot(), before, "nothing is done: {failure}");
-        assert!(failure.contains("\n  help: "), "{failure}");
-        failure
+        assert!(failure.contains("\n  help: ") && why.iter().all(|part| failure.contains(part)), "{why:?}: {failure}");
     };
     let unit = "/usr/lib/systemd/system/web.service";
-    let said = refusal(&|world| world.write(DROP_IN, "[Service]\nNice=3\n"));
-    assert!(said.contains("not made by `windlass install`"), "{said}");
-    let said = refusal(&|world| fs::remove_file(world.root().join(&unit[1..])).unwrap());
-    assert!(said.contains("no such unit"), "{said}");
-    let said = refusal(&|world| fs::remove_file(world.root().join("etc/preload.list")).unwrap());
-    assert!(said.contains("symbolic link to"), "{said}");
-    let said = refusal(&|world| world.write("/lib/ld-linux.so.2", ""));
-    assert!(said.contains("another architecture"), "{said}");
-    let said = refusal(&|world| {
+    refused(&["not made by `windlass install`"], &|world| world.write(DROP_IN, "[Service]\nNice=3\n"));
+    refused(&["no such unit"], &|world| fs::remove_file(world.root().join(&unit[1..])).unwrap());
+    refused(&["symbolic link to"], &|world| fs::remove_file(world.root().join("etc/preload.list")).unwrap());
+    refused(&["another architecture"], &|world| world.write("/lib/ld-linux.so.2", ""));
+    refused(&["/etc/default/web"], &|world| {
         world.write("/etc/default/web", "LD_PRELOAD=/a.so\n");
         world.write(unit, "[Service]\nEnvironmentFile=-/etc/default/web\n");
     });
-    assert!(said.contains("/etc/default/web"), "{said}");
-    let said = refusal(&|world| {
+    refused(&["read after"], &|world| {
         world.write("/etc/systemd/system/web.service.d/zz.conf", "[Service]\nEnvironment=LD_PRELOAD=/a.so\n")
     });
-    assert!(said.contains("read after"), "{said}");
-    let said = refusal(&|world| world.write(unit, "[Service]\nRootDirectory=/srv/jail\n"));
-    assert!(said.contains("RootDirectory=/srv/jail"), "{said}");
+    refused(&["RootDirectory=/srv/jail"], &|world| world.write(unit, "[Service]\nRootDirectory=/srv/jail\n"));
     let link = |world: &World, from: &str, to: &str| std::os::unix::fs::symlink(to, world.root().join(from)).unwrap();
-    let said = refusal(&|world| {
+    refused(&["--service site.service"], &|world| {
         fs::rename(world.root().join(&unit[1..]), world.root().join("usr/lib/systemd/system/site.service")).unwrap();
         link(world, "etc/systemd/system/web.service", "/usr/lib/systemd/system/site.service");
     });
-    assert!(said.contains("--service site.service"), "{said}");
     // A drop-in of another name of the unit is one of the unit.
-    let said = refusal(&|world| {
+    refused(&["www.service.d/zz.conf", "read after"], &|world| {
         link(world, "etc/systemd/system/www.service", unit);
         world.write("/etc/systemd/system/www.service.d/zz.conf", "[Service]\nEnvironment=LD_PRELOAD=/a.so\n")
     });
-    assert!(said.contains("www.service.d/zz.conf") && said.contains("read after"), "{said}");
 }
 
 #[test]
