@@ -111,8 +111,8 @@ pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
         return Ok(true);
     }
     let advice = format!("to carry out this plan: windlass {command} --yes, with the same options");
-    let failure = |error| {
-        Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", error).advise(&*advice)
+    let failure = |why: &dyn std::fmt::Display| {
+        Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", why).advise(&*advice)
     };
     let why = match (how.json, input.is_terminal(), std::io::stdout().is_terminal()) {
         (true, ..) => "--json leaves no room for a question",
@@ -121,13 +121,11 @@ pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
         _ => "",
     };
     if !why.is_empty() {
-        return Err(
-            Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", why).advise(advice)
-        );
+        return Err(failure(&why));
     }
     let mut output = std::io::stdout().lock();
-    output.write_all(b"Go ahead? [y/N] ").and_then(|()| output.flush()).map_err(failure)?;
+    output.write_all(b"Go ahead? [y/N] ").and_then(|()| output.flush()).map_err(|error| failure(&error))?;
     let mut answer = String::new();
-    input.read_line(&mut answer).map_err(failure)?;
+    input.read_line(&mut answer).map_err(|error| failure(&error))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

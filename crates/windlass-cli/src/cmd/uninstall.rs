@@ -112,7 +112,10 @@ fn uninstall(destination: &Destination, targets: &[Target], removal: &Removal, h
     if how.dry_run || is_nothing {
         return Ok(true);
     }
-    may_change(destination)?;
+    // What concerns the machine is root's to change, what concerns a user that user's.
+    if destination.home().is_none() {
+        must_be_root(destination, "`windlass uninstall --shell` undoes what concerns only you")?;
+    }
     if !agreed(how, "uninstall")? {
         return Ok(false);
     }
@@ -127,12 +130,4 @@ fn uninstall(destination: &Destination, targets: &[Target], removal: &Removal, h
         Removal::Tidy(_) => install::tidy(destination)?,
     }
     Ok(true)
-}
-
-/// What concerns the machine is root's to change, what concerns a user that user's.
-fn may_change(destination: &Destination) -> Result<(), Failure> {
-    match destination.home() {
-        Some(_) => Ok(()),
-        None => must_be_root(destination, "`windlass uninstall --shell` undoes what concerns only you"),
-    }
 }
