@@ -31,14 +31,20 @@ fn library() -> &'static Path {
     })
 }
 
+/// `windlass trace` with a library that hands in the events of this file.
+fn trace(events: impl AsRef<Path>) -> assert_cmd::Command {
+    let mut command = windlass();
+    command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", events.as_ref()).arg("trace");
+    command
+}
+
 /// What was found in `events`: the report as text, as JSON, and as a page.
 fn report(events: impl AsRef<[u8]>) -> (String, Value, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     std::fs::write(file("events"), events).unwrap();
-    let mut command = windlass();
-    command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", file("events"));
-    command.arg("trace").arg("--json").arg(file("json")).arg("--html").arg(file("html")).args(["--", "true"]);
+    let mut command = trace(file("events"));
+    command.arg("--json").arg(file("json")).arg("--html").arg(file("html")).args(["--", "true"]);
     let assert = command.assert().success().stdout("");
     let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     let json = std::fs::read(file("json")).unwrap();
@@ -100,9 +106,8 @@ fn the_share_of_the_only_entry_is_that_of_the_run() {
 fn text_of_width(events: &str, width: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("events"), events).unwrap();
-    let mut command = windlass();
-    command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", folder.path().join("events")).env("COLUMNS", width);
-    let assert = command.args(["trace", "--output", "-", "--", "true"]).assert().success().stderr("");
+    let mut command = trace(folder.path().join("events"));
+    let assert = command.env("COLUMNS", width).args(["--output", "-", "--", "true"]).assert().success().stderr("");
     String::from_utf8(assert.get_output().stdout.clone()).unwrap()
 }
 
@@ -169,11 +174,7 @@ fn windlass_is_no_tls_library() {
 fn reports_go_where_they_are_sent() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report");
-    let trace = |arguments: &[&str]| {
-        let mut command = windlass();
-        command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", "/dev/null").current_dir(folder.path());
-        command.arg("trace").args(arguments).assert()
-    };
+    let trace = |arguments: &[&str]| self::trace("/dev/null").current_dir(folder.path()).args(arguments).assert();
     let both = trace(&["--json", "report", "--html", "./report", "--", "touch", "ran"]).code(2);
     both.stderr(contains("--json and --html").and(contains("./report")));
     trace(&["--json", "-", "--output", "-", "--", "true"]).code(2).stderr(contains("standard output"));
@@ -262,11 +263,7 @@ fn every_field_of_the_json_is_documented() {
 #[test]
 fn the_program_ends_as_it_would() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = || {
-        let mut command = windlass();
-        command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", "/dev/null").arg("trace");
-        command
-    };
+    let trace = || trace("/dev/null");
     trace()
         .args(["--", "sh", "-c", "echo out; echo err >&2; exit 7"])
         .assert()
@@ -303,10 +300,8 @@ fn a_library_that_is_missing_is_said() {
 fn ending(events: &str, options: &[&str], program: &[&str]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("events"), events).unwrap();
-    let mut command = windlass();
-    command.env("WINDLASS_TRACE_LIBRARY", library()).env("EVENTS", folder.path().join("events"));
-    let output =
-        command.args(["trace", "--output", "/dev/null"]).args(options).arg("--").args(program).output().unwrap();
+    let mut command = trace(folder.path().join("events"));
+    let output = command.args(["--output", "/dev/null"]).args(options).arg("--").args(program).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
