@@ -58,7 +58,14 @@ def median(samples):
     return statistics.median(samples) if samples else None
 
 
+def quotients(above, below):
+    return [one / other for one, other in zip(above, below, strict=True)]
+
+
 def ratio(above, below):
+    """Samples taken in turn are compared pair by pair, so a machine that changes its speed in a run changes both."""
+    if len(above) == len(below):
+        return statistics.median(quotients(above, below))
     return statistics.median(above) / statistics.median(below)
 
 

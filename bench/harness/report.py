@@ -46,10 +46,10 @@ def explanation(rows):
         for row in rows)
 
 
-def markdown(rows, about, singly=()):
+def markdown(rows, about, singly=None):
     """`singly` has the machines of rows that were measured by themselves."""
     apart = "".join(f". `{name}` was measured by itself" + (f": {described(kept)}" if kept != about else "")
-                    for name, kept in singly.items())
+                    for name, kept in (singly or {}).items())
     return f"{described(about)}; medians{apart}\n\n{markdown_table(rows)}"
 
 

@@ -4,7 +4,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import roots as made
-from measure import Row, alternate, cost, instructions, joined, median, ratio, run, run_json, system_calls, wall_ms
+from measure import (Row, alternate, cost, instructions, joined, median, quotients, ratio, run, run_json, system_calls,
+                     wall_ms)
 from server import Server
 
 PYTHON = "/usr/bin/python3"
@@ -156,7 +157,8 @@ that share nothing."""
         rate(1, "unverified"), rate(2, "unverified"), lambda: processes("unverified"),
         rate(1, "store", ours), rate(2, "store", ours), rate(1, "empty-store"), rate(2, "empty-store"))
     how = "a second by 2 threads / by 1 thread"
-    return [Row("threads", "/s", stock_two, limit_two, two, ratio(two, one) / ratio(limit_two, limit_one), 0.97,
+    gained = ratio(quotients(two, one), quotients(limit_two, limit_one))
+    return [Row("threads", "/s", stock_two, limit_two, two, gained, 0.97,
                 f"contexts {how}, over the same for unverified contexts without Windlass (limit)", at_least=True,
                 extra={"Windlass, 1 thread": one, "stock, 1 thread": stock_one, "limit, 1 thread": limit_one}),
             Row("threads, 2 over 1", "/s", stock_two, limit_two, two, ratio(two, one), None, f"contexts {how}"),

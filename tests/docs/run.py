@@ -5,7 +5,10 @@ import re
 import subprocess
 import sys
 
+# Makes bench/harness importable.
 import peers
+import recorded
+import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -41,11 +44,20 @@ def dead(page):
             yield target
 
 
+def table_of_a_run():
+    """Why it is wrong, or nothing."""
+    about, rows, _ = recorded.newest()
+    lines = report.markdown(list(rows.values()), about).splitlines()
+    named = [line.split(" | ")[0].removeprefix("| ") for line in lines[4:]]
+    return "" if lines[0].startswith(about["date"]) and named == list(rows) else f"it has {lines[:1]} and {named}"
+
+
 def main():
     results = [(f"links of {page.relative_to(ROOT)}", ", ".join(dead(page))) for page in pages()]
     check = [sys.executable, "-B", ROOT / "bench" / "harness" / "pages.py", "--check"]
     made = subprocess.run(check, capture_output=True, encoding="utf-8")
     results.append(("what is made of the recorded benchmarks", made.stderr.strip() or made.returncode))
+    results.append(("the table that a run writes beside its samples", table_of_a_run()))
     results += peers.results()
     failed = [(name, why) for name, why in results if why]
     for name, why in failed:

@@ -5,7 +5,6 @@
 //! Parts that p11-kit skips (unreadable files, text, unknown PEM blocks, invalid certificates) are skipped here. A part
 //! that only this crate can't read, and that may remove trust, is marked, and nothing of the place is trusted; readable
 //! parts still remove trust.
-//! place is trusted; what can be read still takes trust away.
 
 mod attributes;
 mod file;

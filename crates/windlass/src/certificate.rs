@@ -4,7 +4,6 @@
 //! same bytes; each check names the OpenSSL functions that decide it. libcrypto must also find no fault later, when it
 //! first decodes the extensions and the key: a shared object would raise those errors once, while separate objects
 //! would each raise them.
-//! that objects of one's own raise each time.
 
 use crate::der::{BIT_STRING, GENERALIZED_TIME, INTEGER, Reader, SEQUENCE, Span, UTC_TIME, integer};
 use crate::error::DerFault;

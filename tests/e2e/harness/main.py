@@ -56,7 +56,7 @@ def run_all(cases, stock, windlass, world):
               flush=True)
         for fault in faults:
             print("       " + fault.replace("\n", "\n       "), flush=True)
-    print(f"{len(cases) - failed} passed, {failed} failed")
+    print(f"e2e: {len(cases) - failed} passed, {failed} failed")
     return 1 if failed or not cases else 0
 
 

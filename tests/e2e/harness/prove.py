@@ -26,7 +26,7 @@ def prove(cases, world, windlass, folder):
         failed += bool(reasons)
         print(f"{'FAILED' if reasons else 'ok    '} can fail: {case.name}{': ' if reasons else ''}{'; '.join(reasons)}",
               flush=True)
-    print(f"{len(cases) - failed} passed, {failed} failed")
+    print(f"prove: {len(cases) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

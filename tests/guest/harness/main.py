@@ -44,7 +44,7 @@ def main(arguments):
             failed = sum(not passes(name, run) for name, run in chosen)
         finally:
             world.stop()
-    print(f"{len(chosen) - failed} passed, {failed} failed")
+    print(f"guest: {len(chosen) - failed} passed, {failed} failed")
     return 1 if failed or not chosen else 0
 
 

@@ -57,9 +57,7 @@ mod tests {
         image.bundle(&["rsa.pem", "future.pem"]);
         let finding = image.finding(&CHECK);
         assert_eq!(finding.what, "1 certificate not valid yet");
-        assert!(
-            finding.facts.shown[0].ends_with("Future Root (SHA-256 ")
-                || finding.facts.shown[0].contains("valid from 2098-01-01")
-        );
+        let shown = &finding.facts.shown[0];
+        assert!(shown.contains("valid from 2098-01-01"), "{shown}");
     }
 }
