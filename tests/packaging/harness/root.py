@@ -50,7 +50,9 @@ class Root:
             for name in folders + files:
                 path = os.path.normpath(os.path.join(inside, name))
                 if path not in VOLATILE:
-                    all_of_it[path] = describe(os.path.join(folder, name))
+                    # In a system that runs, systemd may remove a service's private directory after it was listed.
+                    with contextlib.suppress(FileNotFoundError):
+                        all_of_it[path] = describe(os.path.join(folder, name))
             folders[:] = [name for name in folders if os.path.normpath(os.path.join(inside, name)) not in VOLATILE]
         return all_of_it
 
