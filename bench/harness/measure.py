@@ -63,7 +63,8 @@ def quotients(above, below):
 
 
 def ratio(above, below):
-    """Samples taken in turn are compared pair by pair, so a machine that changes its speed in a run changes both."""
+    """The sides alternate, so samples at the same place in two lists are of the same turn, and are compared in pairs: a
+    machine that changes its speed in a run changes both. Lists of different lengths have no such pairs."""
     if len(above) == len(below):
         return statistics.median(quotients(above, below))
     return statistics.median(above) / statistics.median(below)
