@@ -181,6 +181,8 @@ def overflow(context):
         os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o644))
     with context.top("--watch", base) as top:
         top.process.send_signal(signal.SIGSTOP)
+        # The signal stops nothing by itself: it takes effect when the process next runs.
+        os.waitid(os.P_PID, top.process.pid, os.WSTOPPED)
         for name in names:
             os.close(os.open(name, os.O_RDONLY))
         top.process.send_signal(signal.SIGCONT)
