@@ -29,6 +29,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::testing::Image;
+
+    #[test]
+    fn a_healthy_machine_is_silent() {
+        let (healthy, empty) = (Image::healthy(), Image::empty());
+        for check in all() {
+            let findings = healthy.findings(check);
+            assert!(findings.is_empty(), "{}: {findings:?}", check.id);
+            let findings = empty.findings(check);
+            // Only this check is about a machine without certificates.
+            let is_fault = check.id == "no-default-source";
+            assert_eq!(findings.is_empty(), !is_fault, "{}, without certificates: {findings:?}", check.id);
+        }
+    }
 
     #[test]
     fn names_are_distinct_and_well_formed() {

@@ -143,9 +143,3 @@ impl Image {
         findings.remove(0)
     }
 }
-
-/// Fails if a check finds anything on a healthy machine.
-pub fn assert_silent(check: &Check) {
-    assert!(Image::healthy().findings(check).is_empty());
-    assert!(Image::empty().findings(check).is_empty());
-}

@@ -55,12 +55,7 @@ fn unlinked(directory: &Directory) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Image, assert_silent, fixture, hash};
-
-    #[test]
-    fn a_healthy_machine_is_silent() {
-        assert_silent(&CHECK);
-    }
+    use crate::testing::{Image, fixture, hash};
 
     #[test]
     fn a_copied_file_without_a_link() {

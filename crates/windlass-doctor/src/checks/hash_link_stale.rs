@@ -49,12 +49,7 @@ fn stale(item: &Item, name: HashName) -> Option<String> {
 mod tests {
     use super::*;
     use crate::bundle::Contents;
-    use crate::testing::{Image, assert_silent, fixture, hash};
-
-    #[test]
-    fn a_healthy_machine_is_silent() {
-        assert_silent(&CHECK);
-    }
+    use crate::testing::{Image, fixture, hash};
 
     #[test]
     fn the_file_became_another_certificate() {

@@ -44,11 +44,10 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Image, assert_silent};
+    use crate::testing::Image;
 
     #[test]
-    fn a_healthy_machine_is_silent() {
-        assert_silent(&CHECK);
+    fn other_values_are_silent() {
         let image = Image::healthy();
         image.write("etc/environment", "NODE_TLS_REJECT_UNAUTHORIZED=1\nPYTHONHTTPSVERIFY=\n");
         assert!(image.findings(&CHECK).is_empty());

@@ -187,7 +187,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::testing::{Image, assert_silent};
+    use crate::testing::Image;
 
     const STORES: &str = "home/a/.dotnet/corefx/cryptography/x509stores";
 
@@ -237,7 +237,6 @@ mod tests {
 
     #[test]
     fn a_machine_without_stores_is_silent() {
-        assert_silent(&CHECK);
         assert!(image().findings(&CHECK).is_empty());
     }
 

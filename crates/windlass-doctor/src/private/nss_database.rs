@@ -120,7 +120,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::testing::{Image, assert_silent};
+    use crate::testing::Image;
 
     fn certutil(image: &Image, arguments: &[&str]) {
         let directory = image.path("etc/pki/nssdb");
@@ -133,11 +133,6 @@ mod tests {
     fn add(image: &Image, trust: &str, name: &str) {
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name);
         certutil(image, &["-A", "-n", name, "-t", trust, "-a", "-i", file.to_str().unwrap()]);
-    }
-
-    #[test]
-    fn a_machine_without_databases_is_silent() {
-        assert_silent(&CHECK);
     }
 
     #[test]
