@@ -8,6 +8,7 @@ use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags}
 use rustix::fs::CWD;
 
 use super::descriptor::Descriptor;
+use super::who::Opener;
 
 /// In bytes. Large enough for some hundred events, small enough for their descriptors to fit into the usual limit of
 /// 1,024.
@@ -20,17 +21,8 @@ pub struct Marks(Fanotify);
 /// A record that the kernel delivers.
 #[derive(Debug)]
 pub enum Event {
-    /// A process opened something.
-    Open {
-        /// The process id; 0 if the process is not in this pid namespace.
-        pid: u32,
-        /// A pidfd, which identifies the process permanently, if the kernel provides one.
-        process: Option<Descriptor>,
-        /// Whether the kernel provides pidfds. If it does, and there is none here, the process had ended.
-        has_pidfd: bool,
-        /// The opened file.
-        file: Descriptor,
-    },
+    /// A process opened this file.
+    Open(Opener, Descriptor),
     /// The kernel's queue overflowed: events were lost.
     Overflow,
 }
@@ -103,7 +95,7 @@ fn events(mut records: &[u8]) -> Vec<Event> {
             events.push(Event::Overflow);
         } else if let Some(file) = file {
             let has_pidfd = process.is_some();
-            events.push(Event::Open { pid, process: process.flatten(), has_pidfd, file });
+            events.push(Event::Open(Opener { pid, process: process.flatten(), has_pidfd }, file));
         }
     }
     events

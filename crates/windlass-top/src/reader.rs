@@ -75,9 +75,9 @@ pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &S
             for event in events {
                 let message = match event {
                     Event::Overflow => Message::Overflow,
-                    Event::Open { pid, .. } if pid == own => continue,
-                    Event::Open { pid, process, has_pidfd, file } => match file.stat() {
-                        Some(stat) => Message::Opened(Opener { pid, process, has_pidfd }, stat),
+                    Event::Open(opener, _) if opener.pid == own => continue,
+                    Event::Open(opener, file) => match file.stat() {
+                        Some(stat) => Message::Opened(opener, stat),
                         None => continue,
                     },
                 };

@@ -24,11 +24,11 @@ pub enum Who {
 /// The kernel's data about the process that opened a file.
 #[derive(Debug)]
 pub struct Opener {
-    /// The process id; 0 if the process has none here.
+    /// The process id; 0 if the process is not in this pid namespace.
     pub pid: u32,
-    /// A pidfd, which identifies the process permanently.
+    /// A pidfd, which identifies the process permanently, if the kernel provides one.
     pub process: Option<Descriptor>,
-    /// Whether the kernel provides pidfds.
+    /// Whether the kernel provides pidfds. If it does, and there is none here, the process had ended.
     pub has_pidfd: bool,
 }
 
