@@ -26,8 +26,8 @@ impl Snapshot {
         let mut by_source: BTreeMap<usize, Tally> = BTreeMap::new();
         let mut processes = 0;
         let mut missed = Missed {
-            overflows: state.ledger.overflows(),
-            own_opens: state.ledger.left_out(),
+            overflows: state.overflows,
+            own_opens: state.ledger.left_out,
             failed: state.failed.map(|errno| errno.desc().to_owned()),
             left_out: state.left_out,
             ..Missed::default()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use windlass_machine::processes::{Capture, ProcessFacts, Served, Unseen};
 
-use super::pending::{Captures, Pending};
+use super::pending::Pending;
 use super::tally::{Open, Tally};
 use super::who::{Seen, Who};
 
@@ -46,9 +46,10 @@ pub struct Ledger {
     latest: HashMap<u32, Who>,
     /// The ids of processes that ended too soon, to count each once.
     too_soon: HashSet<u32>,
-    pending: Pending,
-    left_out: u64,
-    overflows: u64,
+    /// Captures of processes, until their executables are searched. The search takes a while, and is not done here.
+    pub pending: Pending,
+    /// Opens by Windlass's own command.
+    pub left_out: u64,
 }
 
 impl Ledger {
@@ -63,7 +64,6 @@ impl Ledger {
             processes: 0,
             programs: 0,
             left_out: 0,
-            overflows: 0,
         }
     }
 
@@ -75,21 +75,6 @@ impl Ledger {
     /// The counted opens of all processes.
     pub fn rows(&self) -> impl Iterator<Item = (&Who, &Row)> {
         self.rows.iter()
-    }
-
-    /// Opens by Windlass's own command.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
-    }
-
-    /// How often the kernel's queue overflowed.
-    pub fn overflows(&self) -> u64 {
-        self.overflows
-    }
-
-    /// Records that events were lost.
-    pub fn overflow(&mut self) {
-        self.overflows += 1;
     }
 
     /// Counts an open. Returns the process if more must be learned about it: the caller then captures it, without
@@ -145,16 +130,6 @@ impl Ledger {
         if let Some(row) = self.rows.get_mut(who) {
             row.unread = true;
         }
-    }
-
-    /// Takes the captures that must be searched. The search takes a while, and is therefore not done here.
-    pub fn pending(&mut self) -> Captures {
-        self.pending.take()
-    }
-
-    /// Returns the captures that could not be searched this time.
-    pub fn put_back(&mut self, rest: Captures) {
-        self.pending.put_back(rest);
     }
 
     /// Records the result of the search.
@@ -246,6 +221,6 @@ mod tests {
         assert!(!opener(std::os::unix::process::parent_id()).look(own).is_own);
         let mut ledger = Ledger::new();
         assert!(ledger.opened(opener(std::process::id()).look(own), 0, Some(1)).is_none());
-        assert_eq!((ledger.left_out(), ledger.rows().count()), (1, 0));
+        assert_eq!((ledger.left_out, ledger.rows().count()), (1, 0));
     }
 }

@@ -33,15 +33,18 @@ const KEPT: Duration = Duration::from_secs(30);
 /// All sources, and the mapping from opened files to them.
 #[derive(Debug, Default)]
 pub struct Sources {
-    list: Numbered,
+    /// All sources; the numbers of [`Self::of`] are positions in it.
+    pub list: Numbered,
     /// A replaced file stays for a while: events about it may be waiting.
     files: HashMap<Inode, Seen>,
     directories: HashMap<Inode, Directory>,
     entries: Entries,
     places: HashMap<RootId, (Instant, WantedPlaces)>,
     named: Vec<PathBuf>,
-    parents: Parents,
-    left_out: LeftOut,
+    /// The directories in which a change may give a watched name another file.
+    pub parents: Parents,
+    /// Numbers of sources that are not watched.
+    pub left_out: LeftOut,
     round: u64,
 }
 
@@ -77,21 +80,6 @@ impl Sources {
         Sources { named, ..Sources::default() }
     }
 
-    /// All sources; the numbers of [`Self::of`] are positions in it.
-    pub fn list(&self) -> &[Source] {
-        self.list.all()
-    }
-
-    /// Numbers of sources that are not watched.
-    pub fn left_out(&self) -> LeftOut {
-        self.left_out
-    }
-
-    /// Whether the list has changed since the last call.
-    pub fn has_changed(&mut self) -> bool {
-        self.list.has_changed()
-    }
-
     /// The source that an opened file or directory belongs to. A file that is itself a source and also lies in a
     /// directory source counts as itself.
     pub fn of(&self, stat: &Stat) -> Option<usize> {
@@ -100,11 +88,6 @@ impl Sources {
             return self.directories.get(&inode).map(|directory| directory.seen.source);
         }
         self.files.get(&inode).map(|seen| seen.source).or_else(|| self.entries.source(inode))
-    }
-
-    /// The directories in which a change may give a watched name another file, each returned once.
-    pub fn new_parents(&mut self) -> Vec<PathBuf> {
-        self.parents.take_new()
     }
 
     /// Finds the current sources, and marks them. A file that can't be marked (its file system does not report) is left

@@ -60,7 +60,7 @@ impl Watch {
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(kernel)?);
         raise_limit();
         let ledger = Ledger::new();
-        let state = State { ledger, sources: Vec::new(), left_out: LeftOut::default(), failed: None };
+        let state = State { ledger, sources: Vec::new(), left_out: LeftOut::default(), overflows: 0, failed: None };
         let state = Arc::new(Mutex::new(state));
         let (ask, looker) = looker::start(Arc::clone(&state));
         let sources = Sources::new(named);
@@ -85,7 +85,7 @@ impl Watch {
     /// Searches the executables of new processes. If this is called often enough, none of them is held open for long.
     /// `false`: some are left for the next time.
     pub fn learn(&mut self) -> bool {
-        let pending = self.state.lock().unwrap_or_else(PoisonError::into_inner).ledger.pending();
+        let pending = self.state.lock().unwrap_or_else(PoisonError::into_inner).ledger.pending.take();
         self.executables.refill(Budget::of(LEARNING.0, LEARNING.1));
         // Without the lock: an executable may have a hundred megabytes.
         let (learned, rest) = pending::look_into(pending, &mut self.executables);
@@ -94,7 +94,7 @@ impl Watch {
             state.ledger.learn(&who, facts);
         }
         let is_done = rest.is_empty();
-        state.ledger.put_back(rest);
+        state.ledger.pending.put_back(rest);
         is_done
     }
 

@@ -31,6 +31,8 @@ pub struct State {
     pub sources: Vec<Source>,
     /// Sources beyond the limits.
     pub left_out: LeftOut,
+    /// How often the kernel's queue overflowed.
+    pub overflows: u64,
     /// Why some events could not be read.
     pub failed: Option<Errno>,
 }
@@ -84,7 +86,7 @@ impl Worker {
                         }
                     }
                 }
-                Ok(Message::Overflow) => self.lock(|state| state.ledger.overflow()),
+                Ok(Message::Overflow) => self.lock(|state| state.overflows += 1),
                 Ok(Message::Failed(errno)) => self.lock(|state| state.failed = Some(errno)),
                 Ok(Message::Changed) => has_changed = true,
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
@@ -99,8 +101,8 @@ impl Worker {
 
     fn refresh(&mut self) {
         self.sources.refresh(&self.marks);
-        let list = self.sources.has_changed().then(|| self.sources.list().to_vec());
-        let left_out = self.sources.left_out();
+        let list = self.sources.list.has_changed().then(|| self.sources.list.all().to_vec());
+        let left_out = self.sources.left_out;
         self.lock(|state| {
             state.left_out = left_out;
             if let Some(list) = list {
@@ -112,7 +114,7 @@ impl Worker {
             | WatchFlags::MOVED_FROM
             | WatchFlags::DELETE
             | WatchFlags::ONLYDIR;
-        for parent in self.sources.new_parents() {
+        for parent in self.sources.parents.take_new() {
             // Directories that can't be watched are checked each second.
             if let Some(changes) = &self.changes {
                 let _ = add_watch(changes, &parent, flags);
