@@ -48,25 +48,17 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
     if let Some(versions) = bytes.get_mut(VERSIONS) {
         versions.fill(1);
     }
-    certificates(&bytes).map_err(|error| match error {
-        Failure::Sqlite(_) => MALFORMED,
-        Failure::Unreadable(why) => why,
-    })
+    certificates(&bytes)
 }
 
-enum Failure {
-    #[expect(dead_code, reason = "what SQLite says about other people's bytes helps nobody")]
-    Sqlite(rusqlite::Error),
-    Unreadable(Unreadable),
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Failure::Sqlite(error)
+impl From<rusqlite::Error> for Unreadable {
+    /// What SQLite says about other people's bytes helps nobody.
+    fn from(_: rusqlite::Error) -> Self {
+        MALFORMED
     }
 }
 
-fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
+fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
     let mut database = Connection::open_in_memory()?;
     database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
     for (limit, value) in LIMITS {
@@ -82,7 +74,7 @@ fn certificates(bytes: &[u8]) -> Result<Vec<Entry>, Failure> {
     database.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;")?;
     let schema: String = database.query_row(SCHEMA, [], |row| row.get(0))?;
     if !is_plain_table(&schema) {
-        return Err(Failure::Unreadable(MALFORMED));
+        return Err(MALFORMED);
     }
     let mut left = MAX_BYTES;
     let mut trust = BTreeMap::new();
@@ -112,7 +104,7 @@ fn each<const N: usize>(
     query: &str,
     left: &mut usize,
     mut take: impl FnMut([&[u8]; N]),
-) -> Result<(), Failure> {
+) -> Result<(), Unreadable> {
     let mut query = database.prepare(query)?;
     let mut rows = query.query([])?;
     let mut count = 0;
@@ -124,7 +116,7 @@ fn each<const N: usize>(
         count += 1;
         let size = values.iter().map(|value| value.len()).sum::<usize>();
         let (false, Some(rest)) = (count > MAX_CERTIFICATES, left.checked_sub(size)) else {
-            return Err(Failure::Unreadable(Unreadable::TooLarge));
+            return Err(Unreadable::TooLarge);
         };
         *left = rest;
         take(values);
