@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use windlass_machine::processes::{Executables, TlsKind, open_regular};
+use windlass_machine::processes::{Executables, TlsKind};
+use windlass_machine::regular;
 
 /// The reason, if the executable itself shows one.
 pub fn out_of_reach(executables: &mut Executables, executable: &Path) -> Option<String> {
     if is_java(executable) {
         return Some(String::from("Java has its own TLS, and reads its roots from its own key store (cacerts)"));
     }
-    let linked_in = open_regular(executable).map(|file| executables.of(&file).code.linked_in())?;
+    let linked_in = executables.of(&regular::open(executable).ok()?).code.linked_in();
     let names: Vec<_> = linked_in.into_iter().map(|(kind, version)| name(kind, version.as_deref())).collect();
     let (are, them) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
     (!names.is_empty()).then(|| {

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-use super::executables::{Executables, Known, open_regular};
+use super::executables::{Executables, Known};
 use super::libraries::{self, Linkage, TlsKind, TlsLibrary};
 use super::maps::{self, Mapped};
 use super::proc_files::{self, Stat};
@@ -18,6 +18,7 @@ use super::served::{Served, Signs};
 use super::{ProcessFacts, Unseen};
 use crate::loader::elf::Elf;
 use crate::loader::preload_library::FILE_NAME;
+use crate::regular;
 
 /// The most TLS libraries reported for one process. A process can map any number of files, with any names.
 const LIBRARIES: usize = 64;
@@ -71,7 +72,7 @@ impl Capture {
             uid: proc_files::uid(pid),
             exe: executable(pid),
             exe_id: ExecutableId::of(pid),
-            executable: open_regular(&proc_files::path(pid, "exe")),
+            executable: regular::open(&proc_files::path(pid, "exe")).ok(),
             arguments: proc_files::arguments(pid),
             mapped,
             secure: proc_files::is_secure(pid),
@@ -114,7 +115,7 @@ impl Capture {
     pub fn facts(&self, executables: &mut Executables) -> ProcessFacts {
         // Opened by its path, but only if it is still the same file.
         let is_it = |file: &File| self.exe_id.is_some() && ExecutableId::of_file(file) == self.exe_id;
-        let by_path = || self.exe.as_deref().and_then(open_regular).filter(is_it);
+        let by_path = || regular::open(self.exe.as_deref()?).ok().filter(is_it);
         let executable = match &self.executable {
             Some(file) => executables.of(file),
             None => by_path().map(|file| executables.of(&file)).unwrap_or_default(),
@@ -211,8 +212,8 @@ impl Capture {
         }
         // The device is not compared: Btrfs and overlayfs show different ones in maps and in stat(2).
         let is_it = |file: &File| file.metadata().is_ok_and(|metadata| metadata.ino() == mapped.inode);
-        let file = open_regular(&mapped.path).filter(&is_it);
-        let file = file.or_else(|| in_its_root().and_then(|path| open_regular(&path)).filter(is_it));
+        let file = regular::open(&mapped.path).ok().filter(&is_it);
+        let file = file.or_else(|| regular::open(&in_its_root()?).ok().filter(is_it));
         file.map(|file| executables.of(&file)).unwrap_or_default()
     }
 }

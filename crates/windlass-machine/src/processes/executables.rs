@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::io::Seek;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::budget::Budget;
 use super::tls_code::TlsCode;
@@ -102,15 +102,8 @@ fn descriptor(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Opens a regular file for reading, and nothing else ([`regular`]).
-pub fn open_regular(path: &Path) -> Option<File> {
-    regular::open(path).ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use rustix::fs::{CWD, Mode};
-
     use super::*;
 
     #[test]
@@ -119,12 +112,12 @@ mod tests {
         let path = directory.path().join("program");
         let mut executables = Executables::with(Budget::of_bytes(0));
         std::fs::write(&path, "/rustls-0.1.2/").unwrap();
-        assert!(executables.of(&open_regular(&path).unwrap()).is_cut);
+        assert!(executables.of(&regular::open(&path).unwrap()).is_cut);
         executables.refill(Budget::default());
-        assert!(!executables.of(&open_regular(&path).unwrap()).is_cut);
+        assert!(!executables.of(&regular::open(&path).unwrap()).is_cut);
         // A terabyte of holes behind it.
         File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
-        assert!(executables.of(&open_regular(&path).unwrap()).is_cut);
+        assert!(executables.of(&regular::open(&path).unwrap()).is_cut);
     }
 
     #[test]
@@ -133,19 +126,8 @@ mod tests {
         let path = directory.path().join("program");
         let mut executables = Executables::default();
         std::fs::write(&path, "/rustls-0.1.2/").unwrap();
-        assert_eq!(executables.of(&open_regular(&path).unwrap()).code.linked_in().len(), 1);
+        assert_eq!(executables.of(&regular::open(&path).unwrap()).code.linked_in().len(), 1);
         std::fs::write(&path, "nothing of that").unwrap();
-        assert_eq!(executables.of(&open_regular(&path).unwrap()).code.linked_in().len(), 0);
-    }
-
-    #[test]
-    fn only_regular_files_are_opened() {
-        let directory = tempfile::tempdir().unwrap();
-        let fifo = directory.path().join("fifo");
-        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::from(0o600), 0).unwrap();
-        assert!(open_regular(&fifo).is_none());
-        assert!(open_regular(Path::new("/dev/null")).is_none());
-        assert!(open_regular(directory.path()).is_none());
-        assert!(open_regular(Path::new("/proc/self/exe")).is_some());
+        assert_eq!(executables.of(&regular::open(&path).unwrap()).code.linked_in().len(), 0);
     }
 }

@@ -24,7 +24,7 @@ use serde::Serialize;
 
 pub use budget::Budget;
 pub use capture::{Capture, ExecutableId, executable};
-pub use executables::{Executables, open_regular};
+pub use executables::Executables;
 pub use libraries::{TlsKind, TlsLibrary};
 pub use patience::Patience;
 pub use proc_files::{pids, uid};
