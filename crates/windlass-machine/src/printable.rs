@@ -14,29 +14,24 @@ fn is_printable(character: char) -> bool {
 
 /// `text` with escapes for characters that must not reach a terminal.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_printable) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_printable(character) { safe.push(character) } else { safe.extend(character.escape_default()) }
-    }
-    Cow::Owned(safe)
+    escaped(text, None, |character| character.escape_default().to_string())
 }
 
 /// The same for a text of several lines, which are kept.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |character| character.escape_default().to_string())
+    escaped(text, Some('\n'), |character| character.escape_default().to_string())
 }
 
 /// The same for JSON, where these characters only occur in strings: the escapes do not change the meaning.
 pub fn printable_json(text: &str) -> Cow<'_, str> {
     let mut units = [0; 2];
-    escaped(text, |character| character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect())
+    let escape =
+        |character: char| character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    escaped(text, Some('\n'), escape)
 }
 
-fn escaped(text: &str, mut escape: impl FnMut(char) -> String) -> Cow<'_, str> {
-    let is_safe = |character: char| is_printable(character) || character == '\n';
+fn escaped(text: &str, kept: Option<char>, mut escape: impl FnMut(char) -> String) -> Cow<'_, str> {
+    let is_safe = |character: char| is_printable(character) || Some(character) == kept;
     if text.chars().all(is_safe) {
         return Cow::Borrowed(text);
     }
