@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use windlass_libcrypto::Libcrypto;
+use windlass_machine::places::sources::without_date;
 
 /// The time limit for one measurement…
 const AT_MOST: Duration = Duration::from_millis(150);
@@ -100,7 +101,7 @@ impl<'a> Measure<'a> {
             runs: times.len(),
             per: "context",
             what,
-            library: short(libcrypto.version()),
+            library: without_date(libcrypto),
         })
     }
 }
@@ -120,11 +121,6 @@ pub(crate) fn path_of(file: &File) -> PathBuf {
 pub fn is_ours(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     metadata.is_file() && (metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw())
-}
-
-/// `OpenSSL 3.0.22 25 Aug 2026` without the date.
-fn short(version: &str) -> String {
-    version.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use windlass::Source;
 use windlass_machine::anchors::name::hex;
 use windlass_machine::places::known_paths::USUAL_DIRECTORIES;
-use windlass_machine::places::sources::defaults;
+use windlass_machine::places::sources::{defaults, without_date};
 
 use super::bundle::Bundle;
 use super::certificate::{Fingerprint, SourceCertificate};
@@ -214,7 +214,7 @@ fn libcrypto(machine: &Machine<'_>) -> Option<PathBuf> {
 /// The pairs of this machine's libcryptos. An image's libcrypto can't be asked: there, the usual values of OPENSSLDIR.
 fn pairs(machine: &Machine<'_>) -> Vec<Pair> {
     let of_libcryptos = machine.libcryptos.iter().filter(|_| machine.asks_libcryptos).map(|libcrypto| Pair {
-        whose: libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" "),
+        whose: without_date(libcrypto),
         file: libcrypto.default_file().into(),
         directory: libcrypto.default_directory().into(),
     });

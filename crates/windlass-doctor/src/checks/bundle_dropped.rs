@@ -1,5 +1,7 @@
 //! A bundle from which OpenSSL loads nothing.
 
+use windlass_machine::places::sources::without_date;
+
 use crate::bundle::Bundle;
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::machine::Machine;
@@ -75,8 +77,7 @@ fn refused(machine: &Machine<'_>, bundle: &Bundle) -> Option<String> {
         return is_bad.then(|| String::from("as Windlass reads it; no libcrypto was used"));
     };
     let loaded = libcrypto.load_file(&path_of(&bundle.file));
-    let version = libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" ");
-    loaded.err().map(|error| format!("{version} says: {error}"))
+    loaded.err().map(|error| format!("{} says: {error}", without_date(libcrypto)))
 }
 
 #[cfg(test)]

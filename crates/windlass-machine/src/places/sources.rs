@@ -45,11 +45,7 @@ pub fn named(paths: &[PathBuf], root: Root<'_>) -> std::io::Result<Vec<Candidate
 pub fn defaults(libcryptos: &[Libcrypto], root: Root<'_>) -> Vec<Candidate> {
     let mut defaults = Defaults { root, all: Vec::new() };
     for libcrypto in libcryptos {
-        defaults.add(
-            Source::Cafile,
-            libcrypto.default_file(),
-            &format!("default file of {}", short(libcrypto.version())),
-        );
+        defaults.add(Source::Cafile, libcrypto.default_file(), &format!("default file of {}", without_date(libcrypto)));
     }
     // An image's libcrypto can't be asked, and a machine may have none.
     let usual = if root.0.is_some() || libcryptos.is_empty() { &USUAL_DIRECTORIES[..] } else { &[] };
@@ -61,7 +57,7 @@ pub fn defaults(libcryptos: &[Libcrypto], root: Root<'_>) -> Vec<Candidate> {
         defaults.add_existing(Source::Cafile, Path::new(file), "default file elsewhere");
     }
     for libcrypto in libcryptos {
-        let reason = format!("default directory of {}", short(libcrypto.version()));
+        let reason = format!("default directory of {}", without_date(libcrypto));
         defaults.add(Source::Capath, libcrypto.default_directory(), &reason);
     }
     for directory in usual {
@@ -74,9 +70,9 @@ pub fn defaults(libcryptos: &[Libcrypto], root: Root<'_>) -> Vec<Candidate> {
     defaults.all
 }
 
-/// `OpenSSL 3.0.22 25 Aug 2026` without the date.
-fn short(version: &str) -> String {
-    version.split(' ').take(2).collect::<Vec<_>>().join(" ")
+/// The version of a libcrypto, `OpenSSL 3.0.22 25 Aug 2026`, without the date.
+pub fn without_date(libcrypto: &Libcrypto) -> String {
+    libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
 struct Defaults<'a> {
