@@ -16,7 +16,7 @@ use windlass_machine::places::{self, Place};
 use windlass_machine::regular;
 use windlass_machine::shell::quoted;
 
-use super::check::Unseen;
+use super::check::{Outcome, Unseen};
 use super::measure::{Measure, is_ours};
 use super::sources::Sources;
 
@@ -146,6 +146,12 @@ impl<'a> Machine<'a> {
     /// The sources of trust that TLS libraries use by default, read once.
     pub fn sources(&self) -> &Sources {
         self.sources.get_or_init(|| Sources::read(self))
+    }
+
+    /// The same for a check, which reports what could not be examined of them: it may be the only one that runs.
+    pub fn sources_for(&self, outcome: &mut Outcome) -> &Sources {
+        self.sources().unseen().for_each(|unseen| outcome.not_seen(unseen.clone()));
+        self.sources()
     }
 
     /// The path by which this process reaches `path`, with all links followed.

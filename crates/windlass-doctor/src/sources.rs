@@ -12,7 +12,7 @@ use windlass_machine::places::sources::{defaults, without_date};
 
 use super::bundle::Bundle;
 use super::certificate::{Fingerprint, SourceCertificate};
-use super::check::{Outcome, Unseen};
+use super::check::Unseen;
 use super::directory::Directory;
 use super::machine::{Machine, Target};
 use super::measure::Cost;
@@ -99,11 +99,9 @@ impl Sources {
         self.directories.iter().find(|directory| directory.real == real)
     }
 
-    /// Records the paths that could not be examined. Each check that uses these sources does so: it may be the only one
-    /// that runs.
-    pub fn tell_unseen(&self, outcome: &mut Outcome) {
-        let of_directories = self.directories.iter().flat_map(|directory| &directory.unseen);
-        self.unseen.iter().chain(of_directories).for_each(|unseen| outcome.not_seen(unseen.clone()));
+    /// The paths that could not be examined.
+    pub fn unseen(&self) -> impl Iterator<Item = &Unseen> {
+        self.unseen.iter().chain(self.directories.iter().flat_map(|directory| &directory.unseen))
     }
 }
 

@@ -21,8 +21,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for bundle in &sources.bundles {
         let skipped = &bundle.contents.skipped;
         let what = match skipped.len() {

@@ -29,8 +29,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for directory in sources.directories.iter().filter(|directory| directory.is_hashed()) {
         let whole = sources.bundles.iter().filter(|bundle| bundle.contents.is_whole());
         for bundle in whole.filter(|bundle| belong_together(machine, bundle, directory)) {

@@ -26,8 +26,7 @@ pub const CHECK: Check = Check {
 const DEBIAN: [&str; 2] = [DEBIAN_BUNDLE, DEBIAN_CONFIGURATION];
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     if sources.directories.iter().flat_map(Directory::found).next().is_none() {
         return;
     }

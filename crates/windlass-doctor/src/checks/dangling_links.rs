@@ -18,8 +18,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for directory in &sources.directories {
         let dangling = |is_hashed: bool| {
             let items = directory.items.iter().filter(move |item| item.name.is_some() == is_hashed);

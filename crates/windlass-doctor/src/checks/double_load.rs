@@ -26,8 +26,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for pair in &sources.pairs {
         let (Some(bundle), Some(directory)) =
             (sources.bundle(machine, &pair.file), sources.directory(machine, &pair.directory))

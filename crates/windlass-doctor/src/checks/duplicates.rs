@@ -24,8 +24,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for holding in sources.holdings() {
         let repeated = repeated(&holding);
         if repeated.is_empty() {

@@ -29,8 +29,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     let shipped = OnceCell::new();
     let is_shipped = |certificate: &SourceCertificate| {
         shipped.get_or_init(|| distribution::certificates(machine)).contains(&certificate.fingerprint)

@@ -30,8 +30,7 @@ const DEPTH: usize = 8;
 const MAX_FILES: usize = 2000;
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     // A file that could not be read may hold all of them.
     let trusted = match (machine.look(Path::new(BUNDLE)), sources.bundle(machine, Path::new(BUNDLE))) {
         (_, Some(bundle)) => bundle.contents.fingerprints(),

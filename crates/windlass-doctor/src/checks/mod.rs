@@ -63,8 +63,7 @@ fn warn_of_directories(
     reason: &str,
     remedy: impl Fn(std::path::Display<'_>) -> String,
 ) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for directory in &sources.directories {
         let facts = facts(directory);
         let what = match facts.len() {

@@ -22,8 +22,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     // A path that can't be examined may hold certificates.
     if outcome.unseen.count() > 0 {
         return;

@@ -18,8 +18,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for holding in sources.holdings() {
         let is_none = |certificate: &crate::certificate::SourceCertificate| {
             certificate.says.as_ref().is_some_and(|says| !says.is_ca)

@@ -33,8 +33,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     for candidate in defaults(machine.libcryptos, machine.root) {
         add(machine, &mut closed, candidate.source.path());
     }
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for directory in &sources.directories {
         of_directories.extend(linked(machine, &mut closed, directory));
     }

@@ -13,8 +13,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for holding in sources.holdings() {
         let from =
             |says: &windlass_machine::places::certificate::Certificate| format!(", valid from {}", says.not_before);

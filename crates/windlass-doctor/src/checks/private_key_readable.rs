@@ -22,8 +22,7 @@ pub const CHECK: Check = Check {
 };
 
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
-    let sources = machine.sources();
-    sources.tell_unseen(outcome);
+    let sources = machine.sources_for(outcome);
     for bundle in &sources.bundles {
         outcome.findings.extend(finding(machine, &bundle.real, &bundle.contents));
     }

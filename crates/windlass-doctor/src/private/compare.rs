@@ -36,8 +36,7 @@ pub struct System {
 impl System {
     /// The default trust of TLS libraries here. None: there is none, and thus nothing to compare with.
     pub fn of(machine: &Machine<'_>, outcome: &mut Outcome) -> Option<System> {
-        let sources = machine.sources();
-        sources.tell_unseen(outcome);
+        let sources = machine.sources_for(outcome);
         let mut all = BTreeMap::new();
         for placed in sources.bundles.iter().flat_map(|bundle| bundle.contents.trusted()) {
             let certificate = &placed.certificate;
