@@ -260,10 +260,6 @@ impl Verdict {
 fn finding(setting: &Setting, verdict: Verdict) -> Finding {
     let variable = setting.variable;
     let what = format!("{} {}", setting.assignment(), verdict.what);
-    let finding = match &setting.file {
-        Some((path, line)) => Finding::new(verdict.severity, path, what).at_line(Some(*line)),
-        None => Finding::of_machine(verdict.severity, what).seen_at(&setting.seen_at),
-    };
     let reason = verdict.reason.unwrap_or(match variable.kind {
         Kind::MoreCertificates => "the additional certificates are not trusted",
         _ if variable.may_be_empty() => "these programs trust no certificate: they refuse every server",
@@ -279,9 +275,8 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
         }
         _ => "correct the path, or unset the variable",
     };
-    finding
-        .about([setting.assignment()])
-        .facts(setting.places())
+    setting
+        .finding(verdict.severity, what)
         .facts([format!("heeded by {}", variable.readers)])
         .facts(verdict.facts)
         .reason(reason)

@@ -1,6 +1,6 @@
 //! Variables that switch verification off.
 
-use crate::check::{Check, Finding, Outcome, Severity};
+use crate::check::{Check, Outcome, Severity};
 use crate::environment;
 use crate::machine::Machine;
 
@@ -24,14 +24,9 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         }
         let variable = setting.variable;
         let what = format!("{} switches off verification in {}", setting.assignment(), variable.readers);
-        let finding = match &setting.file {
-            Some((path, line)) => Finding::new(Severity::Error, path, what).at_line(Some(*line)),
-            None => Finding::of_machine(Severity::Error, what).seen_at(&setting.seen_at),
-        };
         outcome.found(
-            finding
-                .about([setting.assignment()])
-                .facts(setting.places())
+            setting
+                .finding(Severity::Error, what)
                 .reason("these programs accept every certificate, even an attacker's")
                 .remedy(
                     "unset it; trust the CA that it was set for instead, for one program: windlass run --add-ca \

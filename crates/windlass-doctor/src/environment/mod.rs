@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::check::{Facts, Outcome, Unseen};
+use super::check::{Facts, Finding, Outcome, Severity, Unseen};
 use super::machine::Machine;
 use variables::Variable;
 
@@ -54,7 +54,7 @@ pub struct Setting {
     /// The first file among them, with the line.
     pub file: Option<(PathBuf, u64)>,
     /// The first file in which it shows, possibly one of /proc.
-    pub seen_at: PathBuf,
+    seen_at: PathBuf,
     /// The first origin that set it.
     origin: Origin,
     /// The last origin that set it, and how often.
@@ -196,7 +196,7 @@ impl Setting {
     }
 
     /// The places as details.
-    pub fn places(&self) -> impl Iterator<Item = String> {
+    fn places(&self) -> impl Iterator<Item = String> {
         let more = self.places.more;
         let rest = (more > 0).then(|| format!("and {more} times more"));
         self.places.shown.iter().map(|place| format!("set in {place}")).chain(rest)
@@ -205,6 +205,15 @@ impl Setting {
     /// `NAME=value`.
     pub fn assignment(&self) -> String {
         format!("{}={}", self.variable.name, String::from_utf8_lossy(&self.value))
+    }
+
+    /// A finding about it, at the first file that sets it.
+    pub fn finding(&self, severity: Severity, what: String) -> Finding {
+        let finding = match &self.file {
+            Some((path, line)) => Finding::new(severity, path, what).at_line(Some(*line)),
+            None => Finding::of_machine(severity, what).seen_at(&self.seen_at),
+        };
+        finding.about([self.assignment()]).facts(self.places())
     }
 
     /// The value as a path.
