@@ -248,6 +248,11 @@ impl Unseen {
     }
 }
 
+/// `1 link leads nowhere`, `2 links lead nowhere`: a number, and the words behind it for one, and for several.
+pub fn counted(count: usize, [one, several]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

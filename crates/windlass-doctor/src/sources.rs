@@ -12,10 +12,9 @@ use windlass_machine::places::sources::{defaults, without_date};
 
 use super::bundle::Bundle;
 use super::certificate::{Fingerprint, SourceCertificate};
-use super::check::Unseen;
+use super::check::{Finding, Severity, Unseen, counted};
 use super::directory::Directory;
 use super::machine::{Machine, Target};
-use super::measure::Cost;
 
 /// The default sources, each once, even if it has several names.
 #[derive(Debug)]
@@ -148,14 +147,16 @@ impl Sources {
 }
 
 impl Holding<'_> {
-    /// The certificates that match, and were not reported for another source, as details; and the cost of loading them,
-    /// if it arises for each context.
-    pub fn those(
+    /// A finding about the certificates that match, and were not reported for another source: `3 certificates` and
+    /// `what`, a detail for each, and the cost of loading them, if it arises for each context.
+    pub fn finding(
         &self,
         machine: &Machine<'_>,
+        severity: Severity,
+        what: &str,
         is: impl Fn(&SourceCertificate) -> bool,
         tell: impl Fn(&SourceCertificate) -> String,
-    ) -> Option<Those> {
+    ) -> Option<Finding> {
         let is_new = |certificate: &SourceCertificate| !self.told.contains(&certificate.fingerprint);
         let found: Vec<_> =
             self.certificates.iter().filter(|(_, certificate)| is_new(certificate) && is(certificate)).collect();
@@ -165,30 +166,13 @@ impl Holding<'_> {
         let ders: Vec<&[u8]> = found.iter().map(|(_, certificate)| &*certificate.der).collect();
         let is_measured = self.is_bundle && self.is_ours;
         let cost = if is_measured { machine.measure.load_certificates(&ders) } else { None };
-        let facts = found.iter().map(|(place, certificate)| format!("{place}: {}", tell(certificate))).collect();
-        let fingerprints = found.iter().map(|(_, certificate)| hex(&certificate.fingerprint)).collect();
-        Some(Those { fingerprints, facts, cost })
-    }
-}
-
-/// Certificates of a source with a common property.
-#[derive(Debug)]
-pub struct Those {
-    /// The fingerprint of each, in hexadecimal.
-    pub fingerprints: Vec<String>,
-    /// A fact for each certificate.
-    pub facts: Vec<String>,
-    /// The cost of loading them.
-    pub cost: Option<Cost>,
-}
-
-impl Those {
-    /// The number, as `1 certificate` or `3 certificates`.
-    pub fn count(&self) -> String {
-        match self.facts.len() {
-            1 => String::from("1 certificate"),
-            count => format!("{count} certificates"),
-        }
+        let count = counted(found.len(), ["certificate", "certificates"]);
+        Some(
+            Finding::new(severity, self.path, format!("{count} {what}"))
+                .about(found.iter().map(|(_, certificate)| hex(&certificate.fingerprint)))
+                .facts(found.iter().map(|(place, certificate)| format!("{place}: {}", tell(certificate))))
+                .cost(cost),
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! Links of a hashed directory without a target.
 
-use crate::check::{Check, Finding, Outcome, Severity};
+use crate::check::{Check, Finding, Outcome, Severity, counted};
 use crate::directory::{Directory, Item, Leads};
 use crate::machine::Machine;
 
@@ -28,10 +28,6 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                 None => item.name(),
             })
         };
-        let count = |facts: &[String], kind: &str| match facts.len() {
-            1 => format!("1 {kind} leads nowhere"),
-            count => format!("{count} {kind}s lead nowhere"),
-        };
         // `prune` refuses if most hash links have no target, or no anchor would be left: the targets may be on a file
         // system that is not mounted.
         let options: &[&str] = if is_refused(directory) { &["--force"] } else { &[] };
@@ -41,10 +37,12 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
              rehash {}",
             directory.real.display()
         );
+        let hash_links = ["hash link leads nowhere", "hash links lead nowhere"];
+        let links = ["link leads nowhere", "links lead nowhere"];
         let (hashed, others): (Vec<_>, Vec<_>) = (dangling(true).collect(), dangling(false).collect());
         if !hashed.is_empty() {
             outcome.found(
-                Finding::new(Severity::Warning, &directory.real, count(&hashed, "hash link"))
+                Finding::new(Severity::Warning, &directory.real, counted(hashed.len(), hash_links))
                     .about(hashed.iter().cloned())
                     .facts(hashed)
                     .reason(
@@ -56,7 +54,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         }
         if !others.is_empty() {
             outcome.found(
-                Finding::new(Severity::Note, &directory.real, count(&others, "link"))
+                Finding::new(Severity::Note, &directory.real, counted(others.len(), links))
                     .about(others.iter().cloned())
                     .facts(others)
                     .reason(

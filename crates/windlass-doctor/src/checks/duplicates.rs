@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use windlass_machine::anchors::name::hex;
 
 use crate::certificate::{Fingerprint, SourceCertificate};
-use crate::check::{Check, Finding, Outcome, Severity};
+use crate::check::{Check, Finding, Outcome, Severity, counted};
 use crate::machine::Machine;
 use crate::sources::Holding;
 
@@ -31,10 +31,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
             continue;
         }
         let ders: Vec<&[u8]> = repeated.iter().map(|(_, _, certificate)| &*certificate.der).collect();
-        let count = match repeated.len() {
-            1 => String::from("1 certificate repeats an earlier one"),
-            count => format!("{count} certificates repeat earlier ones"),
-        };
+        let words = ["certificate repeats an earlier one", "certificates repeat earlier ones"];
         let (reason, remedy) = if holding.is_bundle {
             (
                 "each context that loads the file also parses the repetitions, and discards them",
@@ -51,7 +48,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
         };
         let is_measured = holding.is_bundle && holding.is_ours;
         outcome.found(
-            Finding::new(Severity::Warning, holding.path, count)
+            Finding::new(Severity::Warning, holding.path, counted(repeated.len(), words))
                 .about(repeated.iter().map(|(_, _, certificate)| hex(&certificate.fingerprint)))
                 .facts(
                     repeated

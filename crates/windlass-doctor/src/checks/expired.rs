@@ -2,15 +2,13 @@
 
 use std::cell::OnceCell;
 
-use windlass::Timestamp;
-
 use windlass_machine::places::certificate::Certificate;
 
 use crate::certificate::SourceCertificate;
 use crate::check::{Check, Finding, Outcome, Severity};
 use crate::distribution;
 use crate::machine::Machine;
-use crate::sources::{Holding, Those};
+use crate::sources::Holding;
 
 pub const CHECK: Check = Check {
     id: "expired",
@@ -36,25 +34,28 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     };
     for holding in sources.holdings() {
         for is_of_distribution in [false, true] {
-            let those = holding.those(
+            let (severity, what) = match is_of_distribution {
+                true => (Severity::Note, "of the distribution expired"),
+                false => (Severity::Warning, "expired"),
+            };
+            let finding = holding.finding(
                 machine,
+                severity,
+                what,
                 |certificate| certificate.is_expired(machine.now) && is_shipped(certificate) == is_of_distribution,
                 |certificate| certificate.label() + &certificate.says.as_ref().map(since).unwrap_or_default(),
             );
-            let Some(those) = those else { continue };
-            outcome.found(finding(machine, &holding, those, is_of_distribution));
+            let Some(finding) = finding else { continue };
+            outcome.found(advised(finding, machine, &holding, is_of_distribution));
         }
     }
 }
 
 fn since(says: &Certificate) -> String {
-    let day = |time: Timestamp| time.to_string().split(' ').next().unwrap_or_default().to_owned();
-    format!(", expired on {}", day(says.not_after))
+    format!(", expired on {}", says.expiry_date())
 }
 
-fn finding(machine: &Machine<'_>, holding: &Holding<'_>, those: Those, is_of_distribution: bool) -> Finding {
-    let (severity, whose) =
-        if is_of_distribution { (Severity::Note, " of the distribution") } else { (Severity::Warning, "") };
+fn advised(finding: Finding, machine: &Machine<'_>, holding: &Holding<'_>, is_of_distribution: bool) -> Finding {
     let update = "remove the certificate from the directory that it was added to (Debian: \
                   /usr/local/share/ca-certificates), then run update-ca-certificates or update-ca-trust";
     let remedy = if is_of_distribution {
@@ -73,13 +74,7 @@ fn finding(machine: &Machine<'_>, holding: &Holding<'_>, those: Those, is_of_dis
     } else {
         "certificates that they signed are refused"
     };
-    let counted = those.count();
-    Finding::new(severity, holding.path, format!("{counted}{whose} expired"))
-        .about(those.fingerprints)
-        .facts(those.facts)
-        .reason(reason)
-        .remedy(remedy)
-        .cost(those.cost)
+    finding.reason(reason).remedy(remedy)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod token_no_anchors;
 mod unparsable_entry;
 mod verification_off;
 
-use super::check::{Check, Finding, Outcome, Severity};
+use super::check::{Check, Finding, Outcome, Severity, counted};
 use super::directory::Directory;
 use super::machine::Machine;
 
@@ -53,24 +53,22 @@ pub const ALL: &[Check] = &[
     token_no_anchors::CHECK,
 ];
 
-/// A warning about each hashed directory with a fault. `what` is the verb phrase for one detail, and for several:
-/// "has", "have".
+/// A warning about each hashed directory with a fault: `what` is it, as in [`counted`].
 fn warn_of_directories(
     machine: &Machine<'_>,
     outcome: &mut Outcome,
     facts: impl Fn(&Directory) -> Vec<String>,
-    [one, several]: [&str; 2],
+    what: [&str; 2],
     reason: &str,
     remedy: impl Fn(std::path::Display<'_>) -> String,
 ) {
     let sources = machine.sources_for(outcome);
     for directory in &sources.directories {
         let facts = facts(directory);
-        let what = match facts.len() {
-            0 => continue,
-            1 => format!("1 {one}"),
-            count => format!("{count} {several}"),
-        };
+        if facts.is_empty() {
+            continue;
+        }
+        let what = counted(facts.len(), what);
         let finding = Finding::new(Severity::Warning, &directory.real, what).about(facts.iter().cloned()).facts(facts);
         outcome.found(finding.reason(reason).remedy(remedy(directory.real.display())));
     }

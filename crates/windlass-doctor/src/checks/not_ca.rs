@@ -1,6 +1,7 @@
 //! Trusted certificates that are not CA certificates.
 
-use crate::check::{Check, Finding, Outcome, Severity};
+use crate::certificate::SourceCertificate;
+use crate::check::{Check, Outcome, Severity};
 use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
@@ -20,17 +21,13 @@ pub const CHECK: Check = Check {
 fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     let sources = machine.sources_for(outcome);
     for holding in sources.holdings() {
-        let is_none = |certificate: &crate::certificate::SourceCertificate| {
-            certificate.says.as_ref().is_some_and(|says| !says.is_ca)
-        };
-        let Some(those) = holding.those(machine, is_none, |certificate| certificate.label()) else { continue };
+        let is_none = |certificate: &SourceCertificate| certificate.says.as_ref().is_some_and(|says| !says.is_ca);
+        let finding = holding.finding(machine, Severity::Note, "of no CA", is_none, SourceCertificate::label);
+        let Some(finding) = finding else { continue };
         outcome.found(
-            Finding::new(Severity::Note, holding.path, format!("{} of no CA", those.count()))
-                .about(those.fingerprints)
-                .facts(those.facts)
+            finding
                 .reason("this certificate vouches only for itself: whoever has its key is trusted as that one server")
-                .remedy("if that is not intended, remove them, and trust the CA that issued them instead")
-                .cost(those.cost),
+                .remedy("if that is not intended, remove them, and trust the CA that issued them instead"),
         );
     }
 }

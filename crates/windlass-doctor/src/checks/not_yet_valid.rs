@@ -1,6 +1,6 @@
 //! Certificates that are not valid yet.
 
-use crate::check::{Check, Finding, Outcome, Severity};
+use crate::check::{Check, Outcome, Severity};
 use crate::machine::Machine;
 
 pub const CHECK: Check = Check {
@@ -17,16 +17,16 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
     for holding in sources.holdings() {
         let from =
             |says: &windlass_machine::places::certificate::Certificate| format!(", valid from {}", says.not_before);
-        let those = holding.those(
+        let finding = holding.finding(
             machine,
+            Severity::Warning,
+            "not valid yet",
             |certificate| certificate.is_not_yet_valid(machine.now),
             |certificate| certificate.label() + &certificate.says.as_ref().map(from).unwrap_or_default(),
         );
-        let Some(those) = those else { continue };
+        let Some(finding) = finding else { continue };
         outcome.found(
-            Finding::new(Severity::Warning, holding.path, format!("{} not valid yet", those.count()))
-                .about(those.fingerprints)
-                .facts(those.facts)
+            finding
                 .reason(format!(
                     "certificates that they signed are refused until then; this machine's clock says {}",
                     machine.now
@@ -34,8 +34,7 @@ fn run(machine: &Machine<'_>, outcome: &mut Outcome) {
                 .remedy(
                     "if the clock is wrong, set it; else wait, or remove the certificates that were added too \
                          early",
-                )
-                .cost(those.cost),
+                ),
         );
     }
 }
