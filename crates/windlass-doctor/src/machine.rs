@@ -76,6 +76,11 @@ impl Content {
     pub fn is_ours(&self) -> bool {
         is_ours(&self.metadata)
     }
+
+    /// The time of the file's last change, if it is after 1970.
+    pub fn changed(&self) -> Option<Timestamp> {
+        Some(Timestamp(self.metadata.mtime())).filter(|changed| changed.seconds() >= 0)
+    }
 }
 
 /// The target of a path.

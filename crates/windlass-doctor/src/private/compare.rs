@@ -1,9 +1,7 @@
 //! Comparing a private trust store with the system's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
 use windlass::Timestamp;
@@ -99,7 +97,7 @@ pub fn stores<'a>(machine: &'a Machine<'_>, kinds: &[PlaceKind], outcome: &mut O
             hash_map::Entry::Occupied(twin) => all[*twin.get()].twins.push(place),
             hash_map::Entry::Vacant(new) => {
                 new.insert(all.len());
-                all.push(Store { place, twins: Vec::new(), anchors, changed: changed(&content.metadata) });
+                all.push(Store { place, twins: Vec::new(), anchors, changed: content.changed() });
             }
         }
     }
@@ -128,11 +126,6 @@ pub fn entries(
     let content = outcome.seen(budget.read(machine, &place.path, MAX_FILE))?;
     let read = read::read(place.kind, &content.bytes, &budget.work);
     Some((outcome.seen(read.map_err(|why| Unseen::new(&place.path, why)))?, content))
-}
-
-fn changed(metadata: &Metadata) -> Option<Timestamp> {
-    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_secs()).ok().map(Timestamp)
 }
 
 /// The finding about a store; None if it trusts exactly the certificates that the system trusts.

@@ -1,9 +1,8 @@
 //! .NET's X.509 stores: one file for each certificate, below each home.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
-use std::time::UNIX_EPOCH;
 
+use windlass::Timestamp;
 use windlass_machine::anchors::name::hex;
 use windlass_machine::places::certificate::Certificate;
 use windlass_machine::places::read;
@@ -60,8 +59,8 @@ struct Store {
     certificates: Vec<(Certificate, String)>,
     ders: Vec<Vec<u8>>,
     files: usize,
-    /// Seconds since 1970 of the oldest and the newest file.
-    changed: Option<(i64, i64)>,
+    /// The time of the last change of the oldest and of the newest file.
+    changed: Option<(Timestamp, Timestamp)>,
     /// Whether libcrypto may parse all files.
     is_ours: bool,
 }
@@ -84,7 +83,10 @@ impl Store {
             let Some(content) = outcome.seen(budget.read(machine, &entry.path, MAX_PFX)) else { continue };
             store.files += 1;
             store.is_ours &= content.is_ours();
-            store.note_age(&content.metadata);
+            if let Some(time) = content.changed() {
+                let (oldest, newest) = store.changed.unwrap_or((time, time));
+                store.changed = Some((oldest.min(time), newest.max(time)));
+            }
             match read::read(place.kind, &content.bytes, &budget.work) {
                 Ok(entries) => {
                     for read in entries {
@@ -106,15 +108,6 @@ impl Store {
             ));
         }
         Some(store)
-    }
-
-    fn note_age(&mut self, metadata: &Metadata) {
-        let Some(since) = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()) else {
-            return;
-        };
-        let time = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-        let (oldest, newest) = self.changed.unwrap_or((time, time));
-        self.changed = Some((oldest.min(time), newest.max(time)));
     }
 
     fn finding(&self, machine: &Machine<'_>, place: &Place) -> Option<Finding> {
@@ -144,7 +137,7 @@ impl Store {
         if told.is_empty() {
             return None;
         }
-        let days = |time: i64| (machine.now.seconds() - time).max(0) / 86_400;
+        let days = |time: Timestamp| (machine.now.seconds() - time.seconds()).max(0) / 86_400;
         let count = self.certificates.len();
         let mut facts = vec![format!(
             "{count} certificates in {} files: {expired} expired, {repeated} repeated, {tests} like those of tests",
