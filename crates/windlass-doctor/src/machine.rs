@@ -15,6 +15,7 @@ use windlass_libcrypto::Libcrypto;
 use windlass_machine::places::{self, Place};
 use windlass_machine::regular;
 use windlass_machine::shell::quoted;
+use windlass_machine::without_number;
 
 use super::check::{Outcome, Unseen};
 use super::measure::{Measure, is_ours};
@@ -263,8 +264,6 @@ fn is_nowhere(error: &io::Error) -> bool {
 }
 
 fn unseen(path: &Path, error: &io::Error) -> Unseen {
-    let text = error.to_string();
-    let why = text.split(" (os error ").next().unwrap_or(&text);
     let needs_root = error.kind() == ErrorKind::PermissionDenied && !rustix::process::geteuid().is_root();
-    Unseen { needs_root, ..Unseen::new(path, why) }
+    Unseen { needs_root, ..Unseen::new(path, without_number(error)) }
 }

@@ -18,9 +18,3 @@ pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
         _ => failure,
     }
 }
-
-/// The text of an error without its number, which adds nothing.
-pub fn without_number(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error ").next().unwrap_or(&text).to_owned()
-}

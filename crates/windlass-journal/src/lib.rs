@@ -21,7 +21,7 @@ pub mod trust;
 
 pub use changes::{Attributes, parent, temporary};
 pub use directory::{Directory, is_no_directory, is_nowhere};
-pub use failure::{failure, without_number};
+pub use failure::failure;
 pub use lock::Lock;
 pub use seen::{Held, Seen, bytes_of_at_most};
 #[cfg(any(test, feature = "testing"))]

@@ -38,7 +38,7 @@ pub struct Failure {
 impl Failure {
     /// `what` failed (with the path it failed on) because of `why`.
     pub fn new(kind: FailureKind, what: impl Into<String>, why: impl fmt::Display) -> Self {
-        Self { kind, what: what.into(), why: without_number(why.to_string()), advice: Vec::new() }
+        Self { kind, what: what.into(), why: without_number(why), advice: Vec::new() }
     }
 
     /// Adds a line that says what to do.
@@ -48,8 +48,9 @@ impl Failure {
     }
 }
 
-/// The standard library appends the error number, which adds nothing to the words before it.
-fn without_number(mut why: String) -> String {
+/// The text of an error. The standard library appends the error number, which adds nothing to the words before it.
+pub fn without_number(error: impl fmt::Display) -> String {
+    let mut why = error.to_string();
     if let Some(start) = why.rfind(" (os error ").filter(|_| why.ends_with(')')) {
         why.truncate(start);
     }

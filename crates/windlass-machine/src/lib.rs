@@ -16,4 +16,4 @@ pub mod regular;
 pub mod shell;
 pub mod unit_file;
 
-pub use failure::{Failure, FailureKind};
+pub use failure::{Failure, FailureKind, without_number};

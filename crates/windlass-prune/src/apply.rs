@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer, without_number};
-use windlass_machine::Failure;
+use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer};
 use windlass_machine::places::hash_name::HashName;
+use windlass_machine::{Failure, without_number};
 
 use super::backups::{Backups, failure};
 use super::plan::{Item, Plan, Store};

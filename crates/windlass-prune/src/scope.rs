@@ -5,10 +5,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass::Timestamp;
-use windlass_journal::{Directory, without_number};
+use windlass_journal::Directory;
 use windlass_machine::places::known_paths::DEBIAN_SOURCES;
 use windlass_machine::places::{self, Place, PlaceKind};
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::{Failure, FailureKind, without_number};
 
 use super::context::{Context, Spent};
 use super::image::Image;

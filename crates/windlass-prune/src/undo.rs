@@ -5,9 +5,9 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer, without_number};
-use windlass_machine::Failure;
+use windlass_journal::{Directory, MAX_FILE, is_about_one, transfer};
 use windlass_machine::places::hash_name::HashName;
+use windlass_machine::{Failure, without_number};
 
 use super::backups::{Backup, Backups, failure};
 use super::record::Entry;

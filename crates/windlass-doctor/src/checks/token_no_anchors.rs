@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windlass::{Config, LoadError, TrustCache, Unsupported};
+use windlass_machine::without_number;
 
 use crate::check::{Check, Finding, Outcome, Severity, Unseen};
 use crate::machine::{Machine, Target};
@@ -97,8 +98,7 @@ fn unread(token: &Token, place: &Path, path: &Path, error: &LoadError) -> Findin
     const LOOK: &str = "then look: p11tool --list-all-trusted pkcs11:";
     let (why, remedy) = match error {
         LoadError::Io { action, errno, .. } => {
-            let error = std::io::Error::from_raw_os_error(*errno).to_string();
-            let error = error.split(" (os error ").next().unwrap_or_default();
+            let error = without_number(std::io::Error::from_raw_os_error(*errno));
             (format!("cannot {action} it: {error}"), format!("let whoever uses the token read it; {LOOK}"))
         }
         LoadError::Unsupported { what, .. } => {
