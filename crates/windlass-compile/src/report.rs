@@ -4,9 +4,8 @@
 use std::path::Path;
 
 use serde::Serialize;
-use windlass::Source;
 use windlass_libcrypto::Libcrypto;
-use windlass_machine::places::sources::Candidate;
+use windlass_machine::places::sources::{Candidate, kind};
 
 /// The results for all sources, and the directory of their compiled stores.
 #[derive(Debug, Serialize)]
@@ -131,10 +130,7 @@ impl Row {
     /// A row with nothing but the state.
     pub fn new(candidate: &Candidate, state: State) -> Row {
         Row {
-            kind: match candidate.source {
-                Source::Cafile(_) => "cafile",
-                Source::Capath(_) => "capath",
-            },
+            kind: kind(&candidate.source),
             path: candidate.source.path().to_string_lossy().into_owned(),
             reason: candidate.reason.clone(),
             named: candidate.named,

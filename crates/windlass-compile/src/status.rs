@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use windlass::compiled::{self, Cleared, Description, Directories, Freshness, Malformed, ReadError};
 use windlass::{Source, Timestamp};
+use windlass_machine::places::sources::kind;
 
 use super::check::by_content;
 
@@ -186,13 +187,9 @@ impl Store {
             Freshness::FreshByContent => (StoreState::FreshByContent, Some(by_content(found.is_believed).to_owned())),
             Freshness::Stale(why) => (StoreState::Stale, Some(why.to_string())),
         };
-        let kind = match found.source {
-            Source::Cafile(_) => "cafile",
-            Source::Capath(_) => "capath",
-        };
         Store {
             file: String::new(),
-            kind: Some(kind),
+            kind: Some(kind(&found.source)),
             path: Some(found.source.path().to_string_lossy().into_owned()),
             anchors: Some(found.anchors),
             bytes: Some(found.bytes),

@@ -4,12 +4,13 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use windlass::{RootStore, Source, Timestamp, TrustAnchor};
+use windlass::{RootStore, Timestamp, TrustAnchor};
 
 use super::authority::is_ca_in_der;
 use super::choose::Choice;
 use super::key::Key;
 use super::name::{Name, hex};
+use crate::places::sources::kind;
 
 /// The anchors of a source.
 #[derive(Debug, Serialize)]
@@ -97,12 +98,8 @@ impl Listing {
 
 impl ListedSource {
     fn of(choice: &Choice) -> ListedSource {
-        let kind = match choice.source {
-            Source::Cafile(_) => "cafile",
-            Source::Capath(_) => "capath",
-        };
         let path = choice.source.path().to_string_lossy().into_owned();
-        ListedSource { kind, path, reason: choice.reason.clone() }
+        ListedSource { kind: kind(&choice.source), path, reason: choice.reason.clone() }
     }
 }
 

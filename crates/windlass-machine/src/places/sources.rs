@@ -70,6 +70,14 @@ pub fn defaults(libcryptos: &[Libcrypto], root: Root<'_>) -> Vec<Candidate> {
     defaults.all
 }
 
+/// The name of a kind of source, as in all JSON output.
+pub fn kind(source: &Source) -> &'static str {
+    match source {
+        Source::Cafile(_) => "cafile",
+        Source::Capath(_) => "capath",
+    }
+}
+
 /// The version of a libcrypto, `OpenSSL 3.0.22 25 Aug 2026`, without the date.
 pub fn without_date(libcrypto: &Libcrypto) -> String {
     libcrypto.version().split(' ').take(2).collect::<Vec<_>>().join(" ")
