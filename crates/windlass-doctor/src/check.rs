@@ -1,13 +1,16 @@
-//! The definition of a check, and its findings.
+//! The definition of a check, and its findings. What is serialized is the JSON that `windlass doctor --help` documents.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use windlass_machine::processes::lossy;
 
 use super::machine::Machine;
 use super::measure::Cost;
 
 /// One fault that the doctor looks for. Each check is a constant in a file of its own.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Check {
     /// Its identifier everywhere: lower-case words with hyphens. The meaning of an identifier never changes.
     pub id: &'static str,
@@ -19,11 +22,13 @@ pub struct Check {
     /// by an empty line, and are not broken into lines.
     pub explanation: &'static str,
     /// Runs the check. It must not change anything, nor follow paths that others control: see [`Machine::read`].
+    #[serde(skip)]
     pub run: fn(&Machine<'_>, &mut Outcome),
 }
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// For information: no action is needed.
     Note,
@@ -52,24 +57,29 @@ pub struct Unseens {
 }
 
 /// One fault, worded for the user. The text may contain strangers' input: the output code escapes it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// At most the severity of the check.
     pub severity: Severity,
+    /// Whether it is in the baseline.
+    #[serde(rename = "known")]
+    pub is_known: bool,
     /// The subject: a path as programs on the machine name it, without the directory of `--root`.
+    #[serde(serialize_with = "lossy::option")]
     pub path: Option<PathBuf>,
     /// Where the fault shows, if it is not about a path: a file of /proc, or an executable.
+    #[serde(skip)]
     pub seen_at: Option<PathBuf>,
     /// The line in that file, from 1.
     pub line: Option<u64>,
     /// The subject besides the path, in words that stay the same from run to run: fingerprints, file names, a variable
     /// with its value. By these, a baseline recognises a finding that has grown.
+    #[serde(skip)]
     pub about: Vec<String>,
-    /// Whether it is in the baseline.
-    pub is_known: bool,
     /// The fault: a sentence without a full stop, which can follow the path.
     pub what: String,
     /// Details, one per line: certificates, file names.
+    #[serde(flatten)]
     pub facts: Facts,
     /// The effect of the fault, for display.
     pub reason: String,
@@ -80,18 +90,21 @@ pub struct Finding {
 }
 
 /// A list that may be long. All entries are counted, and a few are kept.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
     /// The first facts, up to a limit.
+    #[serde(rename = "facts")]
     pub shown: Vec<String>,
     /// The number of entries that are not kept.
+    #[serde(rename = "more_facts")]
     pub more: usize,
 }
 
 /// A path that could not be examined.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Unseen {
     /// The path that could not be examined.
+    #[serde(serialize_with = "lossy::path")]
     pub path: PathBuf,
     /// The reason, for display.
     pub why: String,
@@ -130,11 +143,11 @@ impl Finding {
     pub fn of_machine(severity: Severity, what: impl Into<String>) -> Finding {
         Finding {
             severity,
+            is_known: false,
             path: None,
             seen_at: None,
             line: None,
             about: Vec::new(),
-            is_known: false,
             what: what.into(),
             facts: Facts::default(),
             reason: String::new(),
