@@ -16,7 +16,7 @@ use crate::help::Block::Example;
 use crate::help::{self, Section, section};
 use crate::output::stderr;
 use crate::output::terminal::Terminal;
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 const ABOUT: &str = "Load trusted CA certificates once, for every TLS context of a program";
 
@@ -99,7 +99,7 @@ fn ended(error: &clap::Error) -> ExitCode {
     let written = error.print().and_then(|()| std::io::stdout().flush());
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            let failure = Failure::new(FailureKind::Other, "standard output", error);
+            let failure = Failure::other("standard output", error);
             stderr::line(&failure);
             Exit::from(failure.kind).into()
         }

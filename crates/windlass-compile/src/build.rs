@@ -181,7 +181,7 @@ fn not_written(directory: &Path, error: WriteError) -> Failure {
                 }
                 _ => "the previous compiled store is unchanged",
             };
-            Failure::new(FailureKind::Other, format!("cannot write to {}", directory.display()), error).advise(advice)
+            Failure::other(format!("cannot write to {}", directory.display()), error).advise(advice)
         }
     }
 }

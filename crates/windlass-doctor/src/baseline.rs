@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use windlass_machine::{Failure, FailureKind, json};
+use windlass_machine::{Failure, json};
 
 use super::check::{Check, Finding, Severity};
 use super::report::Report;
@@ -46,7 +46,7 @@ impl Baseline {
     /// Reads the file that [`Baseline::write`] wrote.
     pub fn read(path: &Path) -> Result<Baseline, Failure> {
         let failed = |why: &dyn std::fmt::Display| {
-            Failure::new(FailureKind::Other, format!("cannot read the baseline {}", path.display()), why)
+            Failure::other(format!("cannot read the baseline {}", path.display()), why)
                 .advise(format!("create it: windlass doctor --write-baseline {}", path.display()))
         };
         let metadata = path.metadata().map_err(|error| failed(&error))?;
@@ -63,8 +63,7 @@ impl Baseline {
 
     /// Writes the file atomically: every reader sees all of the old one or all of the new one.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        let failed =
-            |error| Failure::new(FailureKind::Other, format!("cannot write the baseline {}", path.display()), error);
+        let failed = |error| Failure::other(format!("cannot write the baseline {}", path.display()), error);
         let write = || {
             // A link is kept: its target is replaced.
             let real = match std::fs::canonicalize(path) {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 pub use windlass::compiled::Last;
 use windlass::compiled::Root;
@@ -29,7 +29,7 @@ impl Destination {
                 .canonicalize()
                 .and_then(|real| if real.is_dir() { Ok(real) } else { Err(rustix::io::Errno::NOTDIR.into()) })
                 .map_err(|error| {
-                    Failure::new(FailureKind::Other, format!("root directory {}", root.display()), error)
+                    Failure::other(format!("root directory {}", root.display()), error)
                         .advise("--root names the directory that becomes the root of an image")
                 })?,
         };
@@ -60,9 +60,7 @@ impl Destination {
     /// the root is a root directory, never out of it; `last` says whether a link at the very end is followed too.
     /// Missing parts are taken literally.
     pub fn real(&self, path: &Path, last: Last) -> Result<PathBuf, Failure> {
-        Root(Some(&self.root))
-            .reach(path, last)
-            .map_err(|error| Failure::new(FailureKind::Other, path.display().to_string(), error))
+        Root(Some(&self.root)).reach(path, last).map_err(|error| Failure::other(path.display().to_string(), error))
     }
 
     /// A path in the root, for display. For an image, the path outside the image is shown too, lest it be mistaken for

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use windlass_journal::{Attributes, Directory, parent};
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use super::destination::{Destination, Last};
 
@@ -76,17 +76,17 @@ pub fn read_to_edit(destination: &Destination, path: &Path) -> Result<Option<Vec
     match fs::metadata(&real) {
         Ok(metadata) if metadata.is_file() => match fs::read(&real) {
             Ok(text) => Ok(Some(text)),
-            Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
+            Err(error) => Err(Failure::other(format!("can't read {}", real.display()), error)),
         },
-        Ok(_) => Err(Failure::new(FailureKind::Other, real.display().to_string(), "not a regular file")
+        Ok(_) => Err(Failure::other(real.display().to_string(), "not a regular file")
             .advise("windlass adds a line to a file of that name: move away what is there, and run this again")),
         Err(error) if error.kind() == ErrorKind::NotFound && is_link => {
             let why = format!("a symbolic link to {}, which does not exist", real.display());
-            Err(Failure::new(FailureKind::Other, path.display().to_string(), why)
+            Err(Failure::other(path.display().to_string(), why)
                 .advise("create the file that it points to, or remove the link"))
         }
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
+        Err(error) => Err(Failure::other(format!("can't read {}", real.display()), error)),
     }
 }
 
@@ -103,6 +103,6 @@ pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
 
 /// The file no longer has the state that was planned for.
 pub fn changed_meanwhile() -> Failure {
-    Failure::new(FailureKind::Other, "the plan is out of date", "something changed after it was shown")
+    Failure::other("the plan is out of date", "something changed after it was shown")
         .advise("run the command again, and check the new plan")
 }

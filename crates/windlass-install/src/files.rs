@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use windlass_journal::trust::changeable_by_others;
+use windlass_machine::Failure;
 use windlass_machine::loader::preload_library::{FILE_NAME, MULTIARCH, TRACE_FILE_NAME};
-use windlass_machine::{Failure, FailureKind};
 
 use super::destination::{Destination, Last};
 use super::plan::{Action, Content, Context, Foreign, NewFile, Plan, Step};
@@ -126,8 +126,7 @@ fn only_root_can_change(destination: &Destination, path: &Path) -> Result<(), Fa
     let real = destination.real(path, Last::Itself)?;
     match changeable_by_others(&real, &owners(destination)) {
         None => Ok(()),
-        Some(part) => Err(Failure::new(
-            FailureKind::Other,
+        Some(part) => Err(Failure::other(
             format!("won't use {}", path.display()),
             format!("others than root can change {}", part.display()),
         )
@@ -151,8 +150,7 @@ pub fn of_user(home: &Path) -> PathBuf {
 }
 
 fn user_directory(context: &Context<'_>) -> Result<PathBuf, Failure> {
-    let home =
-        context.home.ok_or_else(|| Failure::new(FailureKind::Other, "HOME", "not set, or not an absolute path"))?;
+    let home = context.home.ok_or_else(|| Failure::other("HOME", "not set, or not an absolute path"))?;
     Ok(of_user(&home.path))
 }
 
@@ -176,8 +174,7 @@ pub fn safe_in_scripts(path: &Path) -> Result<(), Failure> {
     if path.to_str().is_some_and(|path| path.chars().all(is_safe)) {
         return Ok(());
     }
-    Err(Failure::new(
-        FailureKind::Other,
+    Err(Failure::other(
         path.display().to_string(),
         "this path holds characters that scripts, systemd or the loader's list treat specially",
     )
@@ -194,8 +191,7 @@ pub fn add(plan: &mut Plan, context: &Context<'_>, record: &Record, file: NewFil
 fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Result<Step, Failure> {
     let NewFile { target, path, content, mode, lines, why, if_foreign } = file;
     let real = context.destination.real(&path, Last::Itself)?;
-    let unreadable =
-        |error: std::io::Error| Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error);
+    let unreadable = |error: std::io::Error| Failure::other(format!("can't read {}", real.display()), error);
     let wanted = content.read()?;
     let create = match &content {
         Content::Bytes(_) => "create".to_owned(),
@@ -228,12 +224,12 @@ fn file_step(context: &Context<'_>, record: &Record, file: NewFile<'_>) -> Resul
                     } else {
                         "not made by `windlass install`"
                     };
-                    return Err(Failure::new(FailureKind::Other, real.display().to_string(), by_whom).advise(advice));
+                    return Err(Failure::other(real.display().to_string(), by_whom).advise(advice));
                 }
             }
         }
         Ok(_) => {
-            return Err(Failure::new(FailureKind::Other, real.display().to_string(), "not a regular file")
+            return Err(Failure::other(real.display().to_string(), "not a regular file")
                 .advise("windlass needs a file of that name: move away what is there, and run this again"));
         }
     };
@@ -247,7 +243,7 @@ impl Content {
             Content::Bytes(bytes) => Ok(bytes.into()),
             Content::Of(path) => std::fs::read(path)
                 .map(Into::into)
-                .map_err(|error| Failure::new(FailureKind::Other, format!("can't read {}", path.display()), error)),
+                .map_err(|error| Failure::other(format!("can't read {}", path.display()), error)),
         }
     }
 }

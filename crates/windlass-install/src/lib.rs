@@ -45,8 +45,8 @@ use disk::changed_meanwhile;
 use plan::Context;
 use record::Record;
 use systemd::Systemd;
+use windlass_machine::Failure;
 use windlass_machine::loader::preload_library::Library;
-use windlass_machine::{Failure, FailureKind};
 
 /// What to install, and where.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ pub fn tidy(destination: &Destination) -> Result<(), Failure> {
 }
 
 fn executable() -> Result<std::path::PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| Failure::new(FailureKind::Other, "can't find this executable", error))
+    std::env::current_exe().map_err(|error| Failure::other("can't find this executable", error))
 }
 
 fn is_compiled(executable: &Path, destination: &Destination) -> bool {

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use windlass_machine::Failure;
 use windlass_machine::loader::elf::{Elf, Machine};
 use windlass_machine::loader::linkage::Linkage;
 use windlass_machine::loader::preload_library::MULTIARCH;
 use windlass_machine::processes::maps;
-use windlass_machine::{Failure, FailureKind};
 
 use super::destination::{Destination, Last};
 use super::machine::OTHER_LOADERS;
@@ -18,10 +18,8 @@ const LIBC: &str = "libc.so.6";
 /// Fails if the dynamic linker of the place would not load the library that this process opens at `library`. If symbol
 /// versions are missing, a library named in LD_PRELOAD or /etc/ld.so.preload keeps *every* program from starting.
 pub fn check(destination: &Destination, library: &Path) -> Result<(), Failure> {
-    let refuse =
-        |why: String| Failure::new(FailureKind::Other, format!("can't use the library {}", library.display()), why);
-    let unreadable =
-        |error: std::io::Error| Failure::new(FailureKind::Other, format!("can't read {}", library.display()), error);
+    let refuse = |why: String| Failure::other(format!("can't use the library {}", library.display()), why);
+    let unreadable = |error: std::io::Error| Failure::other(format!("can't read {}", library.display()), error);
     let (elf, linkage) = (Elf::read(library).map_err(unreadable)?, Linkage::read(library).map_err(unreadable)?);
     let (Some(elf), Some(linkage)) = (elf, linkage) else {
         return Err(refuse("not a valid ELF library".into()));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use super::disk;
 use super::plan::{Action, Context, Plan, Step};
@@ -25,8 +25,7 @@ pub fn plan(plan: &mut Plan, context: &Context<'_>, record: &Record, library: &P
         return Ok(());
     }
     if let Some(loader) = OTHER_LOADERS.iter().find(|path| context.destination.exists(path)) {
-        return Err(Failure::new(
-            FailureKind::Other,
+        return Err(Failure::other(
             format!("won't name the library in {LIST}"),
             format!(
                 "{loader} is installed, and each program that it starts would print an error about a library of \

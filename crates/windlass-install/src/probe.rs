@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use super::destination::Destination;
 
@@ -74,7 +74,7 @@ fn failure(destination: &Destination, what: String, why: impl std::fmt::Display)
         None if destination.is_machine() => "windlass uninstall".to_owned(),
         None => format!("windlass uninstall --root {}", destination.root().display()),
     };
-    Failure::new(FailureKind::Other, what, why)
+    Failure::other(what, why)
         .advise("no program was told to load it, and earlier activations stay as they were")
         .advise(format!(
             "copies, hook and units that this run put in place stay: `{undo}` takes them back, and the same `windlass \

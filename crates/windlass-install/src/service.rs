@@ -29,7 +29,7 @@ pub fn plan(
     let files = files_of(destination, &unit);
     if !files.iter().any(|file| file.is_unit) {
         let what = format!("service {unit}");
-        return Err(Failure::new(FailureKind::Other, what, "there is no such unit")
+        return Err(Failure::other(what, "there is no such unit")
             .advise(format!("looked in {}", UNIT_DIRECTORIES.join(", ")))
             .advise("names of services: systemctl list-unit-files --type=service"));
     }
@@ -42,8 +42,8 @@ pub fn plan(
             return Err(refuse(&unit, &file.path, "is a link to /dev/null: the unit is masked")
                 .advise(format!("if it is to run again: systemctl unmask {unit}")));
         }
-        let text = std::fs::read(&real)
-            .map_err(|error| Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error))?;
+        let text =
+            std::fs::read(&real).map_err(|error| Failure::other(format!("can't read {}", real.display()), error))?;
         let found = unit::read(&String::from_utf8_lossy(&text));
         if let Some(setting) = found.other_root {
             let why = format!(
@@ -124,12 +124,12 @@ pub fn plan(
 }
 
 fn refuse(unit: &str, path: &Path, why: &str) -> Failure {
-    Failure::new(FailureKind::Other, format!("can't activate Windlass for {unit}"), format!("{} {why}", path.display()))
+    Failure::other(format!("can't activate Windlass for {unit}"), format!("{} {why}", path.display()))
 }
 
 fn refuse_alias(unit: &str, real: &str) -> Failure {
     let why = format!("it is another name of {real}");
-    Failure::new(FailureKind::Other, format!("can't activate Windlass for {unit}"), why)
+    Failure::other(format!("can't activate Windlass for {unit}"), why)
         .advise(format!("windlass install --service {real}"))
 }
 

@@ -83,7 +83,7 @@ fn below_home(home: &Home, path: PathBuf) -> Result<PathBuf, Failure> {
         return Ok(path);
     }
     let what = format!("won't change {}", path.display());
-    Err(Failure::new(FailureKind::Other, what, "it is not below HOME")
+    Err(Failure::other(what, "it is not below HOME")
         .advise("set LD_PRELOAD there yourself, or unset ZDOTDIR and XDG_CONFIG_HOME"))
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use super::destination::Destination;
 
@@ -69,13 +69,13 @@ fn state(unit: &str) -> String {
 pub fn call<const N: usize>(arguments: [&str; N]) -> Result<(), Failure> {
     let what = || format!("systemctl {}", arguments.join(" "));
     let output = systemctl(arguments).stdout(Stdio::null()).output();
-    let output = output.map_err(|error| Failure::new(FailureKind::Other, what(), error))?;
+    let output = output.map_err(|error| Failure::other(what(), error))?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let why = if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() };
-    Err(Failure::new(FailureKind::Other, what(), why)
+    Err(Failure::other(what(), why)
         .advise("the files are in place; run this command by hand once systemd works, or run windlass again"))
 }
 

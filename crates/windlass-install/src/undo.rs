@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 use serde::Serialize;
 use windlass_journal::{Attributes, Directory};
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use super::apply::Executor;
 use super::destination::{Destination, Last};
@@ -123,7 +123,7 @@ fn read(real: &Path) -> Result<Option<Vec<u8>>, Failure> {
     match std::fs::read(real) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(Failure::new(FailureKind::Other, format!("can't read {}", real.display()), error)),
+        Err(error) => Err(Failure::other(format!("can't read {}", real.display()), error)),
     }
 }
 
@@ -193,8 +193,7 @@ impl Executor<'_> {
             name == library || self.destination.real(name, Last::Followed).is_ok_and(|other| other == real)
         };
         match read(&list)? {
-            Some(text) if listed(&text).any(is_it) => Err(Failure::new(
-                FailureKind::Other,
+            Some(text) if listed(&text).any(is_it) => Err(Failure::other(
                 format!("can't remove {}", library.display()),
                 format!("{LIST} names it, but `windlass install` did not add it"),
             )

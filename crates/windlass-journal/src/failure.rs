@@ -3,11 +3,11 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 /// `action` failed at `path`.
 pub fn failure(action: &str, path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::new(FailureKind::Other, format!("can't {action} {}", path.display()), error);
+    let failure = Failure::other(format!("can't {action} {}", path.display()), error);
     match error.kind() {
         ErrorKind::ReadOnlyFilesystem => {
             failure.advise("this file system is mounted read-only: remount it (mount -o remount,rw)")

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::FlockOperation;
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use super::failure;
 
@@ -20,7 +20,7 @@ impl Lock {
         match rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => opened.as_fd().try_clone_to_owned().map(Lock).map_err(failed),
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(Failure::new(FailureKind::Other, path.display().to_string(), "locked by another windlass")
+                Err(Failure::other(path.display().to_string(), "locked by another windlass")
                     .advise("another command of windlass is running: wait until it is done, then run this again"))
             }
             Err(error) => Err(failed(error.into())),

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use super::changes::Attributes;
 use super::directory::Directory;
@@ -43,8 +43,7 @@ pub fn read<T: DeserializeOwned>(
     objection: impl Fn(&T) -> Option<String>,
 ) -> Result<Option<T>, Failure> {
     let path = directory.path.join(name);
-    let failed =
-        |why: &dyn std::fmt::Display| Failure::new(FailureKind::Other, format!("the record {}", path.display()), why);
+    let failed = |why: &dyn std::fmt::Display| Failure::other(format!("the record {}", path.display()), why);
     let bytes = match directory.look(OsStr::new(name), MAX_RECORD) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(&error)),

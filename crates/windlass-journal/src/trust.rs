@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 /// Links followed in one path, as in the kernel (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -28,7 +28,7 @@ pub fn objection(owner: u32, mode: u32) -> Option<&'static str> {
 
 /// The error for a path that is not believed.
 pub fn refused(path: &Path, why: &str) -> Failure {
-    Failure::new(FailureKind::Other, path.display().to_string(), why)
+    Failure::other(path.display().to_string(), why)
         .advise("nothing was changed; look at who made it, and run this as that user, or remove it")
 }
 

@@ -41,6 +41,11 @@ impl Failure {
         Self { kind, what: what.into(), why: without_number(why), advice: Vec::new() }
     }
 
+    /// The same for a failure of no particular kind, as most are.
+    pub fn other(what: impl Into<String>, why: impl fmt::Display) -> Self {
+        Self::new(FailureKind::Other, what, why)
+    }
+
     /// Adds a line that says what to do.
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice.push(advice.into());

@@ -47,7 +47,7 @@ pub fn usual(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
     data.map(|data| data.join(OF_USER)).ok_or_else(|| {
-        Failure::new(FailureKind::Other, "the directory of backups", "HOME is not set")
+        Failure::other("the directory of backups", "HOME is not set")
             .advise("set HOME, or name a directory: --backups DIR")
     })
 }

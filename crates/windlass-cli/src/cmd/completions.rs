@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::Shell;
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 
 use crate::cli;
 use crate::help::Block::Example;
@@ -84,7 +84,7 @@ pub fn run(arguments: &CompletionsArgs) -> Result<ExitCode, Failure> {
     if arguments.shell != Shell::Bash {
         return stdout::write(&script);
     }
-    let script = String::from_utf8(script).map_err(|error| Failure::new(FailureKind::Other, "completions", error))?;
+    let script = String::from_utf8(script).map_err(|error| Failure::other("completions", error))?;
     // Its last lines tell Bash which function to ask.
     let (functions, registration) = script.split_at(script.rfind("\nif [[").unwrap_or(script.len()));
     let registration = registration.replace("complete -F _windlass ", "complete -F _windlass_or_command ");

@@ -77,12 +77,8 @@ fn install(installation: &Installation, plan: &Plan, how: &HowArgs) -> Result<bo
 /// The user's directories.
 pub fn home() -> Result<Home, Failure> {
     Home::of_this_user(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failure::new(
-            FailureKind::Other,
-            "the home directory",
-            "HOME is not set, or does not lead to a directory of yours",
-        )
-        .advise("set HOME to your home directory (sudo: -H)")
+        Failure::other("the home directory", "HOME is not set, or does not lead to a directory of yours")
+            .advise("set HOME to your home directory (sudo: -H)")
     })
 }
 
@@ -99,7 +95,7 @@ pub fn must_be_root(destination: &Destination, otherwise: &str) -> Result<(), Fa
     if !destination.is_machine() || rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::Other, "this plan changes the whole machine", "you are not root")
+    Err(Failure::other("this plan changes the whole machine", "you are not root")
         .advise("run the same command as root (sudo)")
         .advise(otherwise))
 }
@@ -112,7 +108,7 @@ pub fn agreed(how: &HowArgs, command: &str) -> Result<bool, Failure> {
     }
     let advice = format!("to carry out this plan: windlass {command} --yes, with the same options");
     let failure = |why: &dyn std::fmt::Display| {
-        Failure::new(FailureKind::Other, "can't ask for confirmation, so nothing was done", why).advise(&*advice)
+        Failure::other("can't ask for confirmation, so nothing was done", why).advise(&*advice)
     };
     let why = match (how.json, input.is_terminal(), std::io::stdout().is_terminal()) {
         (true, ..) => "--json leaves no room for a question",

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass::Timestamp;
 use windlass_doctor::machine::Machine;
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 use windlass_prune::{self as prune, Backup, Backups, Image, Wanted};
 
 use super::install::agreed;
@@ -32,7 +32,7 @@ fn take_away(arguments: &PruneArgs, how: &HowArgs) -> Result<ExitCode, Failure> 
     let image = match &arguments.root {
         None => None,
         Some(root) => Image::open(root).map_err(|error| {
-            Failure::new(FailureKind::Other, format!("can't use {}", root.display()), error)
+            Failure::other(format!("can't use {}", root.display()), error)
                 .advise("--root names the directory that an image lies in")
         })?,
     };
@@ -68,12 +68,8 @@ fn undo(arguments: &PruneArgs, which: &str, how: &HowArgs) -> Result<ExitCode, F
     let found = all.into_iter().rev().find(|backup| which.is_empty() || backup.name == OsStr::new(which));
     let (Some(backups), Some(backup)) = (&backups, found) else {
         if !which.is_empty() {
-            return Err(Failure::new(
-                FailureKind::Other,
-                format!("--undo={which}"),
-                format!("no such backup in {}", path.display()),
-            )
-            .advise("windlass prune --list says which there are"));
+            return Err(Failure::other(format!("--undo={which}"), format!("no such backup in {}", path.display()))
+                .advise("windlass prune --list says which there are"));
         }
         let text = if how.json {
             prune_json::undo(None, how.dry_run)?

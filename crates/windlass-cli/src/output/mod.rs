@@ -13,7 +13,7 @@ pub mod stdout {
     use std::io::{self, ErrorKind, Write};
     use std::process::ExitCode;
 
-    use windlass_machine::{Failure, FailureKind};
+    use windlass_machine::Failure;
 
     use crate::exit::Exit;
 
@@ -23,7 +23,7 @@ pub mod stdout {
         match stdout.write_all(text).and_then(|()| stdout.flush()) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(Failure::new(FailureKind::Other, "standard output", error)),
+            Err(error) => Err(Failure::other("standard output", error)),
         }
     }
 

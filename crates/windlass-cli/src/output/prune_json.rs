@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use windlass_machine::json;
 
 use serde::Serialize;
-use windlass_machine::{Failure, FailureKind};
+use windlass_machine::Failure;
 use windlass_prune::{Backup, Plan, Undo};
 
 const SCHEMA: u32 = 1;
@@ -72,5 +72,5 @@ fn text(name: &OsString) -> String {
 /// What can't be shown may not be done either.
 fn render(content: impl Serialize) -> Result<String, Failure> {
     json::try_render(&Document { schema: SCHEMA, content })
-        .map_err(|error| Failure::new(FailureKind::Other, "can't write it as JSON", error))
+        .map_err(|error| Failure::other("can't write it as JSON", error))
 }

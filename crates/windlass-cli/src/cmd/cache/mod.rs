@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use windlass::compiled::{self, Directories, WriteError};
 use windlass_compile::status::{Removed, Status};
 use windlass_compile::target;
-use windlass_machine::{Failure, FailureKind, json};
+use windlass_machine::{Failure, json};
 
 use crate::output::stdout;
 use crate::output::terminal::Terminal;
@@ -36,7 +36,7 @@ fn clear(output: &OutputArgs) -> Result<ExitCode, Failure> {
         WriteError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
             target::not_writable(&directory, &error)
         }
-        error => Failure::new(FailureKind::Other, format!("cannot clear {}", directory.display()), error),
+        error => Failure::other(format!("cannot clear {}", directory.display()), error),
     })?;
     let removed = Removed::of(&directory, &cleared);
     let text = if output.json { json::render(&removed) } else { table::removed(&removed) };

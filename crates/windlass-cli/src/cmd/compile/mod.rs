@@ -34,9 +34,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
     let libcryptos = Libcrypto::all();
     let candidates = match &arguments.sources[..] {
         [] => sources::defaults(&libcryptos, root),
-        paths => {
-            sources::named(paths, root).map_err(|error| Failure::new(FailureKind::Other, "cannot use SOURCE", error))?
-        }
+        paths => sources::named(paths, root).map_err(|error| Failure::other("cannot use SOURCE", error))?,
     };
     let mut report = Report::new(&directory, root.0, &libcryptos);
     if arguments.check {
@@ -52,14 +50,10 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
     }
 
     if libcryptos.is_empty() {
-        return Err(Failure::new(
-            FailureKind::Other,
-            "cannot compile",
-            "no libcrypto was found that could check the certificates",
-        )
-        .advise(
-            "install OpenSSL's libraries (Debian: libssl3); without them nothing needs to be compiled for OpenSSL",
-        ));
+        return Err(Failure::other("cannot compile", "no libcrypto was found that could check the certificates")
+            .advise(
+                "install OpenSSL's libraries (Debian: libssl3); without them nothing needs to be compiled for OpenSSL",
+            ));
     }
     target::check_writable(&directory)?;
     let overwrite = if arguments.force { Overwrite::Forced } else { Overwrite::Guarded };
@@ -78,8 +72,7 @@ pub fn run(arguments: &CompileArgs) -> Result<ExitCode, Failure> {
 }
 
 fn absolute(path: &Path) -> Result<std::path::PathBuf, Failure> {
-    std::path::absolute(path)
-        .map_err(|error| Failure::new(FailureKind::Other, format!("cannot use {}", path.display()), error))
+    std::path::absolute(path).map_err(|error| Failure::other(format!("cannot use {}", path.display()), error))
 }
 
 /// Defaults may be missing, but not all of them.

@@ -86,7 +86,7 @@ fn check(id: &str) -> Result<&'static Check, Failure> {
 
 fn image(root: &std::path::Path) -> Result<PathBuf, Failure> {
     let cannot = |why: std::io::Error| {
-        Failure::new(FailureKind::Other, format!("cannot examine --root {}", root.display()), why)
+        Failure::other(format!("cannot examine --root {}", root.display()), why)
             .advise("name the root directory of an image")
     };
     let root = std::path::absolute(root).map_err(cannot)?;

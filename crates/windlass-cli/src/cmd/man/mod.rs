@@ -72,8 +72,8 @@ pub fn run(arguments: &ManArgs) -> Result<ExitCode, Failure> {
     let has_help = page.find_subcommand("help").is_some();
     let page = if has_help { page.mut_subcommand("help", |help| help.hide(true)) } else { page };
     let name = arguments.subcommand.as_deref().unwrap_or_default();
-    let roff = page::render(page, name, &see_also)
-        .map_err(|error| Failure::new(FailureKind::Other, "cannot make the manual page", error))?;
+    let roff =
+        page::render(page, name, &see_also).map_err(|error| Failure::other("cannot make the manual page", error))?;
     stdout::write(roff.as_bytes())
 }
 

@@ -137,7 +137,7 @@ impl Stats {
             None => stderr::text(&text),
             Some(mut file) => {
                 if let Err(error) = file.write_all(text.as_bytes()) {
-                    stderr::line(&Failure::new(FailureKind::Other, "cannot write the report of --stats", error));
+                    stderr::line(&Failure::other("cannot write the report of --stats", error));
                 }
             }
         }

@@ -30,8 +30,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// Watches, or looks at `/proc`, and shows it.
 pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
     let named = named(&arguments.watch)?;
-    let mut control =
-        Control::new().map_err(|error| Failure::new(FailureKind::Other, "signals can't be read", error))?;
+    let mut control = Control::new().map_err(|error| Failure::other("signals can't be read", error))?;
     let (watch, why) = match Watch::start(named.clone()) {
         Ok(watch) => (Some(watch), String::new()),
         Err(refused) => (None, why(refused)),
@@ -111,12 +110,12 @@ impl View {
 
     fn stop(&mut self) -> Result<(), Failure> {
         let stopped = self.watch.as_mut().map_or(Ok(()), Watch::stop);
-        stopped.map_err(|why| Failure::new(FailureKind::Other, "not everything was counted", why))
+        stopped.map_err(|why| Failure::other("not everything was counted", why))
     }
 }
 
 fn live(view: &mut View, control: &mut Control, interval: Duration, end: Option<Instant>) -> Result<(), Failure> {
-    let failure = |error| Failure::new(FailureKind::Other, "terminal", error);
+    let failure = |error| Failure::other("terminal", error);
     let mut screen = Screen::enter().map_err(failure)?;
     control.keys = screen.has_keys();
     loop {

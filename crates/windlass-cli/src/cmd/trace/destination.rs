@@ -103,7 +103,7 @@ fn write(destination: &mut Option<Destination>, text: impl FnOnce() -> String) -
         // It may be a terminal.
         Some(Destination::Stdout) => stdout::write(for_a_terminal(&text()).as_bytes()).map(|_| ()),
         Some(Destination::File(path, file)) => write_file(path, file, &text())
-            .map_err(|error| Failure::new(FailureKind::Other, format!("cannot write {}", path.display()), error)),
+            .map_err(|error| Failure::other(format!("cannot write {}", path.display()), error)),
     };
     result.map_err(|failure| stderr::line(&failure)).is_ok()
 }

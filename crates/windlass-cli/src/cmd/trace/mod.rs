@@ -65,7 +65,7 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
     // What the symbols of strangers could do to their reader is not to become the program's ending.
     let made = std::panic::catch_unwind(AssertUnwindSafe(|| report(run, events)));
     let mut holds = false;
-    let made = made.unwrap_or_else(|_| Err(Failure::new(FailureKind::Other, "trace", "the report could not be made")));
+    let made = made.unwrap_or_else(|_| Err(Failure::other("trace", "the report could not be made")));
     let is_whole = match made {
         Ok(mut report) => {
             if let Some(comparison) = comparison {
@@ -75,7 +75,7 @@ pub fn run(arguments: &TraceArgs) -> Result<ExitCode, Failure> {
             let is_whole = reports.write(&report);
             for broken in arguments.fail_if.iter().filter_map(|condition| condition.broken_by(&report.summary)) {
                 holds = true;
-                stderr::line(&Failure::new(FailureKind::Other, format!("--fail-if {}", broken.condition()), &broken));
+                stderr::line(&Failure::other(format!("--fail-if {}", broken.condition()), &broken));
             }
             is_whole
         }
