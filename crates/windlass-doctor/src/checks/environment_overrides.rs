@@ -282,7 +282,7 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
     finding
         .about([setting.assignment()])
         .facts(setting.places())
-        .facts([format!("heeded by {}", variable.readers)])
+        .facts([format!("read by {}", variable.readers)])
         .facts(verdict.facts)
         .reason(reason)
         .remedy(remedy)
