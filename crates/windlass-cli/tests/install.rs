@@ -267,8 +267,8 @@ fn errors_in_an_image_say_so() {
     fs::write(image.path().join("lib/ld-linux.so.2"), "").unwrap();
     let root = image.path().canonicalize().unwrap();
     let said = format!(
-        "  help: this is about the image {0}: paths that begin so are as they are reached from here, \
-         all others as they are inside of it\n",
+        "  help: this is about the image {0}: paths that begin with this directory are as seen from this \
+         machine, all others as seen inside the image\n",
         root.display()
     );
     install(image.path(), &["--machine", "--yes"])

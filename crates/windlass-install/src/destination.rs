@@ -81,8 +81,8 @@ impl Destination {
         }
         let root = self.root.display();
         failure.advise(format!(
-            "this is about the image {root}: paths that begin so are as they are reached from here, all others as \
-             they are inside of it"
+            "this is about the image {root}: paths that begin with this directory are as seen from this machine, all \
+             others as seen inside the image"
         ))
     }
 

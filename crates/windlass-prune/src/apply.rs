@@ -138,7 +138,7 @@ fn to_the_end(directory: &Directory, hash: HashName) -> io::Result<OsString> {
         directory.exchange(&hash.at(number).name(), &hash.at(number + 1).name()).map_err(|error| {
             match error.kind() {
                 io::ErrorKind::InvalidInput => io::Error::other(
-                    "this file system can't swap names, and OpenSSL would not find what stands behind it: it stays",
+                    "this file system can't swap names, and OpenSSL would not find the links behind it: it stays",
                 ),
                 _ => error,
             }

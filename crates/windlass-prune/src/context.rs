@@ -85,7 +85,8 @@ impl Spent {
         let spent = self.by(directory.owner()?.0);
         let before = spent.stores.replace(spent.stores.get() + 1);
         if before == MAX_STORES {
-            let what = format!("and what comes after it is not looked at: its owner has more than {MAX_STORES} stores");
+            let what =
+                format!("is not examined, nor are the stores after it: its owner has more than {MAX_STORES} stores");
             notes.push(Note::new(&directory.path, what, "name it, if you mean it"));
         }
         Ok(before < MAX_STORES)

@@ -41,7 +41,7 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
             continue;
         }
         if spent.bytes.replace(spent.bytes.get().saturating_add(bytes.len())) > MAX_BYTES {
-            let what = format!("was looked at in part: its owner has more than {} MiB in stores", MAX_BYTES >> 20);
+            let what = format!("was examined only in part: its owner has more than {} MiB in stores", MAX_BYTES >> 20);
             found.notes.push(Note::new(&directory.path, what, ""));
             break;
         }

@@ -212,7 +212,7 @@ impl Look<'_> {
         }
         let path = self.directory.path.join(name);
         if !certificate.is_authority {
-            let what = format!("stays, though {reason}: it is no authority, and a server may use the file");
+            let what = format!("stays, though {reason}: it is not a CA, and a server may use the file");
             return self.found.notes.push(Note::new(&path, what, "remove it yourself if no server does"));
         }
         let [distribution, _] = self.context.sources;

@@ -60,7 +60,7 @@ impl Record {
         record::read(backup, FILE_NAME, |record: &Record| {
             let entry = record.entries.iter().find(|entry| !entry.is_well_formed())?;
             let path = entry.directory.join(&entry.name);
-            Some(format!("it names {} or {:?}, as no windlass does", path.display(), entry.saved))
+            Some(format!("it names {} or {:?}, which windlass never writes", path.display(), entry.saved))
         })
     }
 }

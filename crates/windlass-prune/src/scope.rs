@@ -66,7 +66,7 @@ impl Plan {
                 self.stores.push(Store { path: path.to_owned(), kind, items, kept, refused, inode });
             }
             Err(error) => {
-                self.notes.push(Note::new(path, format!("can't be looked at: {}", without_number(&error)), ""))
+                self.notes.push(Note::new(path, format!("can't be examined: {}", without_number(&error)), ""))
             }
         }
     }

@@ -48,8 +48,8 @@ pub const HELP: &[Section] = &[
              backup have the paths of this machine.",
             ),
             Text(
-                "Backups can be deleted once nothing is missing. They also hold the keys of certificates; only their \
-             owner can read them.",
+                "Delete a backup once you are sure that nothing is missing. Backups also hold the keys of certificates; \
+             only their owner can read them.",
             ),
         ],
     ),

@@ -277,7 +277,7 @@ fn finding(setting: &Setting, verdict: Verdict) -> Finding {
     };
     setting
         .finding(verdict.severity, what)
-        .facts([format!("heeded by {}", variable.readers)])
+        .facts([format!("read by {}", variable.readers)])
         .facts(verdict.facts)
         .reason(reason)
         .remedy(remedy)

@@ -13,27 +13,24 @@ pub const CHECK: Check = Check {
     id: "token-no-anchors",
     title: "the PKCS#11 trust token gives no anchor: one of its places can't be read, or none holds any",
     severity: Severity::Error,
-    explanation: "The trust token, libwindlass_pkcs11.so, gives programs the anchors of one or several places: \
-                  directories as p11-kit-trust has \
-        them, with anchors and blocklist, or a bundle. If it can't read something in one of them, and that may be \
-        what takes trust \
-        away, none of its tokens gives any anchor, and `p11tool --list-all-trusted pkcs11:` lists nothing; what is \
-        distrusted stays so. p11-kit-trust passes \
-        such a file over. It is a certificate that is distrusted and not in DER, a TRUSTED CERTIFICATE or a .p11-kit \
-        file that can't be understood, a \
-        file that is too large, or a directory that can't be looked into.\n\nThe places are those of `paths=` in \
-        x-init-reserved of p11-kit's \
-        configuration, or those of WINDLASS_TRUST_PATHS in the environment of the doctor, or the usual ones; GnuTLS \
-        does not heed `paths=`, so where it \
-        is set both are looked at. They are read as the token reads them, and of each the first thing that it can't \
-        read is told. A directory that only some \
-        users can look into is told even if the doctor can.\n\n\
-        It is also told if all can be read and nothing is trusted: as soon as there is a directory such as \
-        /etc/pki/trust, the \
-        token does not read the bundle any more. Places of `paths=` that only distrust are meant so.\n\nIt is an \
-        error where p11-kit loads the token, a warning if it loads another module with \
-        `trust-policy: yes` too, and a note where the library is only installed: a program may be pointed at it \
-        (NSS, Java, p11tool --provider).",
+    explanation: "\
+        The trust token, libwindlass_pkcs11.so, gives programs the anchors of one or several places. A place is a \
+        bundle, or a directory as p11-kit-trust has it, with anchors and blocklist. If something in a place can't be \
+        read, and it may take trust away, the token gives no anchor of any place, and `p11tool --list-all-trusted \
+        pkcs11:` lists nothing. Distrusted certificates stay distrusted. p11-kit-trust skips such a file. It can be a \
+        distrusted certificate that is not in DER, a TRUSTED CERTIFICATE or a .p11-kit file that can't be understood, \
+        a file that is too large, or a directory that can't be examined.\n\n\
+        The places are those of `paths=` in x-init-reserved of p11-kit's configuration, or else those of \
+        WINDLASS_TRUST_PATHS in the environment of doctor, or else the usual ones. GnuTLS ignores `paths=`: if it is \
+        set, the places that GnuTLS uses are examined as well. Places are read as the token reads them, and for each \
+        the first part that can't be read is reported. A directory that only some users can read is reported even if \
+        doctor can read it.\n\n\
+        It is also reported if everything can be read and nothing is trusted: as soon as there is a directory such as \
+        /etc/pki/trust, the token does not read the bundle any more. Places of `paths=` that only distrust are not \
+        reported: that is intended.\n\n\
+        It is an error if p11-kit loads the token, a warning if p11-kit loads another module with `trust-policy: yes` \
+        too, and a note if the library is only installed: a program may have been configured to use it (NSS, Java, \
+        p11tool --provider).",
     run,
 };
 
@@ -79,10 +76,10 @@ fn finding(token: &Token, path: &Path, what: String) -> Finding {
     let (severity, who) = match token {
         Token { is_used: true, has_company: false, .. } => (Severity::Error, "p11-kit loads the token by"),
         Token { is_used: true, .. } => (Severity::Warning, "p11-kit loads the token, beside another trust module, by"),
-        _ => (Severity::Note, "p11-kit does not load the token; installed is"),
+        _ => (Severity::Note, "p11-kit does not load the token, which is installed as"),
     };
     let by_paths =
-        if token.origin.is_configured() { ", where `paths=` names its places (GnuTLS does not heed that)" } else { "" };
+        if token.origin.is_configured() { ", where `paths=` names its places (GnuTLS ignores these)" } else { "" };
     let loaded = format!("{who} {}{by_paths}", token.named_by.display());
     Finding::new(severity, path, what).facts([loaded]).reason(match severity {
         Severity::Note => "a program that is pointed at the token (NSS, Java, p11tool --provider) finds no anchor",
@@ -152,7 +149,8 @@ fn closed_to_others(machine: &Machine<'_>, token: &Token, place: &Path) -> Optio
 /// Everything was read, and there are no anchors.
 fn without_any(token: &Token, says: Vec<String>) -> Finding {
     let path = token.places.first().unwrap_or(&token.named_by);
-    let passed_over = token.passed_over.iter().map(|path| format!("not read, as the former count: {}", path.display()));
+    let passed_over =
+        token.passed_over.iter().map(|path| format!("not read, as earlier places exist: {}", path.display()));
     finding(token, path, String::from("the trust token finds nothing trusted in its places, so it gives no anchor"))
         .facts(says)
         .facts(passed_over)
@@ -253,7 +251,7 @@ mod tests {
         let finding = image.finding(&CHECK);
         assert_eq!(finding.severity, Severity::Note);
         assert!(
-            finding.facts.shown[0].ends_with(" installed is /usr/lib/x86_64-linux-gnu/pkcs11/libwindlass_pkcs11.so"),
+            finding.facts.shown[0].ends_with(" installed as /usr/lib/x86_64-linux-gnu/pkcs11/libwindlass_pkcs11.so"),
             "{:?}",
             finding.facts
         );
@@ -339,7 +337,7 @@ mod tests {
             [
                 "/etc/pki/trust: no certificate",
                 "/usr/share/pki/trust: no certificate",
-                "not read, as the former count: /etc/ssl/certs/ca-certificates.crt",
+                "not read, as earlier places exist: /etc/ssl/certs/ca-certificates.crt",
             ]
         );
     }

@@ -9,10 +9,11 @@ pub const CHECK: Check = Check {
     id: "dotnet-disallowed",
     title: "files in .NET's Disallowed store, which make every verification fail",
     severity: Severity::Error,
-    explanation: "On Linux, .NET can't refuse single certificates. If the directory disallowed of a user's stores \
-                  (~/.dotnet/corefx/cryptography/x509stores) holds any file, X509Chain.Build fails in each program \
-                  of the user: \"The Disallowed store is not supported on this platform, but already has data\". \
-                  .NET does not write there; the file was copied with the stores of another machine, or by a script.",
+    explanation: "\
+        On Linux, .NET can't refuse individual certificates. If the directory disallowed of a user's stores \
+        (~/.dotnet/corefx/cryptography/x509stores) holds any file, X509Chain.Build fails in every program of that \
+        user: \"The Disallowed store is not supported on this platform, but already has data\". .NET does not write \
+        there: the file was copied with the stores of another machine, or written by a script.",
     run,
 };
 

@@ -17,24 +17,19 @@ pub const CHECK: Check = Check {
     id: "dotnet-store",
     title: "a .NET store holds expired, repeated or test certificates",
     severity: Severity::Warning,
-    explanation: "On Linux, .NET keeps the certificates of a user's stores (My, Root, CA and others) as PKCS#12 \
-                  files in \
-        ~/.dotnet/corefx/cryptography/x509stores. It opens, decrypts and parses each file of My, Root and CA when it \
-        builds a chain for the \
-        first time, and those of a directory again when it has changed. Test suites and `dotnet dev-certs` leave \
-        certificates there: thousands have been \
-        seen.\n\nA certificate is superfluous if it has expired, if the same one is there under another name, or if \
-        it looks like one for \
-        tests and a newer one of the same subject is there. It looks like one for tests if `dotnet dev-certs` made \
-        it (extension \
-        1.3.6.1.4.1.311.84.1.1), if it is for localhost or another name that is reserved for tests (RFC 6761, RFC \
-        2606) or for a loopback \
-        address, if its name has a word such as test or dev, or if it certifies itself and may certify no others. In \
-        Root, each of \
-        these is told, also a single one that is valid: who has its key can pass for any server.\n\nFiles with a \
-        password of their own \
-        can't be read, and are told apart.\n\nThe cost is that of decoding the store's certificates and adding them \
-        to a fresh store with this machine's \
+    explanation: "\
+        On Linux, .NET keeps the certificates of a user's stores (My, Root, CA and others) as PKCS#12 files in \
+        ~/.dotnet/corefx/cryptography/x509stores. When a program builds its first chain, .NET opens, decrypts and \
+        parses each file of My, Root and CA. It reads a directory again when the directory has changed. Test suites \
+        and `dotnet dev-certs` leave certificates there: thousands have been seen.\n\n\
+        A certificate is superfluous if it has expired, if the same one is there under another name, or if it looks \
+        like a test certificate and there is a newer one of the same subject. It looks like a test certificate if \
+        `dotnet dev-certs` made it (extension 1.3.6.1.4.1.311.84.1.1), if it is for localhost, another name that is \
+        reserved for tests (RFC 6761, RFC 2606) or a loopback address, if its name has a word such as test or dev, or \
+        if it is self-signed and not a CA. In Root, every test certificate is reported, even if it is valid and the \
+        only one of its subject: whoever has its key can impersonate any server.\n\n\
+        Files with a password of their own can't be read, and are listed separately.\n\n\
+        The cost is that of decoding the store's certificates and adding them to a fresh store with this machine's \
         libcrypto. .NET also decrypts them, which is not measured.",
     run,
 };

@@ -10,16 +10,14 @@ pub const CHECK: Check = Check {
     id: "java-keystore",
     title: "a Java's cacerts differ from the system's trust",
     severity: Severity::Warning,
-    explanation: "Each Java trusts the certificates of a keystore: lib/security/cacerts in its directory (or \
-                  jssecacerts beside it). \
-        Distributions link it to one that they make of the system's trust (Debian: /etc/ssl/certs/java/cacerts, by \
-        ca-certificates-java); other builds bring their own.\n\nKeystores of the formats JKS and PKCS#12 are read, \
-        the latter if they have no \
-        password or the usual one. Javas below /usr/lib/jvm, /opt and in homes (SDKMAN, .jdks, asdf, mise) are \
-        looked at. It is a \
-        warning where the keystore lacks a certificate that the administrator has added to the system's trust, or \
-        was changed more than \
-        a year ago; else a note.",
+    explanation: "\
+        Each Java installation trusts the certificates of a keystore: lib/security/cacerts in its directory, or \
+        jssecacerts beside it. Distributions link it to a keystore that they generate from the system's trust \
+        (Debian: /etc/ssl/certs/java/cacerts, by ca-certificates-java). Other builds bring their own.\n\n\
+        Keystores in the formats JKS and PKCS#12 are read, the latter if they have no password or the usual one. Java \
+        is looked for below /usr/lib/jvm and /opt, and in homes (SDKMAN, .jdks, asdf, mise). It is a warning if the \
+        keystore lacks a certificate that the administrator has added to the system's trust, or was changed more than \
+        a year ago; otherwise a note.",
     run,
 };
 

@@ -13,17 +13,14 @@ pub const CHECK: Check = Check {
     id: "nss-database",
     title: "a browser's database trusts or refuses other certificates than the system",
     severity: Severity::Warning,
-    explanation: "Firefox, Thunderbird, Chromium and other programs with NSS keep what their user has decided in a \
-                  database, cert9.db, \
-        besides their built-in roots. A certificate that is trusted there is trusted by these programs alone; one \
-        that is refused there \
-        may still be trusted by all others.\n\nThe databases of all profiles in homes and of /etc/pki/nssdb are \
-        read, without locking \
-        them: what a running browser has not written yet is not seen. Only decisions about servers count, not those \
-        about mail. \
-        Intermediates that a browser has kept are no decisions. It is a warning where a trusted certificate has \
-        expired or looks as \
-        if it was made for a test, or where one is refused that the system trusts; else a note.",
+    explanation: "\
+        Firefox, Thunderbird, Chromium and other programs with NSS keep the decisions of their users in a database, \
+        cert9.db, beside their built-in roots. A certificate that is trusted there is trusted by these programs \
+        alone; one that is refused there may still be trusted by all others.\n\n\
+        The databases of all profiles in homes, and of /etc/pki/nssdb, are read without locking them: what a running \
+        browser has not written yet is not seen. Only decisions about servers count, not those about mail. An \
+        intermediate that a browser has stored is not a decision. It is a warning if a trusted certificate has \
+        expired or looks like a test certificate, or if one is refused that the system trusts; otherwise a note.",
     run,
 };
 
@@ -103,8 +100,8 @@ impl Says {
         Some(
             finding
                 .reason(
-                    "a certificate that only one program trusts is forgotten, and stays when its key is \
-                             compromised",
+                    "a certificate that only one program trusts is easily forgotten, and stays trusted when its \
+                             key is compromised",
                 )
                 .remedy(format!(
                     "if it is needed, add it to the system's trust instead; remove it in the browser's settings, or, \

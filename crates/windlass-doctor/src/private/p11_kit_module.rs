@@ -10,18 +10,15 @@ pub const CHECK: Check = Check {
     id: "p11-kit-module",
     title: "a p11-kit module is missing, or several modules provide trust",
     severity: Severity::Warning,
-    explanation: "p11-kit loads the PKCS#11 modules that are named in /usr/share/p11-kit/modules, \
-                  /etc/pkcs11/modules and, for a user, \
-        ~/.config/pkcs11/modules, into each program with GnuTLS, and into others that ask it. What a file of the same \
-        name in the latter sets takes the place of what one in the former does. A module with `trust-policy: yes` \
-        says which certificates are trusted: p11-kit-trust.so, and \
-        perhaps another.\n\nIt is a warning where the library of a module is not there, and where several modules \
-        that are not kept \
-        apart by enable-in or disable-in (other than for p11-kit-proxy) say what is trusted: programs then go \
-        through the anchors of all of them. The library of \
-        `module: NAME` is looked for where distributions build p11-kit to look: pkcs11 in /usr/lib64, /usr/lib and \
-        its directories of \
-        architectures, and /usr/local/lib.",
+    explanation: "\
+        p11-kit loads the PKCS#11 modules that are named in /usr/share/p11-kit/modules, /etc/pkcs11/modules and, for \
+        a user, ~/.config/pkcs11/modules, into each program with GnuTLS, and into others that ask for it. A file in a \
+        later directory overrides the settings of the file of the same name in an earlier one. A module with \
+        `trust-policy: yes` decides which certificates are trusted: p11-kit-trust.so, and perhaps another.\n\n\
+        It is a warning if the library of a module is missing, or if several modules decide what is trusted and are \
+        not kept apart by enable-in or disable-in (other than for p11-kit-proxy): programs then search the anchors of \
+        all of them. The library of `module: NAME` is looked for where distributions build p11-kit to look: pkcs11 in \
+        /usr/lib64, /usr/lib and its directories of architectures, and /usr/local/lib.",
     run,
 };
 

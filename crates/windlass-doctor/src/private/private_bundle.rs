@@ -10,23 +10,19 @@ pub const CHECK: Check = Check {
     id: "private-bundle",
     title: "a language's or package's own bundle differs from the system's trust",
     severity: Severity::Warning,
-    explanation: "Python's certifi (and the copies in pip, botocore, gRPC and httplib2), several gems, and conda's \
-                  OpenSSL bring a PEM \
-        file of roots with them. Programs that use it do not see what the administrator adds to or removes from the \
-        system's trust, and it is as old as the package.\n\nBundles are looked for where Python, Ruby and conda \
-        install \
-        packages, and in virtual environments below homes, to a limited depth. A bundle that is a link to the \
-        system's is \
-        none, nor is a certifi whose core.py names the system's bundle, as on Debian and Fedora: nobody uses it. \
-        Those that \
-        hold the same certificates are one finding. The roots of Node.js are compiled into it and can't be listed, \
-        and Go \
-        uses the system's places.\n\nIt is a warning where the bundle lacks a certificate of \
-        /usr/local/share/ca-certificates (or its like elsewhere) that the system trusts, or was changed more than a \
-        year \
-        ago; else a note.\n\nThe cost is that of loading the file into a fresh store with this machine's libcrypto: \
-        what \
-        programs pay for each TLS context.",
+    explanation: "\
+        Python's certifi (and the copies in pip, botocore, gRPC and httplib2), several gems, and conda's OpenSSL \
+        bring a PEM file of roots of their own. Programs that use it don't see what the administrator adds to the \
+        system's trust or removes from it, and the file is as old as its package.\n\n\
+        Bundles are looked for where Python, Ruby and conda install packages, and in virtual environments below \
+        homes, to a limited depth. A bundle that is a link to the system's does not count. Nor does a certifi whose \
+        core.py names the system's bundle, as on Debian and Fedora: nobody uses its file. Bundles that hold the same \
+        certificates are one finding. The roots of Node.js are compiled into it and can't be listed. Go uses the \
+        system's places.\n\n\
+        It is a warning if the bundle lacks a certificate of /usr/local/share/ca-certificates (or the corresponding \
+        directory elsewhere) that the system trusts, or was changed more than a year ago; otherwise a note.\n\n\
+        The cost is that of loading the file into a fresh store with this machine's libcrypto: programs pay it for \
+        each TLS context.",
     run,
 };
 

@@ -61,7 +61,7 @@ fn a_record_names_no_other_places() {
     ] {
         assert!(text.contains(good), "{good}");
         fs::write(&record, text.replacen(good, bad, 1)).unwrap();
-        assert!(told(&scene).contains("as no windlass does"), "{bad}");
+        assert!(told(&scene).contains("which windlass never writes"), "{bad}");
     }
 }
 
@@ -120,7 +120,7 @@ fn one_user_has_so_many_stores() {
         plan.add(&store, Kind::DotnetStore, &context);
     }
     let notes: Vec<_> = plan.notes.iter().map(|note| (note.path.file_name().unwrap(), note.what.as_str())).collect();
-    let what = "and what comes after it is not looked at: its owner has more than 64 stores";
+    let what = "is not examined, nor are the stores after it: its owner has more than 64 stores";
     assert_eq!(notes, [("64".as_ref(), what)]);
     assert_eq!((names(&plan).len(), plan.stores.len()), (64, 64));
     if rustix::process::geteuid().is_root() {

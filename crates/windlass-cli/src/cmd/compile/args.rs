@@ -33,9 +33,9 @@ pub const HELP: &[Section] = &[
         &[
             Text(
                 "Compiled stores are written to the directory of --store, or else of WINDLASS_STORE, or else, as \
-             root, to /var/cache/windlass. Programs look in /var/cache/windlass, and use only stores of root \
-             there, unless WINDLASS_STORE names another directory in their environment too. `windlass cache \
-             status` shows that directory.",
+             root, to /var/cache/windlass. Programs look in the directory that WINDLASS_STORE names in their own \
+             environment, or else in /var/cache/windlass, where they use only stores of root. `windlass cache \
+             status` shows the directory.",
             ),
             Text(
                 "A program finds a compiled store by the path that the program itself uses for the source. An \

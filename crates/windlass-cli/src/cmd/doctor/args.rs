@@ -96,9 +96,9 @@ pub const HELP: &[Section] = &[
                             Item("remedy", "what to do"),
                             Item(
                                 "cost",
-                                "null, or {nanoseconds, runs, per, what, library}: median CPU time of this many \
-                                 runs, spent \
-                     for each \"context\" on this action with this library",
+                                "null, or {nanoseconds, runs, per, what, library}: nanoseconds is the median CPU time \
+                                 of so many runs, per \"context\"; the field what names the measured action, \
+                                 library the libcrypto",
                             ),
                         ],
                     ),

@@ -16,7 +16,7 @@ sources, how often, from which lines of code, how long it takes, and how much me
 
 PROGRAM runs with a library that only records; Windlass itself is switched off in it. PROGRAM keeps its standard \
 streams, signals and exit status, as with `run --stats`. The report goes to standard error at the end. Function names \
-are looked up after the run, which hardly slows PROGRAM down.";
+are looked up after the run, so PROGRAM is hardly slowed down.";
 
 pub const HELP: &[Section] = &[
     section(

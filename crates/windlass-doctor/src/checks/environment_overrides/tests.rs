@@ -70,7 +70,7 @@ fn elsewhere_is_a_note_with_the_difference() {
         [
             "set in /etc/profile.d/ca.sh, line 2",
             "set in /etc/systemd/system/app.service, line 2",
-            "heeded by Python's requests, and pip",
+            "read by Python's requests, and pip",
             "certificates there: 1",
             "only there: 1",
             "only among the system's: 2",
