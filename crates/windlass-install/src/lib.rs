@@ -43,7 +43,6 @@ pub use undo::Undo;
 use apply::{Executor, compile_command};
 use disk::changed_meanwhile;
 use plan::Context;
-use record::Record;
 use systemd::Systemd;
 use windlass_machine::Failure;
 use windlass_machine::loader::preload_library::Library;
@@ -62,7 +61,7 @@ pub struct Installation {
 impl Installation {
     /// Plans the installation. Changes nothing.
     pub fn plan(&self) -> Result<Plan, Failure> {
-        let record = known::read(&self.destination)?.unwrap_or_else(Record::empty);
+        let record = known::read(&self.destination)?.unwrap_or_default();
         let executable = executable()?;
         let context = Context {
             destination: &self.destination,
@@ -86,7 +85,7 @@ impl Installation {
         if !plan.is_within(shown) {
             return Err(changed_meanwhile());
         }
-        let record = known::read(&self.destination)?.unwrap_or_else(Record::empty);
+        let record = known::read(&self.destination)?.unwrap_or_default();
         let executable = executable()?;
         Executor { destination: &self.destination, record, executable: &executable }.install(&plan)
     }

@@ -15,7 +15,7 @@ use super::text::{without_block, without_name};
 pub const FILE_NAME: &str = "install.json";
 
 /// All recorded changes in one place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// A command was stopped before its end, and services may not know of its changes yet.
     pub unfinished: bool,
@@ -138,11 +138,6 @@ impl Mark {
 }
 
 impl Record {
-    /// An empty record.
-    pub fn empty() -> Record {
-        Record { unfinished: false, made_directories: 0, changes: Vec::new() }
-    }
-
     /// Writes the record into the state directory, which must exist.
     pub fn write(&self, destination: &Destination) -> Result<(), Failure> {
         self.write_in(&destination.real(&destination.state, Last::Followed)?)

@@ -57,8 +57,7 @@ fn make(destination: &Destination) -> Result<(), Failure> {
         directory.push(name);
         disk::make_directory(&directory)?;
     }
-    let mut record = Record::empty();
-    record.made_directories = missing.len();
+    let record = Record { made_directories: missing.len(), ..Record::default() };
     record.write_in(&directory)?;
     let final_name = existing.join(first);
     match rename_new(&top, &final_name) {

@@ -98,7 +98,7 @@ impl World {
 
     fn plan_with_trials(&self) -> Result<Plan, Failure> {
         let (destination, home, executable) = (self.destination(), self.home(), self.path("windlass"));
-        let record = known::read(&destination)?.unwrap_or_else(Record::empty);
+        let record = known::read(&destination)?.unwrap_or_default();
         let context = Context {
             destination: &destination,
             home: self.wanted.shell.is_some().then_some(&home),
@@ -118,7 +118,7 @@ impl World {
     fn carry_out(&self, plan: &Plan) -> Result<(), Failure> {
         let (destination, executable) = (self.destination(), self.path("windlass"));
         let _lock = state::open_or_make(&destination)?;
-        let record = known::read(&destination)?.unwrap_or_else(Record::empty);
+        let record = known::read(&destination)?.unwrap_or_default();
         Executor { destination: &destination, record, executable: &executable }.install(plan).map(drop)
     }
 

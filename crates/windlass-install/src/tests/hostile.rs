@@ -193,7 +193,7 @@ fn programs_of_an_image_are_run_only_as_the_plan_says() {
             is_compiled: &|| true,
         };
         let wanted = Wanted { machine: true, untried, ..Wanted::default() };
-        Plan::install(&wanted, &context, &Record::empty()).unwrap()
+        Plan::install(&wanted, &context, &Record::default()).unwrap()
     };
     let tries = |plan: Plan| plan.steps.into_iter().find(|step| matches!(step.action, Action::Try { .. }));
     let said = if rustix::process::geteuid().is_root() { "as root (chroot)" } else { "run nothing" };

@@ -59,7 +59,7 @@ fn what_others_write_meanwhile_is_kept() {
     let executor = |record| Executor { destination: &destination, record, executable: &executable };
     let list = "/opt/other.so\n/opt/new.so\n";
     world.write("/etc/preload.list", list);
-    let failure = executor(Record::empty()).install(&plan).unwrap_err().to_string();
+    let failure = executor(Record::default()).install(&plan).unwrap_err().to_string();
     assert!(failure.contains("something changed") && world.read("/etc/preload.list") == list, "{failure}");
 
     let record = || known::read(&destination).unwrap().unwrap();
