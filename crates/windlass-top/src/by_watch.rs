@@ -20,7 +20,7 @@ use crate::snapshot::{By, Sort};
 impl Snapshot {
     /// The state of a watch.
     pub fn of(state: &State, by: By, sort: Sort, users: &Users) -> Snapshot {
-        let now = state.ledger.elapsed();
+        let now = state.started.elapsed();
         let sources = &state.sources[..];
         let mut all = Tally::default();
         let mut by_source: BTreeMap<usize, Tally> = BTreeMap::new();

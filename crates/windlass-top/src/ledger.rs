@@ -1,7 +1,7 @@
 //! The ledger: the opens of each process since the start of the watch.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use windlass_machine::processes::{Capture, ProcessFacts, Served, Unseen};
 
@@ -35,9 +35,8 @@ pub struct Row {
 }
 
 /// The counted opens of all processes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ledger {
-    started: Instant,
     rows: HashMap<Who, Row>,
     /// How many of the rows are single processes, and how many are former processes of a program.
     processes: usize,
@@ -53,25 +52,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger.
-    pub fn new() -> Ledger {
-        Ledger {
-            started: Instant::now(),
-            rows: HashMap::new(),
-            latest: HashMap::new(),
-            too_soon: HashSet::new(),
-            pending: Pending::default(),
-            processes: 0,
-            programs: 0,
-            left_out: 0,
-        }
-    }
-
-    /// Time since the start of the watch.
-    pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
     /// The counted opens of all processes.
     pub fn rows(&self) -> impl Iterator<Item = (&Who, &Row)> {
         self.rows.iter()
@@ -79,7 +59,7 @@ impl Ledger {
 
     /// Counts an open. Returns the process if more must be learned about it: the caller then captures it, without
     /// holding up this ledger.
-    pub fn opened(&mut self, seen: Seen, source: usize, size: Option<u64>) -> Option<Who> {
+    pub fn opened(&mut self, seen: Seen, source: usize, open: Open) -> Option<Who> {
         if seen.is_own {
             self.left_out += 1;
             return None;
@@ -87,7 +67,6 @@ impl Ledger {
         let pid = seen.pid;
         // For an ended process: the last process with this id.
         let who = seen.who.or_else(|| self.latest.get(&pid).cloned()).unwrap_or(Who::TooSoon);
-        let open = Open { size, at: self.elapsed() };
         let is_new = !self.rows.contains_key(&who);
         let row = self.rows.entry(who.clone()).or_default();
         row.tally.count(open);
@@ -194,12 +173,14 @@ mod tests {
         Seen { pid, who: Some(Who::Process { pid, start_time: 1, exe: Some(exe.into()) }), is_own: false }
     }
 
+    const OPEN: Open = Open { size: Some(1), at: Duration::ZERO };
+
     #[test]
     fn many_programs_take_no_room_without_end() {
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::default();
         let all = 5 * ROWS as u32;
         for pid in 1..=all {
-            assert!(ledger.opened(seen(pid, &format!("/x/{pid}")), 0, Some(1)).is_some());
+            assert!(ledger.opened(seen(pid, &format!("/x/{pid}")), 0, OPEN).is_some());
         }
         let count = |is_it: fn(&Who) -> bool| ledger.rows().filter(|(who, _)| is_it(who)).count();
         let (former, others) = (count(|who| matches!(who, Who::Former { .. })), count(|who| *who == Who::Others));
@@ -219,8 +200,8 @@ mod tests {
         assert!(own.is_some() && opener(std::process::id()).look(own).is_own);
         assert!(!opener(std::process::id()).look(None).is_own);
         assert!(!opener(std::os::unix::process::parent_id()).look(own).is_own);
-        let mut ledger = Ledger::new();
-        assert!(ledger.opened(opener(std::process::id()).look(own), 0, Some(1)).is_none());
+        let mut ledger = Ledger::default();
+        assert!(ledger.opened(opener(std::process::id()).look(own), 0, OPEN).is_none());
         assert_eq!((ledger.left_out, ledger.rows().count()), (1, 0));
     }
 }

@@ -59,9 +59,14 @@ impl Watch {
         let changes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok().map(Arc::new);
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(kernel)?);
         raise_limit();
-        let ledger = Ledger::new();
-        let state = State { ledger, sources: Vec::new(), left_out: LeftOut::default(), overflows: 0, failed: None };
-        let state = Arc::new(Mutex::new(state));
+        let state = Arc::new(Mutex::new(State {
+            started: Instant::now(),
+            ledger: Ledger::default(),
+            sources: Vec::new(),
+            left_out: LeftOut::default(),
+            overflows: 0,
+            failed: None,
+        }));
         let (ask, looker) = looker::start(Arc::clone(&state));
         let sources = Sources::new(named);
         let worker = Worker::new(Arc::clone(&state), sources, Arc::clone(&marks), changes.clone(), ask);

@@ -14,6 +14,7 @@ use super::marks::Marks;
 use super::reader::Message;
 use super::source::{LeftOut, Source};
 use super::sources::{Sources, is_directory};
+use super::tally::Open;
 use super::who::Who;
 
 /// How often the sources are refreshed without a reason: a container may have started, or a link further up may have a
@@ -25,6 +26,8 @@ const BETWEEN: Duration = Duration::from_millis(50);
 /// The state shared by the worker and the main thread.
 #[derive(Debug)]
 pub struct State {
+    /// The start of the watch.
+    pub started: Instant,
     /// The counted opens.
     pub ledger: Ledger,
     /// The watched sources.
@@ -81,7 +84,10 @@ impl Worker {
                     if let Some(source) = source {
                         let size = (!is_directory(&stat)).then_some(u64::try_from(stat.st_size).unwrap_or(0));
                         let seen = opener.look(self.own);
-                        if let Some(who) = self.lock(|state| state.ledger.opened(seen, source, size)) {
+                        let opened = |state: &mut State| {
+                            state.ledger.opened(seen, source, Open { size, at: state.started.elapsed() })
+                        };
+                        if let Some(who) = self.lock(opened) {
                             let _ = self.looker.try_send(who);
                         }
                     }
