@@ -120,16 +120,8 @@ pub(crate) fn why(root: Root<'_>, candidate: &Candidate, error: &CompileError) -
         return format!("its hash link {link} is dangling");
     }
     let CompileError::Load(LoadError::Unsupported { path, what }) = error else { return error.to_string() };
-    let fault = match what {
-        Unsupported::NoCertificate => String::from("no certificate in it"),
-        Unsupported::Pem { fault, .. } => fault.to_string(),
-        other => other.to_string(),
-    };
     let outside = root.reach(path, Last::Followed).unwrap_or_else(|_| path.clone());
-    match line::of(&outside, what) {
-        Some(line) => format!("{}:{line}: {fault}", path.display()),
-        None => format!("{}: {fault}", path.display()),
-    }
+    line::told(path, &outside, what)
 }
 
 /// The state of a source after an error. A default directory without names by subject hash counts as absent.

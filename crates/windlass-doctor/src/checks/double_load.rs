@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use windlass::{Config, LoadError, Source, TrustCache, Unsupported};
+use windlass::{Config, LoadError, Source, TrustCache};
 use windlass_machine::anchors::line;
 
 use crate::check::{Check, Finding, Outcome, Severity};
@@ -84,13 +84,8 @@ fn refused(machine: &Machine<'_>, file: &Path) -> Option<String> {
     let reached = machine.reach(file).ok()?;
     match TrustCache::new(Config::default(), None).load(&Source::Cafile(reached)) {
         Err(LoadError::Unsupported { path, what }) => {
-            let place = line::of(&path, &what).map(|line| format!("line {line}: ")).unwrap_or_default();
-            let fault = match what {
-                // The place already includes its line.
-                Unsupported::Pem { fault, .. } => fault.to_string(),
-                other => other.to_string(),
-            };
-            Some(format!("{place}{fault}"))
+            let (line, fault) = line::of(&path, &what);
+            Some(line.map(|line| format!("line {line}: ")).unwrap_or_default() + &fault)
         }
         // It was readable a moment ago.
         _ => None,

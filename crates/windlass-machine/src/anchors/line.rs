@@ -1,15 +1,26 @@
-//! The line of an error in a file.
+//! What is wrong in a file, and in which line.
 
 use std::path::Path;
 
 use windlass::Unsupported;
 
-/// The line on which the unsupported text begins, counted from 1.
-pub fn of(path: &Path, what: &Unsupported) -> Option<u64> {
+/// What is unsupported in the file `path`, as `/etc/ca.pem:12: …`. `here` is the path by which this process reads it.
+pub fn told(path: &Path, here: &Path, what: &Unsupported) -> String {
+    match of(here, what) {
+        (Some(line), fault) => format!("{}:{line}: {fault}", path.display()),
+        (None, fault) => format!("{}: {fault}", path.display()),
+    }
+}
+
+/// The line on which the unsupported text begins, counted from 1, and the fault without that line.
+pub fn of(path: &Path, what: &Unsupported) -> (Option<u64>, String) {
     match what {
-        Unsupported::Pem { line, .. } => Some(*line),
-        Unsupported::Certificate { certificate, .. } => line_of_block(&std::fs::read(path).ok()?, *certificate),
-        _ => None,
+        Unsupported::Pem { line, fault } => (Some(*line), fault.to_string()),
+        Unsupported::Certificate { certificate, .. } => {
+            let pem = std::fs::read(path).ok();
+            (pem.and_then(|pem| line_of_block(&pem, *certificate)), what.to_string())
+        }
+        _ => (None, what.to_string()),
     }
 }
 

@@ -44,16 +44,7 @@ fn failure(choice: &Choice, error: &LoadError) -> Failure {
         )
         .advise(format!("create these names: openssl rehash {}", path.display())),
         LoadError::Unsupported { path, what } => {
-            let place = match line::of(path, what) {
-                Some(line) => format!("{}:{line}", path.display()),
-                None => path.display().to_string(),
-            };
-            let fault = match what {
-                // Its line is part of the place.
-                Unsupported::Pem { fault, .. } => fault.to_string(),
-                other => other.to_string(),
-            };
-            Failure::new(FailureKind::SourceUnsupported, source, format!("{place}: {fault}"))
+            Failure::new(FailureKind::SourceUnsupported, source, line::told(path, path, what))
                 .advise(
                     "Windlass reads plain CERTIFICATE blocks in strict PEM and DER, and accepts a file \
                          completely or not at all",
