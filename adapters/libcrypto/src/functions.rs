@@ -1,6 +1,8 @@
 //! The functions of libcrypto that are used, by the names and types of OpenSSL's headers.
 
-use std::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+
+use libloading::os::unix::Library;
 
 /// A certificate of libcrypto.
 pub enum X509 {}
@@ -8,36 +10,6 @@ pub enum X509 {}
 /// A store of libcrypto.
 #[allow(non_camel_case_types, reason = "the name is libcrypto's")]
 pub enum X509_STORE {}
-
-/// An opened object. It is never closed: libcrypto registers functions that run when the process ends.
-#[derive(Clone, Copy)]
-pub struct Handle(*mut c_void);
-
-impl Handle {
-    /// Calls `dlopen` with a local scope, so that several libcryptos don't mix.
-    pub fn open(name: &CStr) -> Result<Handle, String> {
-        // SAFETY: the name ends in NUL. The object's initialisers run, as in each program that is linked against it.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if handle.is_null() { Err(last_error()) } else { Ok(Handle(handle)) }
-    }
-
-    fn address(self, name: &CStr) -> Option<*mut c_void> {
-        // SAFETY: the handle is never closed, and the name ends in NUL.
-        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
-        (!address.is_null()).then_some(address)
-    }
-}
-
-/// The dynamic linker's message about its last failure in this thread.
-fn last_error() -> String {
-    // SAFETY: no preconditions.
-    let message = unsafe { libc::dlerror() };
-    if message.is_null() {
-        return String::from("unknown error of the dynamic linker");
-    }
-    // SAFETY: a string that ends in NUL, and stays until this thread's next call of the dynamic linker.
-    unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
-}
 
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
@@ -52,15 +24,12 @@ macro_rules! functions {
             ///
             /// # Safety
             /// Under these names the object must define OpenSSL's functions, of 1.1.1 or later.
-            pub unsafe fn load(handle: Handle) -> Result<Functions, &'static str> {
+            pub unsafe fn load(library: &Library) -> Result<Functions, &'static str> {
                 Ok(Functions { $($name: {
+                    type Function = unsafe extern "C" fn($($argument),*) $(-> $result)?;
                     let name = concat!(stringify!($name), "\0");
-                    let name = CStr::from_bytes_with_nul(name.as_bytes()).map_err(|_| stringify!($name))?;
-                    let address = handle.address(name).ok_or(stringify!($name))?;
-                    // SAFETY: the caller guarantees that the address belongs to a function of this type.
-                    unsafe {
-                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address)
-                    }
+                    // SAFETY: the caller guarantees that the function is of this type.
+                    *unsafe { library.get::<Function>(name.as_bytes()) }.map_err(|_| stringify!($name))?
                 },)* })
             }
         }

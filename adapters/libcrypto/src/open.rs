@@ -1,12 +1,14 @@
 //! Finding a libcrypto, and its own version and paths.
 
-use std::ffi::{CStr, CString, OsStr, c_char};
+use std::ffi::{CStr, OsStr, c_char};
+use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use thiserror::Error;
 
-use crate::functions::{Functions, Handle};
+use crate::functions::Functions;
 
 /// The names under which distributions install it, by OpenSSL's major version.
 const NAMES: [&str; 3] = ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"];
@@ -58,12 +60,17 @@ impl Libcrypto {
     /// Loads a libcrypto, by its path, or by a name that the dynamic linker looks up.
     pub fn open(name: &Path) -> Result<Libcrypto, OpenError> {
         let text = name.to_string_lossy().into_owned();
-        let name = CString::new(name.as_os_str().as_bytes())
-            .map_err(|_| OpenError::NotLoaded(format!("{text:?} holds a NUL byte")))?;
-        let handle = Handle::open(&name).map_err(OpenError::NotLoaded)?;
+        if text.contains('\0') {
+            return Err(OpenError::NotLoaded(format!("{text:?} holds a NUL byte")));
+        }
+        // With a local scope, so that several libcryptos don't mix.
+        // SAFETY: the object's initialisers run, as in each program that is linked against it.
+        let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) };
+        // It is never closed: libcrypto registers functions that run when the process ends.
+        let library = ManuallyDrop::new(library.map_err(|error| OpenError::NotLoaded(error.to_string()))?);
         // SAFETY: nothing else has these names. A library that is not OpenSSL 1.1.1 or later (LibreSSL) is rejected
         // below, by two functions without arguments that all of them have.
-        let functions = unsafe { Functions::load(handle) }
+        let functions = unsafe { Functions::load(&library) }
             .map_err(|function| OpenError::Incomplete { name: text.clone(), function })?;
         let library = Libcrypto { name: text, functions };
         let number = library.version_number();

@@ -1,7 +1,6 @@
 //! Memory and errors that judging and loading leave behind. The only test of this program: others in the same process
 //! would affect the numbers.
 
-use std::ffi::{c_int, c_ulong};
 use std::path::{Path, PathBuf};
 
 use windlass::RootStore;
@@ -15,7 +14,7 @@ fn nothing_is_left_behind() {
     let pem = std::fs::read(Path::new("/etc/ssl/certs/ca-certificates.crt")).expect("package ca-certificates");
     let store = RootStore::from_pem(&pem.repeat(10)).unwrap();
     // Huge pages would count memory that was never requested. SAFETY: no memory of this process is passed.
-    assert_eq!(unsafe { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) }, 0);
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1u64, 0u64, 0u64, 0u64) }, 0);
     let ders: Vec<&[u8]> = store.anchors().map(|anchor| anchor.der()).collect();
     let directory = tempfile::tempdir().unwrap();
     let bad = directory.path().join("bad.pem");
@@ -34,12 +33,6 @@ fn nothing_is_left_behind() {
     let grown = own_kilobytes().saturating_sub(before);
     assert!(grown < 2048, "grown by {grown} KiB");
 }
-
-unsafe extern "C" {
-    fn prctl(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int;
-}
-
-const PR_SET_THP_DISABLE: c_int = 41;
 
 /// Memory without a file behind it, swapped out or not: how much of the files is in memory depends on the machine. Not
 /// from /proc/self/statm, which may lag by some pages for each processor.

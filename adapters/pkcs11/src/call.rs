@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cryptoki_sys::{CK_RV, CK_ULONG, CKR_ARGUMENTS_BAD, CKR_GENERAL_ERROR, CKR_OK};
+use cryptoki_sys::{CK_RV, CK_ULONG, CKR_ARGUMENTS_BAD, CKR_BUFFER_TOO_SMALL, CKR_GENERAL_ERROR, CKR_OK};
 use windlass_interpose::hook::uncancelled;
 
 /// The reason why a call was refused: one of PKCS#11's return values.
@@ -63,6 +63,25 @@ pub unsafe fn write_all<T: Copy>(to: *mut T, values: &[T]) -> Answer {
     // SAFETY: not null, and as above; the values are our own, so they do not overlap.
     unsafe { to.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
     Ok(())
+}
+
+/// Writes a list to the caller's memory, and its length; without room for a list, only the length.
+///
+/// # Safety
+/// `count` is null or valid for reads and writes; `to` is null or has room for that many `T`.
+pub unsafe fn write_list<T: Copy>(to: *mut T, count: *mut CK_ULONG, values: &[T]) -> Answer {
+    // SAFETY: as above; the count is an input only if there is room.
+    let room = if to.is_null() { 0 } else { unsafe { read(count) }? };
+    // SAFETY: as above.
+    unsafe { write(count, values.len() as CK_ULONG) }?;
+    if to.is_null() {
+        return Ok(());
+    }
+    if room < values.len() as CK_ULONG {
+        return Err(Refusal(CKR_BUFFER_TOO_SMALL));
+    }
+    // SAFETY: as above, and there is that much room.
+    unsafe { write_all(to, values) }
 }
 
 /// A list in the caller's memory.

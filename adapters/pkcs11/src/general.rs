@@ -19,8 +19,33 @@ const DESCRIPTION: &str = "Windlass Trust Module";
 /// # Safety
 /// `arguments` is null or a CK_C_INITIALIZE_ARGS, its pReserved null or a string.
 pub unsafe extern "C" fn initialize(arguments: *mut c_void) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { initialize_inner(arguments.cast()) })
+    answer(|| {
+        let mut paths = None;
+        // SAFETY: the caller's.
+        if let Some(arguments) = unsafe { arguments.cast::<CK_C_INITIALIZE_ARGS>().as_ref() } {
+            let given = [
+                arguments.CreateMutex.is_some(),
+                arguments.DestroyMutex.is_some(),
+                arguments.LockMutex.is_some(),
+                arguments.UnlockMutex.is_some(),
+            ];
+            if given.contains(&true) && given.contains(&false) {
+                return Err(Refusal(CKR_ARGUMENTS_BAD));
+            }
+            // We use the locks of the operating system. A caller that requires other locks can't have them; one that
+            // needs none loses nothing.
+            if given.contains(&true) && arguments.flags & CKF_OS_LOCKING_OK == 0 {
+                return Err(Refusal(CKR_CANT_LOCK));
+            }
+            if !arguments.pReserved.is_null() {
+                // SAFETY: the caller's; p11-kit and NSS pass a string.
+                let text = unsafe { CStr::from_ptr(arguments.pReserved.cast::<c_char>()) };
+                paths = paths_argument(text.to_bytes());
+            }
+        }
+        module::current().initialize(|| places(paths.as_deref()));
+        Ok(())
+    })
 }
 
 /// `C_Finalize`.
@@ -62,34 +87,6 @@ pub fn padded<const N: usize>(text: &[u8]) -> [u8; N] {
         *to = *from;
     }
     out
-}
-
-unsafe fn initialize_inner(arguments: *mut CK_C_INITIALIZE_ARGS) -> Answer {
-    let mut paths = None;
-    // SAFETY: the caller's.
-    if let Some(arguments) = unsafe { arguments.as_ref() } {
-        let given = [
-            arguments.CreateMutex.is_some(),
-            arguments.DestroyMutex.is_some(),
-            arguments.LockMutex.is_some(),
-            arguments.UnlockMutex.is_some(),
-        ];
-        if given.contains(&true) && given.contains(&false) {
-            return Err(Refusal(CKR_ARGUMENTS_BAD));
-        }
-        // We use the locks of the operating system. A caller that requires other locks can't have them; one that needs
-        // none loses nothing.
-        if given.contains(&true) && arguments.flags & CKF_OS_LOCKING_OK == 0 {
-            return Err(Refusal(CKR_CANT_LOCK));
-        }
-        if !arguments.pReserved.is_null() {
-            // SAFETY: the caller's; p11-kit and NSS pass a string.
-            let text = unsafe { CStr::from_ptr(arguments.pReserved.cast::<c_char>()) };
-            paths = paths_argument(text.to_bytes());
-        }
-    }
-    module::current().initialize(|| places(paths.as_deref()));
-    Ok(())
 }
 
 unsafe fn info_inner(info: *mut CK_INFO, version: CK_VERSION) -> Answer {

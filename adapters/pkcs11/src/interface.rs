@@ -7,7 +7,7 @@ use std::ptr;
 use cryptoki_sys::*;
 
 use crate::absent::{self, Absent};
-use crate::call::{Answer, Refusal, answer, read, write, write_all};
+use crate::call::{Refusal, answer, write, write_list};
 use crate::{general, object, session, slot};
 
 pub const VERSION_2_40: CK_VERSION = CK_VERSION { major: 2, minor: 40 };
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn C_GetFunctionList(functions: *mut *mut CK_FUNCTION_LIST
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn C_GetInterfaceList(interfaces: *mut CK_INTERFACE, count: *mut CK_ULONG) -> CK_RV {
     // SAFETY: as above.
-    answer(|| unsafe { interface_list(interfaces, count) })
+    answer(|| unsafe { write_list(interfaces, count, &INTERFACES.0) })
 }
 
 /// Returns the interface of a name and version.
@@ -47,8 +47,22 @@ pub unsafe extern "C" fn C_GetInterface(
     interface: *mut *mut CK_INTERFACE,
     flags: CK_FLAGS,
 ) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { get_interface(name, version, interface, flags) })
+    answer(|| {
+        // SAFETY: the caller's.
+        let is_ours = name.is_null() || unsafe { CStr::from_ptr(name.cast::<c_char>()) } == NAME;
+        // SAFETY: the caller's.
+        let wanted = unsafe { version.as_ref() };
+        let fits = |have: &CK_VERSION| wanted.is_none_or(|want| (want.major, want.minor) == (have.major, have.minor));
+        let found = INTERFACES.0.iter().zip(&VERSIONS).find(|(_, version)| fits(version));
+        match found {
+            // No flags are supported: a child has to initialise the module anew.
+            Some((found, _)) if is_ours && flags == 0 => {
+                // SAFETY: the caller's.
+                unsafe { write(interface, ptr::from_ref(found).cast_mut()) }
+            }
+            _ => Err(Refusal(CKR_FUNCTION_FAILED)),
+        }
+    })
 }
 
 /// The interfaces in order of preference. They hold pointers to constants, and nobody writes to them.
@@ -71,44 +85,6 @@ static INTERFACES: Interfaces = Interfaces([
 ]);
 
 const VERSIONS: [CK_VERSION; 2] = [VERSION_3_0, VERSION_2_40];
-
-unsafe fn interface_list(interfaces: *mut CK_INTERFACE, count: *mut CK_ULONG) -> Answer {
-    let all = &INTERFACES.0;
-    // SAFETY: the caller's; the count is an input only if there is room.
-    let room = if interfaces.is_null() { 0 } else { unsafe { read(count) }? };
-    // SAFETY: the caller's.
-    unsafe { write(count, all.len() as CK_ULONG) }?;
-    if interfaces.is_null() {
-        return Ok(());
-    }
-    if room < all.len() as CK_ULONG {
-        return Err(Refusal(CKR_BUFFER_TOO_SMALL));
-    }
-    // SAFETY: the caller's, and there is that much room.
-    unsafe { write_all(interfaces, all) }
-}
-
-unsafe fn get_interface(
-    name: *mut CK_UTF8CHAR,
-    version: *mut CK_VERSION,
-    interface: *mut *mut CK_INTERFACE,
-    flags: CK_FLAGS,
-) -> Answer {
-    // SAFETY: the caller's.
-    let is_ours = name.is_null() || unsafe { CStr::from_ptr(name.cast::<c_char>()) } == NAME;
-    // SAFETY: the caller's.
-    let wanted = unsafe { version.as_ref() };
-    let fits = |have: &CK_VERSION| wanted.is_none_or(|want| (want.major, want.minor) == (have.major, have.minor));
-    let found = INTERFACES.0.iter().zip(&VERSIONS).find(|(_, version)| fits(version));
-    match found {
-        // No flags are supported: a child has to initialise the module anew.
-        Some((found, _)) if is_ours && flags == 0 => {
-            // SAFETY: the caller's.
-            unsafe { write(interface, ptr::from_ref(found).cast_mut()) }
-        }
-        _ => Err(Refusal(CKR_FUNCTION_FAILED)),
-    }
-}
 
 /// Both lists begin with the same functions; their C_GetInfo return different versions.
 macro_rules! functions {

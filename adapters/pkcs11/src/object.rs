@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use cryptoki_sys::*;
 
-use crate::call::{Answer, Refusal, answer, list, write, write_all};
+use crate::call::{Refusal, answer, list, write, write_all};
 use crate::module;
 use crate::search::{self, Wanted};
 
@@ -17,8 +17,25 @@ pub unsafe extern "C" fn find_objects_init(
     template: *mut CK_ATTRIBUTE,
     count: CK_ULONG,
 ) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { find_init(session, template, count) })
+    answer(|| {
+        // SAFETY: the caller's.
+        let template = unsafe { list(template, count) }?;
+        let session = module::current().with(|state| state.session(session))?;
+        let mut wanted = Vec::with_capacity(template.len());
+        for attribute in template {
+            // SAFETY: the caller's; not used after this call.
+            let value = unsafe { list(attribute.pValue.cast::<u8>(), attribute.ulValueLen) }?;
+            wanted.push(Wanted { attribute: attribute.type_, value });
+        }
+        let mut search = session.search.lock().unwrap_or_else(PoisonError::into_inner);
+        if search.is_some() {
+            return Err(Refusal(CKR_OPERATION_ACTIVE));
+        }
+        let mut found = search::find(&*session.snapshot()?, &wanted);
+        found.reverse();
+        *search = Some(found);
+        Ok(())
+    })
 }
 
 /// `C_FindObjects`.
@@ -31,8 +48,23 @@ pub unsafe extern "C" fn find_objects(
     most: CK_ULONG,
     count: *mut CK_ULONG,
 ) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { find(session, objects, most, count) })
+    answer(|| {
+        if count.is_null() {
+            return Err(Refusal(CKR_ARGUMENTS_BAD));
+        }
+        let session = module::current().with(|state| state.session(session))?;
+        let mut search = session.search.lock().unwrap_or_else(PoisonError::into_inner);
+        let search = search.as_mut().ok_or(Refusal(CKR_OPERATION_NOT_INITIALIZED))?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(search.len());
+        let found: Vec<CK_OBJECT_HANDLE> = search.iter().rev().take(most).copied().collect();
+        // SAFETY: the caller's; no more than there is room for.
+        unsafe {
+            write_all(objects, &found)?;
+            write(count, found.len() as CK_ULONG)?;
+        }
+        search.truncate(search.len() - most);
+        Ok(())
+    })
 }
 
 /// `C_FindObjectsFinal`.
@@ -57,8 +89,37 @@ pub unsafe extern "C" fn get_attribute_value(
     template: *mut CK_ATTRIBUTE,
     count: CK_ULONG,
 ) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { attribute_values(session, object, template, count) })
+    answer(|| {
+        // SAFETY: the caller's. Nothing is written before the last read of it.
+        let mut told = unsafe { list(template, count) }?.to_vec();
+        let session = module::current().with(|state| state.session(session))?;
+        let snapshot = session.snapshot()?;
+        let object = snapshot.object(object).and_then(|object| snapshot.view(object));
+        let object = object.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?;
+        let mut outcome = Ok(());
+        // All attributes are processed, even if one fails.
+        for wanted in &mut told {
+            let room = std::mem::replace(&mut wanted.ulValueLen, CK_UNAVAILABLE_INFORMATION);
+            let Some(value) = object.attribute(wanted.type_) else {
+                outcome = Err(Refusal(CKR_ATTRIBUTE_TYPE_INVALID));
+                continue;
+            };
+            let value = value.as_slice();
+            let len = value.len() as CK_ULONG;
+            if wanted.pValue.is_null() {
+                wanted.ulValueLen = len;
+            } else if room < len || room == CK_UNAVAILABLE_INFORMATION {
+                outcome = Err(Refusal(CKR_BUFFER_TOO_SMALL));
+            } else {
+                // SAFETY: the caller's, and there is that much room.
+                unsafe { write_all(wanted.pValue.cast::<u8>(), value) }?;
+                wanted.ulValueLen = len;
+            }
+        }
+        // SAFETY: the caller's; as many as were read.
+        unsafe { write_all(template, &told) }?;
+        outcome
+    })
 }
 
 /// `C_GetObjectSize`: the size of the certificate or extension in bytes; other objects have no size of their own.
@@ -70,95 +131,12 @@ pub unsafe extern "C" fn get_object_size(
     object: CK_OBJECT_HANDLE,
     size: *mut CK_ULONG,
 ) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { object_size(session, object, size) })
-}
-
-unsafe fn find_init(session: CK_SESSION_HANDLE, template: *mut CK_ATTRIBUTE, count: CK_ULONG) -> Answer {
-    // SAFETY: the caller's.
-    let template = unsafe { list(template, count) }?;
-    let session = module::current().with(|state| state.session(session))?;
-    let mut wanted = Vec::with_capacity(template.len());
-    for attribute in template {
-        // SAFETY: the caller's; not used after this call.
-        let value = unsafe { list(attribute.pValue.cast::<u8>(), attribute.ulValueLen) }?;
-        wanted.push(Wanted { attribute: attribute.type_, value });
-    }
-    let mut search = session.search.lock().unwrap_or_else(PoisonError::into_inner);
-    if search.is_some() {
-        return Err(Refusal(CKR_OPERATION_ACTIVE));
-    }
-    let mut found = search::find(&*session.snapshot()?, &wanted);
-    found.reverse();
-    *search = Some(found);
-    Ok(())
-}
-
-unsafe fn find(
-    session: CK_SESSION_HANDLE,
-    objects: *mut CK_OBJECT_HANDLE,
-    most: CK_ULONG,
-    count: *mut CK_ULONG,
-) -> Answer {
-    if count.is_null() {
-        return Err(Refusal(CKR_ARGUMENTS_BAD));
-    }
-    let session = module::current().with(|state| state.session(session))?;
-    let mut search = session.search.lock().unwrap_or_else(PoisonError::into_inner);
-    let search = search.as_mut().ok_or(Refusal(CKR_OPERATION_NOT_INITIALIZED))?;
-    let most = usize::try_from(most).unwrap_or(usize::MAX).min(search.len());
-    let found: Vec<CK_OBJECT_HANDLE> = search.iter().rev().take(most).copied().collect();
-    // SAFETY: the caller's; no more than there is room for.
-    unsafe {
-        write_all(objects, &found)?;
-        write(count, found.len() as CK_ULONG)?;
-    }
-    search.truncate(search.len() - most);
-    Ok(())
-}
-
-unsafe fn attribute_values(
-    session: CK_SESSION_HANDLE,
-    object: CK_OBJECT_HANDLE,
-    template: *mut CK_ATTRIBUTE,
-    count: CK_ULONG,
-) -> Answer {
-    // SAFETY: the caller's. Nothing is written before the last read of it.
-    let mut told = unsafe { list(template, count) }?.to_vec();
-    let session = module::current().with(|state| state.session(session))?;
-    let snapshot = session.snapshot()?;
-    let object = snapshot.object(object).and_then(|object| snapshot.view(object));
-    let object = object.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?;
-    let mut outcome = Ok(());
-    // All attributes are processed, even if one fails.
-    for wanted in &mut told {
-        let room = std::mem::replace(&mut wanted.ulValueLen, CK_UNAVAILABLE_INFORMATION);
-        let Some(value) = object.attribute(wanted.type_) else {
-            outcome = Err(Refusal(CKR_ATTRIBUTE_TYPE_INVALID));
-            continue;
-        };
-        let value = value.as_slice();
-        let len = value.len() as CK_ULONG;
-        if wanted.pValue.is_null() {
-            wanted.ulValueLen = len;
-        } else if room < len || room == CK_UNAVAILABLE_INFORMATION {
-            outcome = Err(Refusal(CKR_BUFFER_TOO_SMALL));
-        } else {
-            // SAFETY: the caller's, and there is that much room.
-            unsafe { write_all(wanted.pValue.cast::<u8>(), value) }?;
-            wanted.ulValueLen = len;
-        }
-    }
-    // SAFETY: the caller's; as many as were read.
-    unsafe { write_all(template, &told) }?;
-    outcome
-}
-
-unsafe fn object_size(session: CK_SESSION_HANDLE, object: CK_OBJECT_HANDLE, size: *mut CK_ULONG) -> Answer {
-    let session = module::current().with(|state| state.session(session))?;
-    let snapshot = session.snapshot()?;
-    let object = snapshot.object(object).and_then(|object| snapshot.view(object));
-    let value = object.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?.attribute(CKA_VALUE);
-    // SAFETY: the caller's.
-    unsafe { write(size, value.map_or(0, |value| value.as_slice().len() as CK_ULONG)) }
+    answer(|| {
+        let session = module::current().with(|state| state.session(session))?;
+        let snapshot = session.snapshot()?;
+        let object = snapshot.object(object).and_then(|object| snapshot.view(object));
+        let value = object.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?.attribute(CKA_VALUE);
+        // SAFETY: the caller's.
+        unsafe { write(size, value.map_or(0, |value| value.as_slice().len() as CK_ULONG)) }
+    })
 }

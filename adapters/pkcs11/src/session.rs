@@ -41,8 +41,23 @@ pub unsafe extern "C" fn open_session(
     _notify: CK_NOTIFY,
     handle: *mut CK_SESSION_HANDLE,
 ) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { open(slot, flags, handle) })
+    answer(|| {
+        if handle.is_null() {
+            return Err(Refusal(CKR_ARGUMENTS_BAD));
+        }
+        let opened = module::current().with(|state| {
+            let slot = Arc::clone(state.slot(slot)?);
+            if flags & CKF_SERIAL_SESSION == 0 {
+                return Err(Refusal(CKR_SESSION_PARALLEL_NOT_SUPPORTED));
+            }
+            if flags & CKF_RW_SESSION != 0 {
+                return Err(Refusal(CKR_TOKEN_WRITE_PROTECTED));
+            }
+            Ok(state.open(Session { slot, snapshot: Mutex::new(None), search: Mutex::new(None) }))
+        })?;
+        // SAFETY: the caller's.
+        unsafe { write(handle, opened) }
+    })
 }
 
 /// `C_CloseSession`.
@@ -72,8 +87,17 @@ pub unsafe extern "C" fn close_all_sessions(slot: CK_SLOT_ID) -> CK_RV {
 /// # Safety
 /// `info` is null or valid for writes.
 pub unsafe extern "C" fn get_session_info(handle: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { session_info(handle, info) })
+    answer(|| {
+        let session = module::current().with(|state| state.session(handle))?;
+        let told = CK_SESSION_INFO {
+            slotID: session.slot.id,
+            state: CKS_RO_PUBLIC_SESSION,
+            flags: CKF_SERIAL_SESSION,
+            ulDeviceError: 0,
+        };
+        // SAFETY: the caller's.
+        unsafe { write(info, told) }
+    })
 }
 
 /// `C_Login`. Everybody may read and nobody may do more: p11-kit-trust and NSS's own module refuse a user in the same
@@ -125,34 +149,4 @@ pub unsafe extern "C" fn session_cancel(handle: CK_SESSION_HANDLE, flags: CK_FLA
         }
         Ok(())
     })
-}
-
-unsafe fn open(slot: CK_SLOT_ID, flags: CK_FLAGS, handle: *mut CK_SESSION_HANDLE) -> Answer {
-    if handle.is_null() {
-        return Err(Refusal(CKR_ARGUMENTS_BAD));
-    }
-    let opened = module::current().with(|state| {
-        let slot = Arc::clone(state.slot(slot)?);
-        if flags & CKF_SERIAL_SESSION == 0 {
-            return Err(Refusal(CKR_SESSION_PARALLEL_NOT_SUPPORTED));
-        }
-        if flags & CKF_RW_SESSION != 0 {
-            return Err(Refusal(CKR_TOKEN_WRITE_PROTECTED));
-        }
-        Ok(state.open(Session { slot, snapshot: Mutex::new(None), search: Mutex::new(None) }))
-    })?;
-    // SAFETY: the caller's.
-    unsafe { write(handle, opened) }
-}
-
-unsafe fn session_info(handle: CK_SESSION_HANDLE, info: *mut CK_SESSION_INFO) -> Answer {
-    let session = module::current().with(|state| state.session(handle))?;
-    let told = CK_SESSION_INFO {
-        slotID: session.slot.id,
-        state: CKS_RO_PUBLIC_SESSION,
-        flags: CKF_SERIAL_SESSION,
-        ulDeviceError: 0,
-    };
-    // SAFETY: the caller's.
-    unsafe { write(info, told) }
 }

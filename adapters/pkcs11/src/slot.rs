@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cryptoki_sys::*;
 
-use crate::call::{Answer, Refusal, answer, read, write, write_all};
+use crate::call::{Refusal, answer, write, write_list};
 use crate::general::{MANUFACTURER, library_version, padded};
 use crate::module;
 
@@ -17,8 +17,12 @@ const SERIAL_NUMBER: &[u8] = b"1";
 /// # Safety
 /// `count` is null or valid for reads and writes; `slots` is null or has room for that many.
 pub unsafe extern "C" fn get_slot_list(_present: CK_BBOOL, slots: *mut CK_SLOT_ID, count: *mut CK_ULONG) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { slot_list(slots, count) })
+    answer(|| {
+        let ids: Vec<CK_SLOT_ID> =
+            module::current().with(|state| Ok(state.slots().iter().map(|slot| slot.id).collect()))?;
+        // SAFETY: the caller's.
+        unsafe { write_list(slots, count, &ids) }
+    })
 }
 
 /// `C_GetSlotInfo`.
@@ -26,8 +30,18 @@ pub unsafe extern "C" fn get_slot_list(_present: CK_BBOOL, slots: *mut CK_SLOT_I
 /// # Safety
 /// `info` is null or valid for writes.
 pub unsafe extern "C" fn get_slot_info(id: CK_SLOT_ID, info: *mut CK_SLOT_INFO) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { slot_info(id, info) })
+    answer(|| {
+        let slot = module::current().with(|state| state.slot(id).map(Arc::clone))?;
+        let told = CK_SLOT_INFO {
+            slotDescription: padded(slot.path().as_os_str().as_bytes()),
+            manufacturerID: padded(MANUFACTURER.as_bytes()),
+            flags: CKF_TOKEN_PRESENT,
+            hardwareVersion: library_version(),
+            firmwareVersion: CK_VERSION { major: 0, minor: 0 },
+        };
+        // SAFETY: the caller's.
+        unsafe { write(info, told) }
+    })
 }
 
 /// `C_GetTokenInfo`.
@@ -35,8 +49,32 @@ pub unsafe extern "C" fn get_slot_info(id: CK_SLOT_ID, info: *mut CK_SLOT_INFO) 
 /// # Safety
 /// `info` is null or valid for writes.
 pub unsafe extern "C" fn get_token_info(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { token_info(id, info) })
+    answer(|| {
+        let slot = module::current().with(|state| state.slot(id).map(Arc::clone))?;
+        let told = CK_TOKEN_INFO {
+            label: padded(slot.label.as_bytes()),
+            manufacturerID: padded(MANUFACTURER.as_bytes()),
+            model: padded(MODEL),
+            serialNumber: padded(SERIAL_NUMBER),
+            // NSS accepts distrust dates only from a write-protected token.
+            flags: CKF_TOKEN_INITIALIZED | CKF_WRITE_PROTECTED,
+            ulMaxSessionCount: CK_EFFECTIVELY_INFINITE,
+            ulSessionCount: CK_UNAVAILABLE_INFORMATION,
+            ulMaxRwSessionCount: 0,
+            ulRwSessionCount: CK_UNAVAILABLE_INFORMATION,
+            ulMaxPinLen: 0,
+            ulMinPinLen: 0,
+            ulTotalPublicMemory: CK_UNAVAILABLE_INFORMATION,
+            ulFreePublicMemory: CK_UNAVAILABLE_INFORMATION,
+            ulTotalPrivateMemory: CK_UNAVAILABLE_INFORMATION,
+            ulFreePrivateMemory: CK_UNAVAILABLE_INFORMATION,
+            hardwareVersion: library_version(),
+            firmwareVersion: CK_VERSION { major: 0, minor: 0 },
+            utcTime: padded(b""),
+        };
+        // SAFETY: the caller's.
+        unsafe { write(info, told) }
+    })
 }
 
 /// `C_GetMechanismList`.
@@ -48,8 +86,11 @@ pub unsafe extern "C" fn get_mechanism_list(
     _mechanisms: *mut CK_MECHANISM_TYPE,
     count: *mut CK_ULONG,
 ) -> CK_RV {
-    // SAFETY: as above.
-    answer(|| unsafe { no_mechanisms(id, count) })
+    answer(|| {
+        module::current().with(|state| state.slot(id).map(|_| ()))?;
+        // SAFETY: the caller's.
+        unsafe { write(count, 0) }
+    })
 }
 
 /// `C_GetMechanismInfo`.
@@ -65,67 +106,4 @@ pub unsafe extern "C" fn get_mechanism_info(
         module::current().with(|state| state.slot(id).map(|_| ()))?;
         Err(Refusal(CKR_MECHANISM_INVALID))
     })
-}
-
-unsafe fn slot_list(slots: *mut CK_SLOT_ID, count: *mut CK_ULONG) -> Answer {
-    let ids: Vec<CK_SLOT_ID> =
-        module::current().with(|state| Ok(state.slots().iter().map(|slot| slot.id).collect()))?;
-    // SAFETY: the caller's; the count is an input only if there is room.
-    let room = if slots.is_null() { 0 } else { unsafe { read(count) }? };
-    // SAFETY: the caller's.
-    unsafe { write(count, ids.len() as CK_ULONG) }?;
-    if slots.is_null() {
-        return Ok(());
-    }
-    if room < ids.len() as CK_ULONG {
-        return Err(Refusal(CKR_BUFFER_TOO_SMALL));
-    }
-    // SAFETY: the caller's, and there is that much room.
-    unsafe { write_all(slots, &ids) }
-}
-
-unsafe fn slot_info(id: CK_SLOT_ID, info: *mut CK_SLOT_INFO) -> Answer {
-    let slot = module::current().with(|state| state.slot(id).map(Arc::clone))?;
-    let told = CK_SLOT_INFO {
-        slotDescription: padded(slot.path().as_os_str().as_bytes()),
-        manufacturerID: padded(MANUFACTURER.as_bytes()),
-        flags: CKF_TOKEN_PRESENT,
-        hardwareVersion: library_version(),
-        firmwareVersion: CK_VERSION { major: 0, minor: 0 },
-    };
-    // SAFETY: the caller's.
-    unsafe { write(info, told) }
-}
-
-unsafe fn token_info(id: CK_SLOT_ID, info: *mut CK_TOKEN_INFO) -> Answer {
-    let slot = module::current().with(|state| state.slot(id).map(Arc::clone))?;
-    let told = CK_TOKEN_INFO {
-        label: padded(slot.label.as_bytes()),
-        manufacturerID: padded(MANUFACTURER.as_bytes()),
-        model: padded(MODEL),
-        serialNumber: padded(SERIAL_NUMBER),
-        // NSS accepts distrust dates only from a write-protected token.
-        flags: CKF_TOKEN_INITIALIZED | CKF_WRITE_PROTECTED,
-        ulMaxSessionCount: CK_EFFECTIVELY_INFINITE,
-        ulSessionCount: CK_UNAVAILABLE_INFORMATION,
-        ulMaxRwSessionCount: 0,
-        ulRwSessionCount: CK_UNAVAILABLE_INFORMATION,
-        ulMaxPinLen: 0,
-        ulMinPinLen: 0,
-        ulTotalPublicMemory: CK_UNAVAILABLE_INFORMATION,
-        ulFreePublicMemory: CK_UNAVAILABLE_INFORMATION,
-        ulTotalPrivateMemory: CK_UNAVAILABLE_INFORMATION,
-        ulFreePrivateMemory: CK_UNAVAILABLE_INFORMATION,
-        hardwareVersion: library_version(),
-        firmwareVersion: CK_VERSION { major: 0, minor: 0 },
-        utcTime: padded(b""),
-    };
-    // SAFETY: the caller's.
-    unsafe { write(info, told) }
-}
-
-unsafe fn no_mechanisms(id: CK_SLOT_ID, count: *mut CK_ULONG) -> Answer {
-    module::current().with(|state| state.slot(id).map(|_| ()))?;
-    // SAFETY: the caller's.
-    unsafe { write(count, 0) }
 }

@@ -4,10 +4,8 @@ mod support;
 
 use std::path::Path;
 
-use support::pki::{Pki, der, write};
+use support::pki::{CA, Pki, der, write};
 use support::{CERTIFICATE, EXTENSION, NSS_TRUST, ROOT_LIST, objects, open, ours, p11_kit};
-
-const CA: &str = "basicConstraints=critical,CA:TRUE";
 
 /// Compares all objects that both have.
 fn assert_same(place: &Path) {

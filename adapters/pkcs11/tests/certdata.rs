@@ -2,30 +2,17 @@
 
 mod support;
 
-use cryptoki::object::{Attribute, AttributeType};
-use support::pki::{Pki, der, octal, write};
+use support::pki::{CA, Parts, Pki, der, octal, write};
 use support::{
     EXTENSION, NSS_TRUST, NSS_TRUST_SERVER_AUTH, SERVER_DISTRUST_AFTER, TRUST, X_DISTRUSTED, by_der, class, open, ours,
     raw, value,
 };
-
-const CA: &str = "basicConstraints=critical,CA:TRUE";
 
 #[test]
 fn mozillas_list_with_purposes_distrust_and_days_of_distrust() {
     let pki = Pki::new();
     let (good, bad) = (pki.certificate("good", "/CN=Good", &[CA]), pki.certificate("bad", "/CN=Bad", &[CA]));
     let late = pki.certificate("late", "/CN=Late", &[CA]);
-    let field = |name: &str, pem: &str, option: &str| {
-        let module = open(&ours(), pki.path(&format!("{name}.pem")).to_str().unwrap());
-        let session = module.session();
-        let object = by_der(&session, &der(pem))[0];
-        let attribute = if option == "issuer" { AttributeType::Issuer } else { AttributeType::SerialNumber };
-        match session.get_attributes(object, &[attribute]).unwrap().remove(0) {
-            Attribute::Issuer(bytes) | Attribute::SerialNumber(bytes) => bytes,
-            other => panic!("{other:?}"),
-        }
-    };
     let mut text = String::from(
         "# Mozilla\nBEGINDATA\nCKA_CLASS CK_OBJECT_CLASS CKO_NSS_BUILTIN_ROOT_LIST\n\
          CKA_LABEL UTF8 \"Mozilla Builtin Roots\"\n\n",
@@ -38,7 +25,9 @@ fn mozillas_list_with_purposes_distrust_and_days_of_distrust() {
         ("bad", &bad, never.clone(), "", "NOT_TRUSTED", "NOT_TRUSTED"),
         ("late", &late, never, with_trust.as_str(), "TRUSTED_DELEGATOR", "TRUSTED_DELEGATOR"),
     ] {
-        let (issuer, serial) = (octal(&field(name, pem, "issuer")), octal(&field(name, pem, "serial")));
+        let der = der(pem);
+        let parts = Parts::of(&der);
+        let (issuer, serial) = (octal(parts.issuer), octal(parts.serial));
         text += &format!(
             "CKA_CLASS CK_OBJECT_CLASS CKO_CERTIFICATE\nCKA_LABEL UTF8 \"The {name}\"\nCKA_CERTIFICATE_TYPE \
              CK_CERTIFICATE_TYPE CKC_X_509\nCKA_ID UTF8 \"0\"\nCKA_VALUE {}\n\
@@ -47,7 +36,7 @@ fn mozillas_list_with_purposes_distrust_and_days_of_distrust() {
              CKA_LABEL UTF8 \"The {name}\"\n\
              CKA_ISSUER {issuer}\nCKA_SERIAL_NUMBER {serial}\n{also}CKA_TRUST_SERVER_AUTH CK_TRUST CKT_NSS_{server}\n\
              CKA_TRUST_EMAIL_PROTECTION CK_TRUST CKT_NSS_{email}\nCKA_TRUST_STEP_UP_APPROVED CK_BBOOL CK_FALSE\n\n",
-            octal(&der(pem))
+            octal(&der)
         );
     }
     write(&pki.path("certdata.txt"), text);

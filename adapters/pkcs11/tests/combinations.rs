@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cryptoki::object::{Attribute, ObjectHandle};
 use cryptoki::session::Session;
-use support::pki::{Parts, Pki, der, octets, sha1, sha256, write};
+use support::pki::{CA, Parts, Pki, der, octets, sha1, sha256, write};
 use support::{CERTIFICATE, EXTENSION, NSS_TRUST, TRUST, X_DISTRUSTED, class, open, ours, p11_kit, raw, value};
 
-const CA: &str = "basicConstraints=critical,CA:TRUE";
 /// CKA_NSS_TRUST_SERVER_AUTH and the four that NSS reads with it; PKCS#11 3.2 has its own from 0x62C on.
 const NSS_PURPOSES: [u64; 4] = [0xCE53_6358, 0xCE53_6359, 0xCE53_635A, 0xCE53_635B];
 const PURPOSES: [u64; 4] = [0x62C, 0x62D, 0x62E, 0x62F];

@@ -2,16 +2,10 @@
 
 mod support;
 
-use cryptoki::error::{Error, RvError};
+use cryptoki::error::RvError;
 use cryptoki::object::{Attribute, AttributeType};
-use support::pki::{Pki, der, write};
-use support::{CERTIFICATE, X_DISTRUSTED, by_der, class, open, ours, raw, value};
-
-const CA: &str = "basicConstraints=critical,CA:TRUE";
-
-fn is(error: Error, wanted: RvError) -> bool {
-    matches!(error, Error::Pkcs11(found, _) if found == wanted)
-}
+use support::pki::{CA, Pki, der, write};
+use support::{CERTIFICATE, X_DISTRUSTED, by_der, class, is, open, ours, raw, value};
 
 #[test]
 fn a_session_keeps_what_it_saw_and_the_next_sees_what_is_new() {

@@ -3,16 +3,10 @@
 mod support;
 
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
-use cryptoki::error::{Error, RvError};
-use cryptoki::object::{Attribute, AttributeType, ObjectClass};
-use support::pki::{Pki, der, write};
-use support::{CERTIFICATE, NSS_TRUST, ROOT_LIST, TRUST, X_DISTRUSTED, class, initialize, open, ours, raw};
-
-const CA: &str = "basicConstraints=critical,CA:TRUE";
-
-fn is(error: Error, wanted: RvError) -> bool {
-    matches!(error, Error::Pkcs11(found, _) if found == wanted)
-}
+use cryptoki::error::RvError;
+use cryptoki::object::{Attribute, ObjectClass};
+use support::pki::{CA, Pki, der, write};
+use support::{CERTIFICATE, NSS_TRUST, ROOT_LIST, TRUST, X_DISTRUSTED, bytes, class, initialize, is, open, ours, raw};
 
 #[test]
 fn what_it_says_of_itself() {
@@ -62,34 +56,25 @@ fn searches_by_all_that_consumers_ask() {
     assert_eq!(session.find_objects(&[class(ROOT_LIST)]).unwrap().len(), 1);
     assert_eq!(session.find_objects(&[]).unwrap().len(), 1 + 3 + 2 + 2);
     assert_eq!(session.find_objects(&[class(3)]).unwrap(), []);
-    let bytes = |attribute: AttributeType| match session.get_attributes(all[1], &[attribute]).unwrap().remove(0) {
-        Attribute::Subject(bytes)
-        | Attribute::Issuer(bytes)
-        | Attribute::SerialNumber(bytes)
-        | Attribute::Id(bytes) => bytes,
-        Attribute::PublicKeyInfo(bytes) | Attribute::Value(bytes) => bytes,
-        other => panic!("{other:?}"),
-    };
-    let subject = raw(0x101, &bytes(AttributeType::Subject));
-    let (issuer, serial) = (raw(0x81, &bytes(AttributeType::Issuer)), bytes(AttributeType::SerialNumber));
+    let value = |attribute| bytes(&session, all[1], attribute).unwrap();
+    let (subject, id) = (raw(0x101, &value(0x101)), raw(0x102, &value(0x102)));
+    let (issuer, serial) = (raw(0x81, &value(0x81)), value(0x82));
     let certificate = class(CERTIFICATE);
     for template in [
         vec![subject.clone()],
-        vec![subject.clone(), raw(0x102, &bytes(AttributeType::Id))],
-        vec![raw(0x102, &bytes(AttributeType::Id))],
+        vec![subject.clone(), id.clone()],
+        vec![id],
         vec![issuer.clone(), raw(0x82, &serial)],
         vec![raw(0x82, &serial)],
-        vec![raw(0x11, &bytes(AttributeType::Value))],
-        vec![raw(0x129, &bytes(AttributeType::PublicKeyInfo)), raw(X_DISTRUSTED, &[0])],
+        vec![raw(0x11, &value(0x11))],
+        vec![raw(0x129, &value(0x129)), raw(X_DISTRUSTED, &[0])],
         vec![subject.clone(), Attribute::Trusted(true), raw(0x87, &2u64.to_ne_bytes()), raw(0x80, &0u64.to_ne_bytes())],
     ] {
         let template = [vec![certificate.clone()], template].concat();
         assert_eq!(session.find_objects(&template).unwrap(), [all[1]], "{template:?}");
     }
     // Every certificate of a subject, in source order.
-    let Attribute::Subject(first) = session.get_attributes(all[0], &[AttributeType::Subject]).unwrap().remove(0) else {
-        panic!("a subject")
-    };
+    let first = bytes(&session, all[0], 0x101).unwrap();
     assert_eq!(session.find_objects(&[certificate.clone(), raw(0x101, &first)]).unwrap(), [all[0], all[2]]);
     for template in [
         vec![subject.clone(), raw(0x102, b"other")],

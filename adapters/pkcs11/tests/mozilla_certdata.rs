@@ -5,10 +5,10 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use cryptoki::object::{Attribute, AttributeType, ObjectHandle};
+use cryptoki::object::ObjectHandle;
 use cryptoki::session::Session;
 use support::pki::sha1;
-use support::{CERTIFICATE, NSS_TRUST, SERVER_DISTRUST_AFTER, X_DISTRUSTED, class, open, ours, raw};
+use support::{CERTIFICATE, NSS_TRUST, SERVER_DISTRUST_AFTER, X_DISTRUSTED, bytes, class, open, ours, raw};
 
 const EMAIL_DISTRUST_AFTER: u64 = 0xCE53_4374;
 /// Server, e-mail, code.
@@ -58,18 +58,6 @@ fn line(session: &Session, object: ObjectHandle) -> String {
         after(EMAIL_DISTRUST_AFTER),
         words.join(" ")
     )
-}
-
-fn bytes(session: &Session, object: ObjectHandle, attribute: u64) -> Option<Vec<u8>> {
-    match session.get_attributes(object, &[AttributeType::VendorDefined(attribute)]).ok()?.pop()? {
-        Attribute::VendorDefined((_, bytes))
-        | Attribute::Value(bytes)
-        | Attribute::Label(bytes)
-        | Attribute::Issuer(bytes)
-        | Attribute::SerialNumber(bytes) => Some(bytes),
-        Attribute::Trusted(value) => Some(vec![u8::from(value)]),
-        other => panic!("{other:?}"),
-    }
 }
 
 fn hex(bytes: &[u8]) -> String {

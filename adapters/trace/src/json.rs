@@ -124,6 +124,19 @@ pub fn string(out: &mut String, value: &[u8], longest: usize) {
     out.push('"');
 }
 
+/// A list literal. `write` appends one value.
+pub fn list<T>(values: impl IntoIterator<Item = T>, write: impl Fn(&mut String, T)) -> String {
+    let mut out = String::from("[");
+    for value in values {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        write(&mut out, value);
+    }
+    out.push(']');
+    out
+}
+
 /// The bytes of a foreign string, copied because the program may change it; `None` for null.
 ///
 /// # Safety

@@ -102,18 +102,10 @@ fn arguments() -> String {
     if let Ok(file) = File::open("/proc/self/cmdline") {
         let _ = file.take(LONGEST_COMMAND).read_to_end(&mut bytes);
     }
-    let mut list = String::from("[");
     let whole = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
-    if !whole.is_empty() {
-        for argument in whole.split(|byte| *byte == 0).take(MOST_ARGUMENTS) {
-            if list.len() > 1 {
-                list.push(',');
-            }
-            json::string(&mut list, argument, json::LONGEST_TEXT);
-        }
-    }
-    list.push(']');
-    list
+    let most = if whole.is_empty() { 0 } else { MOST_ARGUMENTS };
+    let arguments = whole.split(|byte| *byte == 0).take(most);
+    json::list(arguments, |out, argument| json::string(out, argument, json::LONGEST_TEXT))
 }
 
 fn namespace() -> Option<u64> {

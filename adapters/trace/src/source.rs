@@ -38,20 +38,14 @@ pub trait Subject {
 
 /// Sources as JSON.
 pub fn listed(sources: &[Source]) -> String {
-    let mut list = String::from("[");
-    for source in sources {
-        if list.len() > 1 {
-            list.push(',');
-        }
-        list.push_str("{\"kind\":\"");
-        list.push_str(source.kind);
-        list.push_str("\",\"path\":");
+    json::list(sources, |out, source| {
+        out.push_str("{\"kind\":\"");
+        out.push_str(source.kind);
+        out.push_str("\",\"path\":");
         match &source.path {
-            Some(path) => json::string(&mut list, path, json::LONGEST_PATH),
-            None => list.push_str("null"),
+            Some(path) => json::string(out, path, json::LONGEST_PATH),
+            None => out.push_str("null"),
         }
-        list.push('}');
-    }
-    list.push(']');
-    list
+        out.push('}');
+    })
 }

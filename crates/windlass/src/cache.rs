@@ -215,7 +215,7 @@ impl TrustCache {
                     match flight.wait() {
                         // The load may have begun before this call: check that the source is still in that state.
                         Outcome::Loaded => {}
-                        Outcome::Failed(error) => return Err(error),
+                        Outcome::Failed(error) => return Err(error.clone()),
                         Outcome::Interrupted => {
                             return Err(LoadError::Interrupted { path: memory::path(source.path()) });
                         }
@@ -344,14 +344,11 @@ impl TrustCache {
 
     #[inline(never)]
     fn slot(&self, source: SourceRef<'_>) -> Result<Arc<Slot>, LoadError> {
-        let path = source.path().as_os_str();
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = slots.of(source).slots.get(path) {
-            return Ok(Arc::clone(slot));
+        if let Some(slot) = self.known(source) {
+            return Ok(slot);
         }
-        drop(slots);
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let slot = slots.insert(source, path, self.loads.load(Ordering::Relaxed));
+        let slot = slots.insert(source, source.path().as_os_str(), self.loads.load(Ordering::Relaxed));
         slot.map_err(|what| LoadError::Unsupported { path: memory::path(source.path()), what })
     }
 

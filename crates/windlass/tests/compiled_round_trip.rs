@@ -7,11 +7,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use proptest::prelude::*;
-use support::answers::assert_same;
+use support::answers::{assert_same, check_by_search};
 use support::child::in_child;
 use support::der::{self, Node};
 use support::stores::{self, Bench, COMPILED, certificate, certificate_of, image, pem_of, template};
-use support::{libcrypto, pem};
+use support::{judge, libcrypto, pem};
 use windlass::compiled::{self, Overwrite};
 use windlass::{CanonicalName, RootStore, Source};
 
@@ -26,31 +26,7 @@ fn debians_bundle() {
     // And libcrypto, which has never seen our readers.
     let ders: Vec<&[u8]> = store.anchors().map(|anchor| anchor.der()).collect();
     assert_eq!(ders, libcrypto::load(&bundle).unwrap());
-    for anchor in store.anchors() {
-        let facts = libcrypto::facts(anchor.der()).unwrap();
-        assert_eq!(anchor.subject_hash().0, facts.subject_hash);
-        assert_eq!(anchor.raw_subject().as_bytes(), facts.subject);
-        assert_eq!(anchor.raw_issuer().as_bytes(), facts.issuer);
-        assert_eq!(anchor.subject_key_id(), facts.key_id.as_deref());
-        assert_eq!(anchor.spki(), facts.spki);
-    }
-}
-
-/// Not only equal to the built store, but equal to the result of a full search.
-fn check_by_search(store: &RootStore) {
-    let places = |wanted: &dyn Fn(windlass::TrustAnchor<'_>) -> bool| -> Vec<_> {
-        store.anchors().filter(|anchor| wanted(*anchor)).map(|anchor| anchor.index()).collect()
-    };
-    for anchor in store.anchors() {
-        let [subject, raw, serial, key_id] = support::answers::answers(store, anchor);
-        assert_eq!(subject, places(&|other| other.canonical_subject() == anchor.canonical_subject()));
-        assert_eq!(raw, places(&|other| other.raw_subject() == anchor.raw_subject()));
-        assert_eq!(serial, places(&|o| o.raw_issuer() == anchor.raw_issuer() && o.serial() == anchor.serial()));
-        if anchor.subject_key_id().is_some() {
-            assert_eq!(key_id, places(&|other| other.subject_key_id() == anchor.subject_key_id()));
-        }
-        assert_eq!(anchor.is_duplicate(), places(&|other| other.der() == anchor.der())[0] != anchor.index());
-    }
+    store.anchors().for_each(|anchor| judge::assert_facts(anchor, String::new));
 }
 
 #[test]
@@ -189,8 +165,7 @@ fn collections_at_random() {
         let sources: Vec<_> = collections.iter().enumerate().map(|(number, collection)| {
             let certificates: Vec<_> = collection.iter().map(|(name, tag, serial)| {
                 let tag = if name.is_ascii() { *tag } else { 0x0C };
-                let subject = der::name(&[vec![(vec![0x55, 4, 3], tag, name.as_bytes().to_vec())]]);
-                certificate_of(&template, &subject, *serial)
+                certificate_of(&template, &der::common_name(tag, name.as_bytes()), *serial)
             }).collect();
             let text = pem_of(&certificates);
             let path = bench.path(&format!("{number}.pem"));

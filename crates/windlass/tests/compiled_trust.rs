@@ -11,22 +11,10 @@ use std::thread;
 
 use rustix::fs::{CWD, FileType, mknodat};
 use support::answers::{ask_everything, assert_same};
-use support::child::{bind, in_child, is_root, own_mounts};
+use support::child::{SOMEBODY, become_user, bind, in_child, is_root, own_mounts};
 use support::stores::{Bench, COMPILED, DISTRUSTED, MALFORMED, NOTHING, certificate, pem_of, template, twins};
 use windlass::compiled::{self, Distrust, ReadError};
 use windlass::{CacheEvent, LoadError, RootStore, Source};
-
-unsafe extern "C" {
-    fn seteuid(user: u32) -> i32;
-}
-
-/// A user without any files here.
-const SOMEBODY: u32 = 4321;
-
-fn become_user(user: u32) {
-    // SAFETY: no memory is involved.
-    assert_eq!(unsafe { seteuid(user) }, 0);
-}
 
 /// A source with a compiled store, both readable by everybody.
 fn open_to_all() -> (Bench, Source, Vec<u8>, PathBuf) {

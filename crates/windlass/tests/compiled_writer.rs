@@ -8,16 +8,14 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use nix::mount::MsFlags;
+use rustix::fs::{FlockOperation, Mode, flock};
+use rustix::process::umask;
 use support::answers::assert_same;
-use support::child::{Child, RDONLY, in_child, mount_tmpfs, own_mounts, remount};
+use support::child::{Child, in_child, mount_tmpfs, own_mounts, remount};
 use support::stores::{Bench, COMPILED, STALE, certificate, image, names_in, pem_of, template};
 use windlass::compiled::{self, Image, Overwrite, ReadError, WriteError, file_name, write};
 use windlass::{RootStore, Source};
-
-unsafe extern "C" {
-    fn umask(mask: u32) -> u32;
-}
 
 /// The images of a source in two states; it is in the second one.
 fn two_states(bench: &Bench) -> (Source, [Image; 2], Vec<u8>) {
@@ -133,8 +131,7 @@ fn modes_follow_the_source_and_not_the_mask() {
             let image = image(&source);
             assert_eq!(image.is_public(), wanted == 0o644);
             in_child(|| {
-                // SAFETY: no memory is involved.
-                unsafe { umask(mask) };
+                umask(Mode::from_bits_retain(mask));
                 let path = write(&bench.stores, &image, Overwrite::Guarded).unwrap().path;
                 let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o7777;
                 assert_eq!(mode(&path), wanted, "{mask:o} {source_mode:o}");
@@ -295,7 +292,7 @@ fn a_full_file_system() {
             assert_eq!(bench.expect(&source, &pem), STALE);
         }
         // With room again.
-        remount(&bench.stores, 0);
+        remount(&bench.stores, MsFlags::empty());
         fs::remove_file(bench.stores.join(file_name(&source))).unwrap();
         write(&bench.stores, &images[1], Overwrite::Forced).unwrap();
         assert_eq!(bench.expect(&source, &pem), COMPILED);
@@ -333,7 +330,7 @@ fn a_directory_that_can_only_be_read() {
         own_mounts();
         mount_tmpfs(&bench.stores, "mode=755");
         write(&bench.stores, &images[1], Overwrite::Forced).unwrap();
-        remount(&bench.stores, RDONLY);
+        remount(&bench.stores, MsFlags::MS_RDONLY);
         match write(&bench.stores, &images[0], Overwrite::Forced) {
             Err(WriteError::Io { error, .. }) => assert_eq!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem),
             other => panic!("{other:?}"),

@@ -5,22 +5,14 @@ mod support;
 
 use fastrand::Rng;
 use support::change::{change_node, edit};
-use support::der::{BIT_STRING, Content, INTEGER, Node, OCTET_STRING, OID, SEQUENCE, SET};
+use support::der::{BIT_STRING, Content, INTEGER, Node, OCTET_STRING, OID, SET, leaf, sequence};
 use support::judge::check;
-use support::pem;
+use support::{pem, smallest};
 use windlass::{DerFault, RootStore, Unsupported};
 
 const UTF8_STRING: u8 = 0x0C;
 const IA5_STRING: u8 = 0x16;
 const BMP_STRING: u8 = 0x1E;
-
-fn leaf(tag: u8, content: &[u8]) -> Node {
-    Node::bytes(tag, content)
-}
-
-fn sequence(nodes: impl Into<Vec<Node>>) -> Node {
-    Node::nodes(SEQUENCE, nodes.into())
-}
 
 fn tagged(tag: u8, nodes: impl Into<Vec<Node>>) -> Node {
     Node::nodes(tag, nodes.into())
@@ -141,11 +133,6 @@ fn certificate(sample: &[u8], extensions: Vec<Node>) -> Node {
     let mut root = Node::parse(sample);
     root.children()[0].children()[7].children()[0] = sequence(extensions);
     root
-}
-
-fn smallest() -> Vec<u8> {
-    let all = support::certificates(&support::bundle());
-    all.into_iter().min_by_key(Vec::len).unwrap()
 }
 
 /// Those that are known, one for each OBJECT IDENTIFIER.

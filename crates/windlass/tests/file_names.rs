@@ -9,21 +9,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use support::child::{in_child, is_root};
+use support::child::{SOMEBODY, become_user, in_child, is_root};
 use support::stores::{Bench, COMPILED, NOTHING, twins};
 use windlass::{CacheEvent, LoadError, Source, TrustCache};
-
-unsafe extern "C" {
-    fn seteuid(user: u32) -> i32;
-}
-
-/// A user without any files here.
-const SOMEBODY: u32 = 4321;
-
-fn become_user(user: u32) {
-    // SAFETY: no memory is involved.
-    assert_eq!(unsafe { seteuid(user) }, 0);
-}
 
 fn open_to_all(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();

@@ -6,9 +6,9 @@ mod support;
 
 use fastrand::Rng;
 use support::change::{change_node, edit};
-use support::der::{BIT_STRING, INTEGER, Node, OID, SEQUENCE};
+use support::der::{BIT_STRING, INTEGER, Node, OID, leaf, sequence};
 use support::judge::check;
-use support::pem;
+use support::{pem, smallest};
 
 const NULL: u8 = 0x05;
 
@@ -24,14 +24,6 @@ const P384: &[u8] = b"\x2B\x81\x04\x00\x22";
 const P521: &[u8] = b"\x2B\x81\x04\x00\x23";
 const SECP256K1: &[u8] = b"\x2B\x81\x04\x00\x0A";
 
-fn leaf(tag: u8, content: &[u8]) -> Node {
-    Node::bytes(tag, content)
-}
-
-fn sequence(nodes: impl Into<Vec<Node>>) -> Node {
-    Node::nodes(SEQUENCE, nodes.into())
-}
-
 fn spki(algorithm: &[u8], parameters: Option<Node>, key: &[u8]) -> Node {
     let mut identifier = vec![leaf(OID, algorithm)];
     identifier.extend(parameters);
@@ -44,15 +36,6 @@ fn with_key(spki: Node) -> Vec<u8> {
     let mut root = Node::parse(&smallest());
     root.children()[0].children()[6] = spki;
     pem(&root.encode())
-}
-
-fn smallest() -> Vec<u8> {
-    static SMALLEST: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
-    let find = || {
-        let all = support::certificates(&support::bundle());
-        all.into_iter().min_by_key(Vec::len).unwrap()
-    };
-    SMALLEST.get_or_init(find).clone()
 }
 
 fn rsa_key() -> Node {

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use support::der::{self, Entry};
+use support::der::{self, Entry, common_name};
 use support::libcrypto::DecodedName;
 use windlass::{CanonicalName, RawName, subject_hash_old};
 
@@ -143,16 +143,12 @@ proptest! {
     #[test]
     fn equal_if_and_only_if_libcrypto_says_so(a in text(), b in text(), tags in (tag(), tag()), same in any::<bool>()) {
         let b = if same { a.to_ascii_uppercase().replace(' ', "  ") } else { b };
-        let name = |text: &str, tag| Some(der::name(&[vec![(vec![0x55, 4, 3], tag, encoded(text, tag)?)]]));
+        let name = |text: &str, tag| Some(common_name(tag, &encoded(text, tag)?));
         if let (Some(a), Some(b)) = (name(&a, tags.0), name(&b, tags.1)) {
             let theirs = DecodedName::new(&a).unwrap().equals(&DecodedName::new(&b).unwrap());
             prop_assert_eq!(canonical(&a).unwrap() == canonical(&b).unwrap(), theirs);
         }
     }
-}
-
-fn common_name(tag: u8, value: &[u8]) -> Vec<u8> {
-    der::name(&[vec![(vec![0x55, 4, 3], tag, value.to_vec())]])
 }
 
 #[test]

@@ -3,33 +3,18 @@
 
 mod support;
 
-use std::ffi::{CString, c_char, c_int, c_uint};
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, chroot};
 use std::path::Path;
 use std::sync::Arc;
 
-use support::child::{OTHER_USER, in_child};
+use nix::sched::{CloneFlags, unshare};
+use rustix::fs::{Access, access};
+use support::answers::assert_same;
+use support::child::{SOMEBODY, become_user, in_child, is_root};
 use support::counts::Counts;
+use support::stores::twins;
 use windlass::{CacheEvent, Config, LoadError, MaxAge, RootStore, TrustCache};
-
-unsafe extern "C" {
-    fn geteuid() -> c_uint;
-    fn seteuid(user: c_uint) -> c_int;
-    fn unshare(flags: c_int) -> c_int;
-    fn access(path: *const c_char, mode: c_int) -> c_int;
-}
-
-const CLONE_NEWUSER: c_int = 0x1000_0000;
-
-fn certificates() -> [Vec<u8>; 2] {
-    let bundle = fs::read("/etc/ssl/certs/ca-certificates.crt").expect("package ca-certificates");
-    let end = "-----END CERTIFICATE-----\n";
-    let text = String::from_utf8(bundle).unwrap();
-    let mut blocks = text.split_inclusive(end).map(|block| block.as_bytes().to_vec());
-    [blocks.next().unwrap(), blocks.next().unwrap()]
-}
 
 fn cache() -> (TrustCache, &'static Counts) {
     let counts = Counts::new();
@@ -37,15 +22,13 @@ fn cache() -> (TrustCache, &'static Counts) {
 }
 
 fn assert_holds(store: &RootStore, pem: &[u8]) {
-    let expected = RootStore::from_pem(pem).unwrap();
-    let ders = |store: &RootStore| store.anchors().map(|anchor| anchor.der().to_vec()).collect::<Vec<_>>();
-    assert_eq!(ders(store), ders(&expected));
+    assert_same(store, &RootStore::from_pem(pem).unwrap());
 }
 
 #[test]
 fn a_relative_path_follows_the_working_directory() {
     in_child(|| {
-        let [first, second] = certificates();
+        let [first, second] = twins();
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         fs::write(dirs[0].path().join("ca.pem"), &first).unwrap();
         fs::write(dirs[1].path().join("ca.pem"), &second).unwrap();
@@ -64,7 +47,7 @@ fn a_relative_path_follows_the_working_directory() {
 
 #[test]
 fn an_absolute_path_follows_the_root_directory() {
-    let [first, second] = certificates();
+    let [first, second] = twins();
     let root = tempfile::tempdir().unwrap();
     let inside = root.path().join("inside");
     let path = root.path().join("ca.pem");
@@ -77,8 +60,8 @@ fn an_absolute_path_follows_the_root_directory() {
     in_child(|| {
         let (cache, _) = cache();
         assert_holds(&cache.load_cafile(&path).unwrap(), &first);
-        // SAFETY: no memory is involved. In a user namespace of its own anybody may change the root directory.
-        assert!(unsafe { geteuid() } == 0 || unsafe { unshare(CLONE_NEWUSER) } == 0);
+        // In a user namespace of its own anybody may change the root directory.
+        assert!(is_root() || unshare(CloneFlags::CLONE_NEWUSER).is_ok());
         chroot(&inside).unwrap();
         assert_holds(&cache.load_cafile(&path).unwrap(), &second);
         chroot("/empty").unwrap();
@@ -88,7 +71,7 @@ fn an_absolute_path_follows_the_root_directory() {
 
 #[test]
 fn who_may_not_read_the_file_any_more_is_not_served() {
-    let [first, _] = certificates();
+    let [first, _] = twins();
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let path = dir.path().join("ca.pem");
@@ -97,23 +80,18 @@ fn who_may_not_read_the_file_any_more_is_not_served() {
     in_child(|| {
         let (cache, counts) = cache();
         let store = cache.load_cafile(&path).unwrap();
-        // SAFETY: no memory is involved.
-        let root = unsafe { geteuid() } == 0;
+        let root = is_root();
         if root {
-            // SAFETY: no memory is involved.
-            assert_eq!(unsafe { seteuid(OTHER_USER) }, 0);
+            become_user(SOMEBODY);
             // The real user may still read it, and must not be asked.
-            let name = CString::new(path.as_os_str().as_bytes()).unwrap();
-            // SAFETY: the path ends in NUL.
-            assert_eq!(unsafe { access(name.as_ptr(), 4) }, 0);
+            access(&path, Access::READ_OK).unwrap();
         } else {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
         }
         let error = cache.load_cafile(&path).unwrap_err();
         assert_eq!(error, LoadError::Io { path: path.clone(), action: "read", errno: 13 });
         if root {
-            // SAFETY: no memory is involved.
-            assert_eq!(unsafe { seteuid(0) }, 0);
+            become_user(0);
         } else {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         }
@@ -124,7 +102,7 @@ fn who_may_not_read_the_file_any_more_is_not_served() {
 
 #[test]
 fn a_child_goes_on_with_what_was_loaded() {
-    let [first, second] = certificates();
+    let [first, second] = twins();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ca.pem");
     fs::write(&path, &first).unwrap();
@@ -142,7 +120,7 @@ fn a_child_goes_on_with_what_was_loaded() {
 /// Children are forked at any moment while many threads load: no child may wait for a thread that it does not have.
 #[test]
 fn children_are_forked_while_others_load() {
-    let [first, second] = certificates();
+    let [first, second] = twins();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ca.pem");
     fs::write(&path, &first).unwrap();

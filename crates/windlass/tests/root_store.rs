@@ -5,36 +5,22 @@ mod support;
 use std::collections::{HashMap, HashSet};
 
 use support::der::{self, Node};
+use support::stores::{certificate, certificate_of, pem_of, template};
 use support::{libcrypto, pem};
 use windlass::{CanonicalName, DerFault, NameFault, RawName, RootStore, Unsupported};
 
 const SUBJECT: usize = 5;
 
-/// A certificate with this common name and serial number, made from one of the system's.
-fn certificate(template: &Node, common_name: &str, tag: u8, serial: u32) -> Vec<u8> {
-    let mut root = template.clone();
-    let tbs = root.children()[0].children();
-    tbs[1] = Node::bytes(0x02, [&[1], serial.to_be_bytes().as_slice()].concat());
-    tbs[SUBJECT] = Node::parse(&name(common_name, tag));
-    root.encode()
-}
-
 fn name(common_name: &str, tag: u8) -> Vec<u8> {
-    der::name(&[vec![(vec![0x55, 4, 3], tag, common_name.as_bytes().to_vec())]])
+    der::common_name(tag, common_name.as_bytes())
 }
 
 fn canonical(common_name: &str) -> CanonicalName {
     CanonicalName::from_raw(RawName::from_der(&name(common_name, 0x0C)).unwrap()).unwrap()
 }
 
-fn template() -> Node {
-    let all = support::certificates(&support::bundle());
-    Node::parse(all.iter().min_by_key(|der| der.len()).unwrap())
-}
-
 fn store(certificates: &[Vec<u8>]) -> RootStore {
-    let text: Vec<u8> = certificates.iter().flat_map(|der| pem(der)).collect();
-    RootStore::from_pem(&text).unwrap()
+    RootStore::from_pem(&pem_of(certificates)).unwrap()
 }
 
 fn places(indices: impl Iterator<Item = windlass::AnchorIndex>) -> Vec<usize> {
@@ -44,7 +30,7 @@ fn places(indices: impl Iterator<Item = windlass::AnchorIndex>) -> Vec<usize> {
 #[test]
 fn shared_subjects_and_duplicates() {
     let template = template();
-    let make = |name: &str, tag, serial| certificate(&template, name, tag, serial);
+    let make = |name: &str, tag, serial| certificate_of(&template, &self::name(name, tag), serial);
     let all = [
         make("Lonely", 0x0C, 1),
         make("Shared", 0x0C, 2),
@@ -59,7 +45,7 @@ fn shared_subjects_and_duplicates() {
     ];
     let store = store(&all);
     assert_eq!(store.len(), 9);
-    assert_eq!(store.len(), libcrypto::load_count(&all.iter().flat_map(|der| pem(der)).collect::<Vec<_>>()));
+    assert_eq!(store.len(), libcrypto::load_count(&pem_of(&all)));
     assert_eq!(places(store.by_subject(&canonical("shared"))), [1, 3, 5, 7]);
     assert_eq!(places(store.by_subject(&canonical("twice"))), [2, 4, 8]);
     assert_eq!(places(store.by_subject(&canonical("LONELY "))), [0]);
@@ -96,7 +82,7 @@ fn many_subjects_at_random() {
         let all: Vec<(String, Vec<u8>)> = (0..400)
             .map(|_| {
                 let name = format!("CA {}", rng.u32(0..names));
-                let der = certificate(&template, &name, 0x0C, rng.u32(0..3));
+                let der = certificate(&template, &name, rng.u32(0..3));
                 (name, der)
             })
             .collect();
@@ -129,9 +115,9 @@ fn many_subjects_at_random() {
 fn ten_thousand_certificates() {
     let template = template();
     let make = |n: u32, kind| match kind {
-        0 => certificate(&template, "One for all", 0x0C, n),
-        1 => certificate(&template, &format!("CA {n}"), 0x0C, n),
-        _ => certificate(&template, "One for all", 0x0C, 0),
+        0 => certificate(&template, "One for all", n),
+        1 => certificate(&template, &format!("CA {n}"), n),
+        _ => certificate(&template, "One for all", 0),
     };
     for kind in 0..3 {
         let mut text = Vec::new();

@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
+use cryptoki::error::{Error, RvError};
 use cryptoki::object::{Attribute, AttributeType, ObjectClass, ObjectHandle};
 use cryptoki::session::Session;
 
@@ -22,61 +23,20 @@ pub const NSS_TRUST_SERVER_AUTH: u64 = 0xCE53_6358;
 pub const CERTIFICATE: u64 = 1;
 pub const TRUST: u64 = 0xB;
 
-/// The attributes of certificates, NSS's trust objects and extensions that are compared. CKA_MODIFIABLE is not among
-/// them: p11-kit can write to its files and we can't.
-const CERTIFICATE_ATTRIBUTES: [u64; 23] = [
-    0x1,
-    0x2,
-    0x3,
-    0x11,
-    0x80,
-    0x81,
-    0x82,
-    0x86,
-    0x87,
-    0x88,
-    0x89,
-    0x8A,
-    0x8B,
-    0x90,
-    0x101,
-    0x102,
-    0x110,
-    0x111,
-    0x129,
-    0xCE53_4372,
-    0xCE53_4373,
-    0xCE53_4374,
-    X_DISTRUSTED,
-];
-const NSS_TRUST_ATTRIBUTES: [u64; 25] = [
-    0x1,
-    0x2,
-    0x3,
-    0x81,
-    0x82,
-    0x101,
-    0x102,
-    0xCE53_6351,
-    0xCE53_6352,
-    0xCE53_6353,
-    0xCE53_6354,
-    0xCE53_6355,
-    0xCE53_6356,
-    0xCE53_6357,
-    0xCE53_6358,
-    0xCE53_6359,
-    0xCE53_635A,
-    0xCE53_635B,
-    0xCE53_635C,
-    0xCE53_635D,
-    0xCE53_635E,
-    0xCE53_635F,
-    0xCE53_6360,
-    0xCE53_63B4,
-    0xCE53_63B5,
-];
-const EXTENSION_ATTRIBUTES: [u64; 7] = [0x1, 0x2, 0x3, 0x11, 0x12, 0x102, 0x129];
+/// The attributes of an object of this class that are compared. CKA_MODIFIABLE is not among them: p11-kit can write to
+/// its files and we can't.
+fn compared(class: u64) -> Vec<u64> {
+    let (single, ranges) = match class {
+        CERTIFICATE => (
+            &[0x11, 0x90, 0x101, 0x102, 0x110, 0x111, 0x129, X_DISTRUSTED][..],
+            &[0x80..=0x82, 0x86..=0x8B, 0xCE53_4372..=0xCE53_4374][..],
+        ),
+        NSS_TRUST => (&[0x81, 0x82, 0x101, 0x102][..], &[0xCE53_6351..=0xCE53_6360, 0xCE53_63B4..=0xCE53_63B5][..]),
+        EXTENSION => (&[0x11, 0x12, 0x102, 0x129][..], &[][..]),
+        _ => (&[][..], &[][..]),
+    };
+    (0x1..=0x3).chain(single.iter().copied()).chain(ranges.iter().cloned().flatten()).collect()
+}
 
 /// The library under test. cargo does not build a cdylib for tests.
 pub fn ours() -> PathBuf {
@@ -153,15 +113,31 @@ pub fn value(session: &Session, object: ObjectHandle, attribute: u64) -> String 
     }
 }
 
+/// The bytes of one attribute; None if the object does not have it.
+pub fn bytes(session: &Session, object: ObjectHandle, attribute: u64) -> Option<Vec<u8>> {
+    match session.get_attributes(object, &[AttributeType::VendorDefined(attribute)]).ok()?.pop()? {
+        Attribute::VendorDefined((_, bytes))
+        | Attribute::Value(bytes)
+        | Attribute::Label(bytes)
+        | Attribute::Issuer(bytes)
+        | Attribute::SerialNumber(bytes)
+        | Attribute::Subject(bytes)
+        | Attribute::Id(bytes)
+        | Attribute::PublicKeyInfo(bytes) => Some(bytes),
+        Attribute::Trusted(value) => Some(vec![u8::from(value)]),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whether the module has returned this error.
+pub fn is(error: Error, wanted: RvError) -> bool {
+    matches!(error, Error::Pkcs11(found, _) if found == wanted)
+}
+
 /// All objects of a class with their attributes, in an order that does not depend on the module.
 pub fn objects(module: &Module, wanted: u64) -> Vec<BTreeMap<u64, String>> {
     let session = module.session();
-    let attributes: &[u64] = match wanted {
-        CERTIFICATE => &CERTIFICATE_ATTRIBUTES,
-        NSS_TRUST => &NSS_TRUST_ATTRIBUTES,
-        EXTENSION => &EXTENSION_ATTRIBUTES,
-        _ => &[0x1, 0x2, 0x3],
-    };
+    let attributes = compared(wanted);
     let found = session.find_objects(&[class(wanted)]).unwrap();
     // The client can't decode these: their values are determined by searching.
     let numbers = |attribute: u64| -> BTreeMap<String, u64> {

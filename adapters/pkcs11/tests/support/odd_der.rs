@@ -2,6 +2,8 @@
 
 use fastrand::Rng;
 
+use crate::support::pki::{elements, header};
+
 /// Sometimes in BER, or with bytes appended.
 pub fn odd_der(der: &[u8], rng: &mut Rng) -> Vec<u8> {
     match rng.u8(0..10) {
@@ -83,26 +85,6 @@ pub fn certificate(name: &str, number: u8, extensions: &[&[u8]]) -> Vec<u8> {
     let tbs =
         element(0x30, &[b"\xA0\x03\x02\x01\x02", &serial, &algorithm, &name, &validity, &name, &key, &extensions]);
     element(0x30, &[&tbs, &algorithm, &element(3, &[b"\0", &[number; 70]])])
-}
-
-fn elements(mut list: &[u8]) -> Vec<&[u8]> {
-    let mut all = Vec::new();
-    while !list.is_empty() {
-        let (start, len) = header(list);
-        all.push(&list[..start + len]);
-        list = &list[start + len..];
-    }
-    all
-}
-
-fn header(der: &[u8]) -> (usize, usize) {
-    match der[1] {
-        short @ 0..=0x7F => (2, usize::from(short)),
-        long => {
-            let count = usize::from(long & 0x7F);
-            (2 + count, der[2..2 + count].iter().fold(0, |all, byte| all << 8 | usize::from(*byte)))
-        }
-    }
 }
 
 /// Makes one to three small changes anywhere.

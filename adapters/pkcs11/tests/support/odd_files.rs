@@ -242,15 +242,7 @@ const VALUES: &[&str] = &[
 ];
 
 fn pem(kind: &str, der: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = Vec::new();
-    for group in der.chunks(3) {
-        let bits = group.iter().fold(0, |n, &byte| n << 8 | u32::from(byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { digit } else { b'=' });
-        }
-    }
+    let text: Vec<u8> = base64_simd::STANDARD.encode_type(der);
     let mut out = format!("-----BEGIN {kind}-----\n").into_bytes();
     for line in text.chunks(64) {
         out.extend_from_slice(line);

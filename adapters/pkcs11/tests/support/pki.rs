@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The extension of a CA.
+pub const CA: &str = "basicConstraints=critical,CA:TRUE";
+
 pub struct Pki {
     pub directory: tempfile::TempDir,
 }
@@ -77,21 +80,8 @@ impl Pki {
 
 /// The DER of the first block.
 pub fn der(pem: &str) -> Vec<u8> {
-    let body = pem.split("-----").nth(2).unwrap();
-    let digit = |byte: u8| match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = body.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').map(digit).collect();
-    let mut out = Vec::new();
-    for group in digits.chunks(4) {
-        let number = group.iter().fold(0u32, |all, digit| all << 6 | u32::from(*digit)) << (6 * (4 - group.len()));
-        out.extend_from_slice(&number.to_be_bytes()[1..group.len()]);
-    }
-    out
+    let body: String = pem.split("-----").nth(2).unwrap().split_whitespace().collect();
+    base64_simd::STANDARD.decode_to_vec(body).unwrap()
 }
 
 /// The parts of a certificate that it is looked up by; whole elements.
@@ -114,7 +104,7 @@ fn content(der: &[u8]) -> &[u8] {
     &der[header(der).0..][..header(der).1]
 }
 
-fn elements(mut list: &[u8]) -> Vec<&[u8]> {
+pub fn elements(mut list: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
     while !list.is_empty() {
         let (head, len) = header(list);
@@ -125,7 +115,7 @@ fn elements(mut list: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The start and the length of the first element's content.
-fn header(der: &[u8]) -> (usize, usize) {
+pub fn header(der: &[u8]) -> (usize, usize) {
     match der[1] {
         short @ 0..=0x7F => (2, usize::from(short)),
         long => {

@@ -5,10 +5,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::Path;
 
-use cryptoki::object::{Attribute, AttributeType, ObjectHandle};
-use cryptoki::session::Session;
-
-use crate::support::{self, CERTIFICATE, NSS_TRUST, SERVER_DISTRUST_AFTER, X_DISTRUSTED, class};
+use crate::support::{self, CERTIFICATE, NSS_TRUST, SERVER_DISTRUST_AFTER, X_DISTRUSTED, bytes, class};
 
 const VALUE: u64 = 0x11;
 const ISSUER: u64 = 0x81;
@@ -118,17 +115,6 @@ pub fn look(library: &Path, place: &Path) -> Seen {
     };
     let trust = session.find_objects(&[class(NSS_TRUST)]).unwrap().into_iter().map(trust).collect();
     Seen { certificates, trust }
-}
-
-fn bytes(session: &Session, object: ObjectHandle, attribute: u64) -> Option<Vec<u8>> {
-    match session.get_attributes(object, &[AttributeType::VendorDefined(attribute)]).ok()?.pop()? {
-        Attribute::VendorDefined((_, bytes))
-        | Attribute::Value(bytes)
-        | Attribute::Issuer(bytes)
-        | Attribute::SerialNumber(bytes) => Some(bytes),
-        Attribute::Trusted(value) => Some(vec![u8::from(value)]),
-        other => panic!("{other:?}"),
-    }
 }
 
 /// Silences standard error: p11-kit prints a message about each odd file.

@@ -21,73 +21,33 @@ const LOGS_ERRORS: c_int = 3;
 /// Set if the program may be told of errors inside GnuTLS: then we call nothing that may fail.
 static LOGS: AtomicBool = AtomicBool::new(false);
 
-/// `gnutls_x509_trust_list_verify_crt`
-pub fn verify_crt(
-    list: *mut List,
-    chain: *mut *mut Certificate,
-    size: c_uint,
-    flags: c_uint,
-    status: *mut c_uint,
-    callback: Callback,
-    caller: Caller,
-) -> c_int {
-    let verification = Verification::begin(|| ());
-    let result: c_int = original!(
-        LIBGNUTLS,
-        caller,
-        gnutls_x509_trust_list_verify_crt(list, chain, size, flags, status, callback),
-        or INTERNAL_ERROR
-    );
-    verification.end(|| outcome(list, chain, size, status, result, caller));
-    result
+macro_rules! verifiers {
+    ($($handler:ident = $name:ident($($arg:ident: $type:ty),*), ($($about:expr),*);)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`")]
+        #[allow(clippy::too_many_arguments)] // as many as the foreign function has
+        pub fn $handler($($arg: $type,)* caller: Caller) -> c_int {
+            let verification = Verification::begin(|| ());
+            let result: c_int = original!(LIBGNUTLS, caller, $name($($arg),*), or INTERNAL_ERROR);
+            verification.end(|| outcome($($about,)* result, caller));
+            result
+        }
+    )* };
 }
 
-/// `gnutls_x509_trust_list_verify_crt2`
-#[allow(clippy::too_many_arguments)] // as many as the foreign function has
-pub fn verify_crt2(
-    list: *mut List,
-    chain: *mut *mut Certificate,
-    size: c_uint,
-    data: *mut c_void,
-    elements: c_uint,
-    flags: c_uint,
-    status: *mut c_uint,
-    callback: Callback,
-    caller: Caller,
-) -> c_int {
-    let verification = Verification::begin(|| ());
-    let result: c_int = original!(
-        LIBGNUTLS,
-        caller,
-        gnutls_x509_trust_list_verify_crt2(list, chain, size, data, elements, flags, status, callback),
-        or INTERNAL_ERROR
-    );
-    verification.end(|| outcome(list, chain, size, status, result, caller));
-    result
-}
-
-/// `gnutls_x509_trust_list_verify_named_crt`
-#[allow(clippy::too_many_arguments)] // as many as the foreign function has
-pub fn verify_named_crt(
-    list: *mut List,
-    certificate: *mut Certificate,
-    name: *const c_void,
-    size: usize,
-    flags: c_uint,
-    status: *mut c_uint,
-    callback: Callback,
-    caller: Caller,
-) -> c_int {
-    let verification = Verification::begin(|| ());
-    let result: c_int = original!(
-        LIBGNUTLS,
-        caller,
-        gnutls_x509_trust_list_verify_named_crt(list, certificate, name, size, flags, status, callback),
-        or INTERNAL_ERROR
-    );
+verifiers! {
+    verify_crt = gnutls_x509_trust_list_verify_crt(
+        list: *mut List, chain: *mut *mut Certificate, size: c_uint, flags: c_uint, status: *mut c_uint,
+        callback: Callback
+    ), (list, chain, size, status);
+    verify_crt2 = gnutls_x509_trust_list_verify_crt2(
+        list: *mut List, chain: *mut *mut Certificate, size: c_uint, data: *mut c_void, elements: c_uint, flags: c_uint,
+        status: *mut c_uint, callback: Callback
+    ), (list, chain, size, status);
     // Here the certificate itself is the trusted one.
-    verification.end(|| outcome(list, ptr::null_mut(), 0, status, result, caller));
-    result
+    verify_named_crt = gnutls_x509_trust_list_verify_named_crt(
+        list: *mut List, certificate: *mut Certificate, name: *const c_void, size: usize, flags: c_uint,
+        status: *mut c_uint, callback: Callback
+    ), (list, ptr::null_mut(), 0, status);
 }
 
 fn outcome(

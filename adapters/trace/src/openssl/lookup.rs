@@ -14,54 +14,31 @@ use crate::openssl::subject::{Target, default_store, defaults, directory, file, 
 use crate::source::Source;
 use crate::span::Span;
 
-/// `X509_LOOKUP_ctrl`
-pub fn ctrl(
-    lookup: *mut X509_LOOKUP,
-    command: c_int,
-    argument: *const c_char,
-    number: c_long,
-    answer: *mut *mut c_char,
-    caller: Caller,
-) -> c_int {
-    if !is_load(command, lookup, caller) {
-        return original!(LIBCRYPTO, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
-    }
-    let span = Span::begin(|| Target::lookup(lookup, caller));
-    let result: c_int =
-        original!(LIBCRYPTO, caller, X509_LOOKUP_ctrl(lookup, command, argument, number, answer), or - 1);
-    span.end("X509_LOOKUP_ctrl", result.into(), |target| sources(target, command, argument, number));
-    result
+macro_rules! controls {
+    ($($handler:ident = $name:ident($($arg:ident: $type:ty),*);)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`")]
+        #[allow(clippy::too_many_arguments)] // as many as the foreign function has
+        pub fn $handler(
+            lookup: *mut X509_LOOKUP, command: c_int, argument: *const c_char, number: c_long,
+            answer: *mut *mut c_char, $($arg: $type,)* caller: Caller,
+        ) -> c_int {
+            if !is_load(command, lookup, caller) {
+                return original!(
+                    LIBCRYPTO, caller, $name(lookup, command, argument, number, answer, $($arg),*), or - 1
+                );
+            }
+            let span = Span::begin(|| Target::lookup(lookup, caller));
+            let result: c_int =
+                original!(LIBCRYPTO, caller, $name(lookup, command, argument, number, answer, $($arg),*), or - 1);
+            span.end(stringify!($name), result.into(), |target| sources(target, command, argument, number));
+            result
+        }
+    )* };
 }
 
-/// `X509_LOOKUP_ctrl_ex`
-#[allow(clippy::too_many_arguments)] // as many as the foreign function has
-pub fn ctrl_ex(
-    lookup: *mut X509_LOOKUP,
-    command: c_int,
-    argument: *const c_char,
-    number: c_long,
-    answer: *mut *mut c_char,
-    context: *mut OSSL_LIB_CTX,
-    properties: *const c_char,
-    caller: Caller,
-) -> c_int {
-    if !is_load(command, lookup, caller) {
-        return original!(
-            LIBCRYPTO,
-            caller,
-            X509_LOOKUP_ctrl_ex(lookup, command, argument, number, answer, context, properties),
-            or - 1
-        );
-    }
-    let span = Span::begin(|| Target::lookup(lookup, caller));
-    let result: c_int = original!(
-        LIBCRYPTO,
-        caller,
-        X509_LOOKUP_ctrl_ex(lookup, command, argument, number, answer, context, properties),
-        or - 1
-    );
-    span.end("X509_LOOKUP_ctrl_ex", result.into(), |target| sources(target, command, argument, number));
-    result
+controls! {
+    ctrl = X509_LOOKUP_ctrl();
+    ctrl_ex = X509_LOOKUP_ctrl_ex(context: *mut OSSL_LIB_CTX, properties: *const c_char);
 }
 
 macro_rules! loaders {

@@ -29,18 +29,13 @@ pub fn frames() -> Script {
     });
     let found = found.filter(|(frames, _)| !frames.is_empty());
     let Some((frames, interpreter)) = found else { return Script { list: "null".to_owned(), interpreter: None } };
-    let mut list = String::from("[");
-    for frame in &frames {
-        if list.len() > 1 {
-            list.push(',');
-        }
-        list.push_str("{\"file\":");
-        json::string(&mut list, &frame.file, json::LONGEST_PATH);
-        list.push_str(&format!(",\"line\":{},\"function\":", frame.line));
-        json::string(&mut list, &frame.function, json::LONGEST_TEXT);
-        list.push('}');
-    }
-    list.push(']');
+    let list = json::list(&frames, |out, frame| {
+        out.push_str("{\"file\":");
+        json::string(out, &frame.file, json::LONGEST_PATH);
+        out.push_str(&format!(",\"line\":{},\"function\":", frame.line));
+        json::string(out, &frame.function, json::LONGEST_TEXT);
+        out.push('}');
+    });
     Script { list, interpreter: Some(interpreter) }
 }
 

@@ -1,7 +1,7 @@
 //! The cache's state for one source: the last store, and the load in progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::compiled::Voucher;
@@ -144,44 +144,19 @@ impl Drop for Loader<'_> {
         drop(inner);
         // Waking nobody would cost a system call too.
         if let Some(flight) = flight {
-            flight.land(told);
+            // Only this loader knows the outcome.
+            let _ = flight.set(told);
         }
     }
 }
 
 /// A load in progress, as the waiting threads see it.
-#[derive(Default)]
-pub(super) struct Flight {
-    outcome: Mutex<Option<Outcome>>,
-    landed: Condvar,
-}
+pub(super) type Flight = OnceLock<Outcome>;
 
-#[derive(Clone)]
 pub(super) enum Outcome {
     /// Loaded: look at the slot again.
     Loaded,
     Failed(LoadError),
     /// The loading thread panicked.
     Interrupted,
-}
-
-impl Flight {
-    pub fn wait(&self) -> Outcome {
-        let mut outcome = self.lock();
-        loop {
-            if let Some(outcome) = &*outcome {
-                return outcome.clone();
-            }
-            outcome = self.landed.wait(outcome).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn land(&self, outcome: Outcome) {
-        *self.lock() = Some(outcome);
-        self.landed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Outcome>> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

@@ -45,16 +45,11 @@ pub(super) enum Section {
     Der,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Cafile = 1,
-    Capath = 2,
-}
-
-pub(super) fn kind(source: SourceRef<'_>) -> Kind {
+/// The number that stands for the kind of a source.
+pub(super) fn kind(source: SourceRef<'_>) -> u8 {
     match source {
-        SourceRef::Cafile(_) => Kind::Cafile,
-        SourceRef::Capath(_) => Kind::Capath,
+        SourceRef::Cafile(_) => 1,
+        SourceRef::Capath(_) => 2,
     }
 }
 
@@ -116,7 +111,7 @@ impl Encoder {
         out.extend_from_slice(&(HEADER as u32).to_le_bytes());
         // Length and checksum, filled in at the end.
         out.extend_from_slice(&[0; 24]);
-        out.extend_from_slice(&(kind(origin.source.borrow()) as u32).to_le_bytes());
+        out.extend_from_slice(&u32::from(kind(origin.source.borrow())).to_le_bytes());
         let (rules, found) = finding.map_or((NO_RULES, 0), |finding| (finding.rules, store.finding(finding)));
         out.extend_from_slice(&[u8::from(origin.believed), found]);
         out.extend_from_slice(&rules.to_le_bytes());
@@ -234,17 +229,13 @@ impl Layout {
         let part = |section| bytes.get(self.range(section)).unwrap_or(&[]);
         let path = memory::os_string(OsStr::from_bytes(part(Section::Path)));
         let path = PathBuf::from(path.map_err(|_| self.malformed(Section::Path))?);
-        let kind = match self.kind {
-            1 => Kind::Cafile,
-            2 => Kind::Capath,
+        let source = match self.kind {
+            1 => Source::Cafile(path),
+            2 => Source::Capath(path),
             _ => return Err(Malformed::Section { offset: 0 }),
         };
-        let read = take_state(kind, self.files, part(Section::State));
+        let read = take_state(source.borrow(), self.files, part(Section::State));
         let (state, digests) = read.map_err(|_| self.malformed(Section::State))?;
-        let source = match kind {
-            Kind::Cafile => Source::Cafile(path),
-            Kind::Capath => Source::Capath(path),
-        };
         Ok(Origin { source, state, digests, believed: self.believed, source_bytes: self.source_bytes })
     }
 }
@@ -287,11 +278,11 @@ fn put_state(origin: &Origin, out: &mut Vec<u8>) {
     out.extend(origin.digests.iter().flatten());
 }
 
-fn take_state(kind: Kind, files: u32, bytes: &[u8]) -> Result<(State, Digests), OutOfBounds> {
+fn take_state(source: SourceRef<'_>, files: u32, bytes: &[u8]) -> Result<(State, Digests), OutOfBounds> {
     let files = files as usize;
-    let (state, digests) = match kind {
-        Kind::Cafile => (State::File(take_identity(bytes, 0)?), IDENTITY),
-        Kind::Capath => {
+    let (state, digests, expected) = match source {
+        SourceRef::Cafile(_) => (State::File(take_identity(bytes, 0)?), IDENTITY, 1),
+        SourceRef::Capath(_) => {
             let count = bytes.len().checked_sub(IDENTITY).ok_or(OutOfBounds)? / FILE_OF_DIRECTORY;
             // Memory must follow the size of the file, not a number in it.
             if count != files {
@@ -308,11 +299,10 @@ fn take_state(kind: Kind, files: u32, bytes: &[u8]) -> Result<(State, Digests), 
                 all.push(file(number)?);
             }
             let state = State::Directory(take_identity(bytes, 0)?, all.into_boxed_slice());
-            (state, IDENTITY + count * (8 + IDENTITY))
+            (state, IDENTITY + count * (8 + IDENTITY), count)
         }
     };
     let (digests, rest) = bytes.get(digests..).ok_or(OutOfBounds)?.as_chunks::<DIGEST>();
-    let expected = if kind == Kind::Cafile { 1 } else { files };
     if !rest.is_empty() || digests.len() != expected || digests.len() != files {
         return Err(OutOfBounds);
     }

@@ -1,9 +1,10 @@
 //! The description of a compiled store, and whether it is still fresh.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use thiserror::Error;
 
 use super::SUFFIX;
 use super::format::Origin;
@@ -46,17 +47,20 @@ pub enum Freshness {
 }
 
 /// Why a compiled store is not used.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Stale {
     /// The source can't be read.
+    #[error("{0}")]
     Unreadable(LoadError),
     /// The content of a file has changed.
+    #[error("{} has changed", path.display())]
     Content {
         /// The file.
         path: PathBuf,
     },
     /// A directory gained or lost files.
+    #[error("{} has {added} files more and {removed} files less than it had", path.display())]
     Files {
         /// The directory.
         path: PathBuf,
@@ -66,20 +70,6 @@ pub enum Stale {
         removed: usize,
     },
 }
-
-impl fmt::Display for Stale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stale::Unreadable(error) => error.fmt(f),
-            Stale::Content { path } => write!(f, "{} has changed", path.display()),
-            Stale::Files { path, added, removed } => {
-                write!(f, "{} has {added} files more and {removed} files less than it had", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for Stale {}
 
 /// Reads a compiled store as a program would: an error also means that it is not used.
 pub fn inspect(path: &Path) -> Result<Description, ReadError> {

@@ -31,6 +31,8 @@ pub use directories::{Directories, SYSTEM_DIRECTORY};
 pub use format::{Malformed, VERSION};
 pub use image::{CompileError, Image, compile};
 pub use inspect::{Description, Freshness, Stale, all, inspect};
+#[cfg(test)]
+pub(crate) use reader::digests_are_quick;
 pub(crate) use reader::{Candidate, Found, find};
 pub use root::{Last, Root};
 pub use trusted::{Distrust, ReadError};
@@ -46,7 +48,7 @@ pub fn file_name(source: &Source) -> String {
 fn name_of(source: SourceRef<'_>) -> String {
     use std::os::unix::ffi::OsStrExt;
     let mut hash = Sha256::new();
-    hash.update([format::kind(source) as u8]);
+    hash.update([format::kind(source)]);
     hash.update(source.path().as_os_str().as_bytes());
     let digest: [u8; 32] = hash.finalize().into();
     let mut name = String::with_capacity(NAME_LEN);

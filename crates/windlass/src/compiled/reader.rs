@@ -82,7 +82,7 @@ impl Candidate {
 }
 
 /// Without processor support, SHA-256 takes longer than the indexing that it would save.
-fn digests_are_quick() -> bool {
+pub(crate) fn digests_are_quick() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("sha");
     #[cfg(target_arch = "aarch64")]

@@ -73,3 +73,21 @@ pub fn answers(store: &RootStore, anchor: TrustAnchor<'_>) -> [Vec<AnchorIndex>;
         anchor.subject_key_id().map_or(Vec::new(), |id| store.by_key_id(id).collect()),
     ]
 }
+
+/// Requires each query suggested by an anchor to find what a full search finds.
+pub fn check_by_search(store: &RootStore) {
+    let places = |wanted: &dyn Fn(TrustAnchor<'_>) -> bool| -> Vec<_> {
+        store.anchors().filter(|anchor| wanted(*anchor)).map(|anchor| anchor.index()).collect()
+    };
+    for anchor in store.anchors() {
+        assert_eq!(CanonicalName::from_raw(anchor.raw_subject()).unwrap().as_bytes(), anchor.canonical_subject());
+        let [subject, raw, serial, key_id] = answers(store, anchor);
+        assert_eq!(subject, places(&|other| other.canonical_subject() == anchor.canonical_subject()));
+        assert_eq!(raw, places(&|other| other.raw_subject() == anchor.raw_subject()));
+        assert_eq!(serial, places(&|o| o.raw_issuer() == anchor.raw_issuer() && o.serial() == anchor.serial()));
+        if anchor.subject_key_id().is_some() {
+            assert_eq!(key_id, places(&|other| other.subject_key_id() == anchor.subject_key_id()));
+        }
+        assert_eq!(anchor.is_duplicate(), places(&|other| other.der() == anchor.der())[0] != anchor.index());
+    }
+}

@@ -114,6 +114,19 @@ pub const OCTET_STRING: u8 = 0x04;
 /// One attribute of a name: the content of the OID, the tag of the value, and its content.
 pub type Entry = (Vec<u8>, u8, Vec<u8>);
 
+pub fn leaf(tag: u8, content: &[u8]) -> Node {
+    Node::bytes(tag, content)
+}
+
+pub fn sequence(nodes: impl Into<Vec<Node>>) -> Node {
+    Node::nodes(SEQUENCE, nodes.into())
+}
+
+/// The DER of a Name that is one commonName, with a value of this tag.
+pub fn common_name(tag: u8, value: &[u8]) -> Vec<u8> {
+    name(&[vec![(vec![0x55, 4, 3], tag, value.to_vec())]])
+}
+
 /// The DER of a Name of these RDNs.
 pub fn name(rdns: &[Vec<Entry>]) -> Vec<u8> {
     let entry = |(oid, tag, value): &Entry| {

@@ -4,7 +4,9 @@ use std::ffi::{CString, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void}
 use std::io::Write;
 use std::path::Path;
 use std::ptr::{null, null_mut};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
+
+use libloading::Library;
 
 pub(super) enum Name {}
 pub(super) enum X509 {}
@@ -21,31 +23,18 @@ pub(super) struct Info {
     key: *mut c_void,
 }
 
-unsafe extern "C" {
-    fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-}
-
-const RTLD_NOW: c_int = 2;
-
 /// The system's libcrypto, or the one that `WINDLASS_TEST_LIBCRYPTO` names.
-fn library() -> *mut c_void {
-    static LIBRARY: OnceLock<usize> = OnceLock::new();
-    *LIBRARY.get_or_init(|| {
-        let path = std::env::var("WINDLASS_TEST_LIBCRYPTO").unwrap_or("libcrypto.so.3".into());
-        let name = CString::new(path.clone()).unwrap();
-        // SAFETY: the path ends in NUL; libcrypto may be loaded at any time.
-        let library = unsafe { dlopen(name.as_ptr(), RTLD_NOW) };
-        assert!(!library.is_null(), "{path} can't be loaded");
-        library as usize
-    }) as *mut c_void
-}
+static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+    let path = std::env::var("WINDLASS_TEST_LIBCRYPTO").unwrap_or("libcrypto.so.3".into());
+    // SAFETY: libcrypto may be loaded at any time.
+    unsafe { Library::new(&path) }.unwrap_or_else(|error| panic!("{path} can't be loaded: {error}"))
+});
 
-fn symbol(name: &str) -> Option<usize> {
-    let name = CString::new(name).unwrap();
-    // SAFETY: the library is never closed, and the name ends in NUL.
-    let address = unsafe { dlsym(library(), name.as_ptr()) };
-    (!address.is_null()).then_some(address as usize)
+/// # Safety
+/// `T` is the type of the function of this name, in each version of libcrypto that is tested.
+unsafe fn function<T: Copy>(name: &str) -> Option<T> {
+    // SAFETY: by the caller.
+    unsafe { LIBRARY.get::<T>(name.as_bytes()) }.ok().map(|function| *function)
 }
 
 /// Declares functions of libcrypto, each looked up when it is first called.
@@ -55,12 +44,11 @@ macro_rules! libcrypto {
         /// As libcrypto's function of this name.
         #[allow(non_snake_case)]
         pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            static ADDRESS: OnceLock<usize> = OnceLock::new();
-            let address = *ADDRESS.get_or_init(|| symbol(stringify!($name)).expect(stringify!($name)));
+            static FUNCTION: OnceLock<unsafe extern "C" fn($($type),*) -> $result> = OnceLock::new();
             // SAFETY: all versions of libcrypto that are tested define the function with this signature.
-            let function: unsafe extern "C" fn($($type),*) -> $result = unsafe { std::mem::transmute(address) };
+            let find = || unsafe { function(stringify!($name)) }.expect(stringify!($name));
             // SAFETY: by the caller.
-            unsafe { function($($argument),*) }
+            unsafe { FUNCTION.get_or_init(find)($($argument),*) }
         }
     )* };
 }
@@ -143,16 +131,14 @@ impl DecodedName {
     }
 
     pub fn hash(&self) -> u32 {
-        let Some(address) = symbol("X509_NAME_hash_ex") else {
-            let address = symbol("X509_NAME_hash").expect("1.1.1 has it");
+        // SAFETY: the signature is that of 3.0 and later.
+        let Some(hash_ex) = (unsafe { function::<NameHashEx>("X509_NAME_hash_ex") }) else {
             // SAFETY: the signature is that of 1.1.1, and the name is alive.
-            return unsafe { std::mem::transmute::<usize, NameHash>(address)(self.0) } as u32;
+            return unsafe { function::<NameHash>("X509_NAME_hash").expect("1.1.1 has it")(self.0) } as u32;
         };
         let mut ok = 0;
-        // SAFETY: the signature is that of 3.0 and later.
-        let hash = unsafe { std::mem::transmute::<usize, NameHashEx>(address) };
         // SAFETY: the name is alive; null stands for the default context and properties.
-        let hash = unsafe { hash(self.0, null_mut(), null(), &mut ok) };
+        let hash = unsafe { hash_ex(self.0, null_mut(), null(), &mut ok) };
         assert_eq!(ok, 1);
         hash as u32
     }

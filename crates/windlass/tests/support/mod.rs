@@ -23,16 +23,15 @@ pub fn certificates(pem: &[u8]) -> Vec<Vec<u8>> {
     libcrypto::load(pem).expect("libcrypto reads it")
 }
 
+/// The smallest certificate of the bundle.
+pub fn smallest() -> Vec<u8> {
+    static SMALLEST: std::sync::LazyLock<Vec<u8>> =
+        std::sync::LazyLock::new(|| certificates(&bundle()).into_iter().min_by_key(Vec::len).unwrap());
+    SMALLEST.clone()
+}
+
 pub fn pem(der: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = Vec::new();
-    for group in der.chunks(3) {
-        let bits = group.iter().fold(0, |n, &byte| n << 8 | u32::from(byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { digit } else { b'=' });
-        }
-    }
+    let text: Vec<u8> = base64_simd::STANDARD.encode_type(der);
     let mut out = b"-----BEGIN CERTIFICATE-----\n".to_vec();
     for line in text.chunks(64) {
         out.extend_from_slice(line);

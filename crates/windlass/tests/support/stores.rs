@@ -17,8 +17,7 @@ const SUBJECT: usize = 5;
 
 /// The smallest certificate of the system, from which others are made.
 pub fn template() -> Node {
-    let store = RootStore::from_pem(&super::bundle()).unwrap();
-    Node::parse(store.anchors().map(|anchor| anchor.der()).min_by_key(|der| der.len()).unwrap())
+    Node::parse(&super::smallest())
 }
 
 /// A certificate with this common name and serial number.
@@ -36,7 +35,7 @@ pub fn certificate_of(template: &Node, subject: &[u8], serial: u32) -> Vec<u8> {
 }
 
 pub fn name(common_name: &str) -> Vec<u8> {
-    der::name(&[vec![(vec![0x55, 4, 3], 0x0C, common_name.as_bytes().to_vec())]])
+    der::common_name(0x0C, common_name.as_bytes())
 }
 
 pub fn pem_of<'d>(certificates: impl IntoIterator<Item = &'d Vec<u8>>) -> Vec<u8> {

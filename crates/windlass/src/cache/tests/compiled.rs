@@ -5,7 +5,7 @@ mod changes;
 mod places;
 
 use super::*;
-use crate::compiled::{Overwrite, compile, file_name, write};
+use crate::compiled::{Overwrite, compile, digests_are_quick, file_name, write};
 
 /// A directory for compiled stores within the bench's own.
 const STORES: &str = "stores";
@@ -43,13 +43,7 @@ fn pem(certificates: &[usize]) -> Vec<u8> {
 
 /// The counts for a compiled store with the same content: without hardware support for digests, it is not used.
 fn by_content() -> Counts {
-    #[cfg(target_arch = "x86_64")]
-    let quick = std::arch::is_x86_feature_detected!("sha");
-    #[cfg(target_arch = "aarch64")]
-    let quick = std::arch::is_aarch64_feature_detected!("sha2");
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let quick = false;
-    if quick { BY_CONTENT } else { STALE }
+    if digests_are_quick() { BY_CONTENT } else { STALE }
 }
 
 /// Fresh, fresh by content, stale, distrusted, malformed; and indexed.
