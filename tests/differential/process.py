@@ -46,6 +46,14 @@ def stress(results, options, pki, mode, rounds):
         shutil.rmtree(folder)
 
 
+def forking(results, options, forks):
+    """Children of a process whose threads make stores can still open shared objects."""
+    for build in options.builds:
+        program = builds.compile_c([HERE / "process" / "forking.c"], builds.WORK / "bin" / f"forking-{build}", build)
+        out = execute([program, builds.stand_in(), forks], builds.WORK, options.library)
+        results.check(f"forks while threads make stores on OpenSSL {build}", out == "0 hung\nexit 0\n", out)
+
+
 def cancelled(results, options, pki):
     """A thread that is cancelled inside a hooked function ends as without the library, which may also be switched
     off."""
@@ -185,9 +193,9 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,pinned,shared,race,growth,unseen,removed,handed,late,shortage,"
-                        "editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,between,herd,"
-                        "detached,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,forking,pinned,shared,race,growth,unseen,removed,handed,late,"
+                        "shortage,editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,"
+                        "between,herd,detached,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -199,6 +207,8 @@ def main():
     for mode, rounds in (("threads", 25), ("fork", 60), ("pinned", 2)):
         if mode in chosen:
             stress(results, options, pki, mode, rounds * options.rounds)
+    if "forking" in chosen:
+        forking(results, options, 1000 * options.rounds)
     if "shared" in chosen:
         one_subject.shared(results, options, pki, 600 * options.rounds)
     for mode in (one_subject.late, one_subject.shortage, one_store.unseen, one_store.removed, one_store.handed):

@@ -1,10 +1,9 @@
 //! A lock for short critical sections that a fork can't leave locked for ever.
 
-use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::address_space;
-use crate::hook::KeptErrno;
+use crate::futex;
 
 /// A lock whose word holds the number of its holder's address space.
 ///
@@ -58,7 +57,7 @@ impl ForkLock {
                 continue;
             }
             mine = me | AWAITED;
-            wait(&self.0, mine);
+            futex::wait(&self.0, mine, None);
             seen = self.0.load(Ordering::Relaxed);
         }
     }
@@ -67,27 +66,9 @@ impl ForkLock {
 impl Drop for ForkGuard<'_> {
     fn drop(&mut self) {
         if self.0.0.swap(0, Ordering::Release) & AWAITED != 0 {
-            wake(&self.0.0);
+            futex::wake(&self.0.0, 1);
         }
     }
-}
-
-/// Sleeps while the word is `seen`, or not at all. Where the kernel refuses the call (a filter), the caller keeps
-/// polling.
-fn wait(word: &AtomicU32, seen: u32) {
-    let _errno = KeptErrno::new();
-    let timeout = ptr::null::<libc::timespec>();
-    // SAFETY: the word is a valid, aligned u32 for the length of the call; nothing else is read.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, seen, timeout)
-    };
-}
-
-/// Wakes one waiting thread.
-fn wake(word: &AtomicU32) {
-    let _errno = KeptErrno::new();
-    // SAFETY: as above.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
 }
 
 #[cfg(test)]

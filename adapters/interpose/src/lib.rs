@@ -14,6 +14,7 @@
 //! | `unwinding` | cancelled threads and exceptions that pass through hooked functions |
 //! | `foreign` | tables of a foreign library's functions |
 //! | `address_space`, `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
+//! | `fork_gate`, `futex` | no fork while a lock of the linker is held; waiting |
 //! | `reserve` | the allocator, and its reserve for when memory is short |
 
 // These types are created in statics, where `Default` can't be called.
@@ -32,7 +33,9 @@ pub mod dlsym;
 pub mod elf;
 #[macro_use]
 pub mod family;
+pub mod fork_gate;
 pub mod fork_lock;
+mod futex;
 mod imports;
 pub mod kernel;
 pub mod large_blocks;

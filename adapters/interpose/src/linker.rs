@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use crate::definitions::{Definitions, Name};
 use crate::dlsym;
 use crate::elf::{Debug, Link, Loaded};
+use crate::fork_gate;
 
 /// Calls `visit` with each loaded object that has a dynamic section, except this library itself, starting at this
 /// number in the order of loading, until `visit` has seen enough. Returns the number of objects if it saw them all.
@@ -50,12 +51,12 @@ static ITERATE: AtomicUsize = AtomicUsize::new(0);
 /// As for `dl_iterate_phdr`.
 unsafe fn iterate(visit: Option<Visit>, data: *mut c_void) -> c_int {
     type Function = unsafe extern "C" fn(Option<Visit>, *mut c_void) -> c_int;
-    match ITERATE.load(Ordering::Acquire) {
+    fork_gate::pass(|| match ITERATE.load(Ordering::Acquire) {
         // SAFETY: as the caller states.
         0 => unsafe { libc::dl_iterate_phdr(visit, data) },
         // SAFETY: as the caller states; the C library's function of this type.
         address => unsafe { std::mem::transmute::<usize, Function>(address)(visit, data) },
-    }
+    })
 }
 
 /// The address range of this library.
@@ -294,12 +295,17 @@ pub fn watch_forks() {
         // SAFETY: null, or a variable of the C library, which stays.
         let alone = unsafe { variable.as_ref() }.is_some_and(|alone| *alone != 0);
         WAS_ALONE.store(alone, Ordering::Relaxed);
+        fork_gate::begin();
+    }
+    unsafe extern "C" fn parent() {
+        fork_gate::end_in_parent();
     }
     unsafe extern "C" fn child() {
+        fork_gate::end_in_child();
         if !WAS_ALONE.load(Ordering::Relaxed) && !OUT_OF_REACH.swap(true, Ordering::Relaxed) {
             WAS_CONSISTENT.store(list().is_some_and(Debug::is_consistent), Ordering::Relaxed);
         }
     }
-    // SAFETY: the handlers only touch atomics; this library stays loaded (`-z nodelete`).
-    unsafe { libc::pthread_atfork(Some(prepare), None, Some(child)) };
+    // SAFETY: the handlers only touch atomics and wait for a while; this library stays loaded (`-z nodelete`).
+    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }

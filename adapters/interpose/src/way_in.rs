@@ -96,7 +96,7 @@ impl WayIn {
             self.go_through(true);
             true
         } else {
-            linker::locked(self.resolver, || self.go_through(false))
+            !linker::is_out_of_reach() && linker::locked(self.resolver, || self.go_through(false))
         };
         self.attached.store(done, Ordering::Release);
         self.tell();
@@ -105,14 +105,15 @@ impl WayIn {
 
     /// Restores all slots. Returns whether it could.
     pub fn detach(&'static self) -> bool {
-        linker::locked(self.resolver, || {
-            self.attached.store(false, Ordering::Release);
-            let page = linker::page_size();
-            linker::each_object(0, |object| {
-                slots::restore(self, object, page);
-                true
-            });
-        })
+        !linker::is_out_of_reach()
+            && linker::locked(self.resolver, || {
+                self.attached.store(false, Ordering::Release);
+                let page = linker::page_size();
+                linker::each_object(0, |object| {
+                    slots::restore(self, object, page);
+                    true
+                });
+            })
     }
 
     /// Whether slots are written.

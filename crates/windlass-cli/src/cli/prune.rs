@@ -48,8 +48,8 @@ pub const HELP: &[Section] = &[
              backup have the paths of this machine.",
             ),
             Text(
-                "Delete a backup once you are sure that nothing is missing. Backups also hold the keys of certificates; \
-             only their owner can read them.",
+                "Delete a backup once you are sure that nothing is missing. Backups also hold the keys of \
+                 certificates; only their owner can read them.",
             ),
         ],
     ),

@@ -1,0 +1,174 @@
+//! Keeps forks out of the moments in which this library holds a lock that a child could not release.
+//!
+//! `dl_iterate_phdr` takes `dl_load_write_lock`, which glibc's `fork` leaves locked in the child if another thread has
+//! it (2.36). The child then waits for ever in its next `dlopen`. A program whose threads make TLS contexts does not
+//! call `dl_iterate_phdr` by itself, so this library must not add that danger: a fork waits until no thread is inside,
+//! and threads that come later wait for the end of the fork.
+//!
+//! All waits are bounded: a thread may be inside for long, or wait there for the thread that forks (a program that
+//! forks in its own callback of `dl_iterate_phdr`). Then the fork goes on, with the danger that it has.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::futex;
+
+/// The threads that are inside.
+static INSIDE: AtomicU32 = AtomicU32::new(0);
+/// The threads that fork.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// Whether this thread is inside.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread forks, in a handler of `pthread_atfork` perhaps.
+    static IS_FORKING: Cell<bool> = const { Cell::new(false) };
+}
+
+const ROUND: Duration = Duration::from_millis(20);
+/// The most rounds that a fork waits for threads inside, and that a thread waits for a fork.
+const ROUNDS_OF_FORK: u32 = 5;
+const ROUNDS_OF_THREAD: u32 = 50;
+
+/// Runs `part` while no other thread forks.
+pub fn pass<R>(part: impl FnOnce() -> R) -> R {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            IS_INSIDE.set(false);
+            leave();
+        }
+    }
+    if IS_INSIDE.get() || IS_FORKING.get() {
+        return part();
+    }
+    let mut rounds = 0;
+    // Either this thread sees the fork, or the fork sees this thread (`begin`): both write first, then read.
+    while {
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        FORKS.load(Ordering::SeqCst) != 0
+    } {
+        if rounds == ROUNDS_OF_THREAD {
+            // This process may be a child of `_Fork`, which calls no handlers.
+            FORKS.store(0, Ordering::SeqCst);
+            break;
+        }
+        leave();
+        let forks = FORKS.load(Ordering::SeqCst);
+        if forks != 0 {
+            futex::wait(&FORKS, forks, Some(ROUND));
+        }
+        rounds += 1;
+    }
+    IS_INSIDE.set(true);
+    let _leave = Leave;
+    part()
+}
+
+fn leave() {
+    if INSIDE.fetch_sub(1, Ordering::SeqCst) == 1 && FORKS.load(Ordering::SeqCst) != 0 {
+        futex::wake(&INSIDE, i32::MAX);
+    }
+}
+
+/// Before a fork, in the thread that forks.
+pub fn begin() {
+    // A signal handler that forks in the middle of `pass` must not wait for its own thread.
+    if IS_INSIDE.get() {
+        return;
+    }
+    const SPINS: u32 = 1000;
+    IS_FORKING.set(true);
+    FORKS.fetch_add(1, Ordering::SeqCst);
+    for round in 0..SPINS + ROUNDS_OF_FORK {
+        let inside = INSIDE.load(Ordering::SeqCst);
+        if inside == 0 {
+            break;
+        }
+        match round {
+            0..SPINS => std::hint::spin_loop(),
+            _ => futex::wait(&INSIDE, inside, Some(ROUND)),
+        }
+    }
+}
+
+/// After a fork, in the parent.
+pub fn end_in_parent() {
+    if IS_FORKING.replace(false) {
+        // A thread that waited too long may have set it to 0.
+        let _ = FORKS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |forks| forks.checked_sub(1));
+        futex::wake(&FORKS, i32::MAX);
+    }
+}
+
+/// After a fork, in the child: other threads don't exist there.
+pub fn end_in_child() {
+    IS_FORKING.set(false);
+    FORKS.store(0, Ordering::SeqCst);
+    INSIDE.store(u32::from(IS_INSIDE.get()), Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// One test: the gate belongs to the process.
+    #[test]
+    fn no_fork_while_a_thread_is_inside_and_no_thread_inside_during_a_fork() {
+        static FORKING: AtomicBool = AtomicBool::new(false);
+        static BUSY: AtomicU32 = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..20_000 {
+                        pass(|| {
+                            BUSY.fetch_add(1, Ordering::SeqCst);
+                            assert!(!FORKING.load(Ordering::SeqCst));
+                            // Nested, it does not wait for a fork that waits for it.
+                            pass(std::hint::spin_loop);
+                            BUSY.fetch_sub(1, Ordering::SeqCst);
+                        });
+                    }
+                });
+            }
+            for _ in 0..2000 {
+                begin();
+                FORKING.store(true, Ordering::SeqCst);
+                assert_eq!(BUSY.load(Ordering::SeqCst), 0);
+                // The thread that forks may list the objects in a handler.
+                pass(|| ());
+                FORKING.store(false, Ordering::SeqCst);
+                end_in_parent();
+            }
+        });
+        assert_eq!((INSIDE.load(Ordering::SeqCst), FORKS.load(Ordering::SeqCst)), (0, 0));
+
+        // A fork does not wait for ever for a thread that stays inside.
+        std::thread::scope(|scope| {
+            static STAYS: AtomicBool = AtomicBool::new(true);
+            scope.spawn(|| {
+                pass(|| {
+                    while STAYS.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                })
+            });
+            while INSIDE.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            begin();
+            end_in_child();
+            assert_eq!((INSIDE.load(Ordering::SeqCst), FORKS.load(Ordering::SeqCst)), (0, 0));
+            // It is a parent after all: the thread leaves once more.
+            INSIDE.store(1, Ordering::SeqCst);
+            STAYS.store(false, Ordering::SeqCst);
+        });
+
+        // Nor does a thread wait for ever for the end of a fork that never comes.
+        FORKS.store(1, Ordering::SeqCst);
+        assert_eq!(pass(|| 7), 7);
+        assert_eq!((INSIDE.load(Ordering::SeqCst), FORKS.load(Ordering::SeqCst)), (0, 0));
+    }
+}
