@@ -47,6 +47,11 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
     });
 }
 
+/// Whether calls are seen.
+pub fn is_attached() -> bool {
+    WAY_IN.is_attached()
+}
+
 /// Attaches again after [`windlass_detach`]; loading the library attaches it the first time. Returns 1 if calls are
 /// seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure execution), -1 on failure.
 ///

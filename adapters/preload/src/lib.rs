@@ -30,4 +30,5 @@ mod labels;
 mod memory;
 mod openssl;
 mod process;
+mod status;
 mod tables;

@@ -133,14 +133,29 @@ fn prepared() -> Option<&'static Prepared> {
     PREPARED.get()
 }
 
-/// Whether the library may do anything in this process.
-pub fn enabled() -> bool {
-    STATE.load(Ordering::Relaxed) == ENABLED
+/// Whether the library may do anything in this process, or why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    Disabled,
+    Secure,
+    Audited,
+    Enabled,
 }
 
-static STATE: AtomicU8 = AtomicU8::new(DISABLED);
-const DISABLED: u8 = 0;
-const ENABLED: u8 = 1;
+/// Whether the library may do anything in this process.
+pub fn enabled() -> bool {
+    STATE.load(Ordering::Relaxed) == State::Enabled as u8
+}
+
+/// The decision about this process.
+pub fn state() -> State {
+    let number = STATE.load(Ordering::Relaxed);
+    let all = [State::Disabled, State::Secure, State::Audited, State::Enabled];
+    all.into_iter().find(|state| *state as u8 == number).unwrap_or(State::Disabled)
+}
+
+static STATE: AtomicU8 = AtomicU8::new(State::Disabled as u8);
 
 /// Decides, when the library is loaded, whether it may do anything in this process.
 pub fn decide(environment: Environment) -> bool {
@@ -151,9 +166,14 @@ pub fn decide(environment: Environment) -> bool {
         || environment.variable(b"WINDLASS_DISABLE").is_some_and(|value| !matches!(value.to_bytes(), b"" | b"0"));
     // An auditor sees, and decides, where a slot leads when it is bound (rtld-audit(7)).
     let is_audited = || environment.variable(b"LD_AUDIT").is_some_and(|value| !value.is_empty());
-    let enabled = !secure && !switched_off() && !is_audited();
-    STATE.store(u8::from(enabled), Ordering::Relaxed);
-    enabled
+    let state = match () {
+        () if secure => State::Secure,
+        () if switched_off() => State::Disabled,
+        () if is_audited() => State::Audited,
+        () => State::Enabled,
+    };
+    STATE.store(state as u8, Ordering::Relaxed);
+    state == State::Enabled
 }
 
 /// Set while nothing new is served.
@@ -172,6 +192,11 @@ pub fn set_leaving(is_leaving: bool) {
 /// Adds to a counter.
 pub fn count(label: impl Label, n: u64) {
     stats().add(label.slot(), n);
+}
+
+/// The value of the counter with this number.
+pub fn counter(slot: usize) -> u64 {
+    stats().value(slot)
 }
 
 /// Counts the events of the cache.
