@@ -1,0 +1,102 @@
+"""What Windlass sees and serves in this process."""
+
+import dataclasses
+import re
+from typing import Dict, List, Optional, Tuple
+
+from . import _library
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A TLS library in this process."""
+
+    kind: str
+    """"libcrypto", "libssl" or "libgnutls"."""
+    path: str
+    is_hidden: bool
+    """Something in the process calls it where Windlass can't see it, so it is left alone."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """The status of this process, at one moment."""
+
+    state: str
+    """"attached", "detached", "disabled", "secure-execution", "audited", "unavailable" or "not loaded"."""
+    reason: Optional[str]
+    """Why OpenSSL in this process is not served as it could be, in a sentence; None if there is nothing to say."""
+    version: Optional[str]
+    """The version of the library; None if it is not loaded."""
+    libraries: Tuple[Library, ...]
+    """The TLS libraries that Windlass finds. A library that is linked statically into another is not among them."""
+    served: Dict[str, int]
+    """How often each function was served."""
+    bypassed: Dict[str, int]
+    """How often a call was left to the TLS library, by reason (docs/counters.md)."""
+    counters: Dict[str, int]
+    """All counters by name, also those of `served` and `bypassed`; those that are 0 are left out."""
+
+
+_REASONS = {
+    "disabled": "switched off: the environment has WINDLASS_DISABLE",
+    "secure-execution": "this program runs with privileges that its user doesn't have (set-user-ID or capabilities)",
+    "audited": "the environment has LD_AUDIT: its auditors decide where calls lead",
+    "detached": "not attached: call windlass.attach()",
+    "not loaded": "not attached: call windlass.attach()",
+}
+
+
+def status() -> Status:
+    """The status of Windlass in this process."""
+    functions = _library.functions()
+    if functions is None:
+        if _library.failure is None:
+            return Status("not loaded", _REASONS["not loaded"], None, (), {}, {}, {})
+        failure = f"the library can't be loaded here: {_library.failure}"
+        return Status("unavailable", failure, None, (), {}, {}, {})
+    version, state = "", "detached"
+    libraries: List[Library] = []
+    counters: Dict[str, int] = {}
+    for line in _text(functions).splitlines():
+        key, _, rest = line.partition(" ")
+        if key == "version":
+            version = rest
+        elif key == "state":
+            state = rest
+        elif key == "library":
+            kind, seen, path = rest.split(" ", 2)
+            path = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), path)
+            libraries.append(Library(kind, path, seen == "hidden"))
+        elif key == "counter":
+            name, _, value = rest.partition(" ")
+            counters[name] = int(value)
+    reason = _REASONS.get(state)
+    if state == "attached":
+        reason = _why_not_reached(libraries)
+    served = {name[len("served/"):]: value for name, value in counters.items() if name.startswith("served/")}
+    bypassed = {name[len("bypass/"):]: value for name, value in counters.items() if name.startswith("bypass/")}
+    return Status(state, reason, version, tuple(libraries), served, bypassed, counters)
+
+
+def _text(functions: Dict[str, int]) -> str:
+    import ctypes
+
+    function = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)(functions["windlass_status"])
+    room = 0
+    while True:
+        text = ctypes.create_string_buffer(max(room, 1))
+        length = function(text, room)
+        # Another thread may count meanwhile.
+        if length < room:
+            return text.value.decode("utf-8", "surrogateescape")
+        room = length + 256
+
+
+def _why_not_reached(libraries: List[Library]) -> Optional[str]:
+    hidden = [library.path for library in libraries if library.is_hidden]
+    if hidden:
+        return f"something in this process calls {', '.join(hidden)} where Windlass can't see it"
+    from . import _reach
+
+    return _reach.static_openssl()

@@ -1,0 +1,46 @@
+"""Runs the cases. See run.sh."""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import pki
+import suites
+from context import Context
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--wheels", required=True, type=pathlib.Path)
+    parser.add_argument("--library", required=True, type=pathlib.Path)
+    parser.add_argument("--python", action="append", type=pathlib.Path)
+    parser.add_argument("wanted", nargs="*")
+    options = parser.parse_args()
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="windlass-python-") as folder:
+        folder = pathlib.Path(folder)
+        # The programs of other users read it.
+        folder.chmod(0o755)
+        authority = pki.Authority(folder / "pki")
+        for python in options.python or [pathlib.Path("/usr/bin/python3")]:
+            context = Context(python, options.wheels.resolve(), options.library.resolve(), folder, authority)
+            for name, case in suites.CASES:
+                if options.wanted and not any(word in name for word in options.wanted):
+                    continue
+                try:
+                    note = case(context)
+                    passed += 1
+                    print(f"ok      {context.version}: {name}{f' ({note})' if note else ''}")
+                except (AssertionError, OSError, subprocess.SubprocessError, ValueError, KeyError):
+                    failed += 1
+                    print(f"FAILED  {context.version}: {name}\n{traceback.format_exc()}")
+                sys.stdout.flush()
+    print(f"python: {passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+sys.exit(main())
