@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import peers
 import report
+from attached import ROWS as ATTACHED_ROWS
 from gnutls import ROWS as GNUTLS_ROWS
 from libcurl import ROWS as LIBCURL_ROWS
 from measure import World, environment
@@ -19,7 +20,7 @@ from recorded import RESULTS
 from rows import ROWS as OPENSSL_ROWS
 from trust_token import ROWS as TOKEN_ROWS
 
-ROWS = OPENSSL_ROWS | LIBCURL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
+ROWS = OPENSSL_ROWS | ATTACHED_ROWS | LIBCURL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 CC = ("cc", "-O2", "-pthread")

@@ -1,4 +1,4 @@
-"""context.py N: the whole life of a verifying and of an unverified context, alternating, in ns, as JSON."""
+"""context.py N [attach]: the whole life of a verifying and of an unverified context, alternating, in ns, as JSON."""
 
 import gc
 import json
@@ -18,6 +18,10 @@ def unverified():
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
+if sys.argv[2:] == ["attach"]:
+    import windlass
+
+    assert windlass.attach() == "attached", windlass.status()
 samples = {"verifying": [], "unverified": []}
 for make in (ssl.create_default_context, unverified):
     life(make)

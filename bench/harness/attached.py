@@ -1,0 +1,54 @@
+"""Rows of the Python package: attached from inside a running Python, without LD_PRELOAD."""
+
+import shutil
+import subprocess
+
+from measure import Row, alternate, joined, median, ratio, run, run_json
+from rows import PYTHON
+
+OBJECTS = 300
+
+
+def package(world):
+    """A folder with the package, unpacked from the wheel that python/build.py makes."""
+    folder = world.folder / "package"
+    if not folder.exists():
+        root = world.programs.parent.parent
+        wheels = world.library.parent.parent / "wheels"
+        run([PYTHON, "-B", root / "python/build.py", world.library, wheels])
+        run([PYTHON, "-m", "zipfile", "-e", next(wheels.glob("windlass-*.whl")), folder])
+        # As pip leaves it: compiled.
+        run([PYTHON, "-m", "compileall", "-q", folder])
+    return {"PYTHONPATH": folder}
+
+
+def attached_context(world):
+    """As `context`, attached in place of preloaded."""
+    program, lives, env = world.programs / "context.py", world.count(40), package(world)
+    stock, ours = alternate(world.count(8), lambda: run_json([PYTHON, program, lives // 4 + 1]),
+                            lambda: run_json([PYTHON, program, lives * 5, "attach"], env))
+    windlass, limit = joined(ours, "verifying"), joined(ours, "unverified")
+    return [Row("attached context", "us", joined(stock, "verifying"), limit, windlass, ratio(windlass, limit), 1.15,
+                "as `context`, attached by `windlass.attach()` in place of LD_PRELOAD")]
+
+
+def attach(world):
+    """Milliseconds that attaching takes, in a fresh interpreter, and in one with many objects."""
+    env, many = package(world), world.folder / "objects"
+    many.mkdir(exist_ok=True)
+    source = world.programs / "import.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", many / "0.so", source, "-lssl", "-lcrypto"], check=True)
+    for number in range(1, OBJECTS):
+        # Another file is another object.
+        shutil.copyfile(many / "0.so", many / f"{number}.so")
+    few, slots = alternate(world.count(40), lambda: taken(world, env), lambda: taken(world, env, many))
+    return [Row("attach", "ms", [], [], few, median(few), 5, "`import windlass; windlass.attach()` of a fresh Python"),
+            Row("attach, 300 objects", "ms", [], [], slots, median(slots), 5,
+                f"`windlass.attach()` in a Python with {OBJECTS} objects that import hooked functions")]
+
+
+def taken(world, env, *folder):
+    return float(run([PYTHON, world.programs / "attach.py", *folder], env))
+
+
+ROWS = {"attached-context": attached_context, "attach": attach}
