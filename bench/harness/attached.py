@@ -3,8 +3,10 @@
 import shutil
 import subprocess
 
+import peers_build
 from measure import Row, alternate, joined, median, ratio, run, run_json
 from rows import PYTHON
+from server import Server
 
 OBJECTS = 300
 
@@ -47,8 +49,21 @@ def attach(world):
                 f"`windlass.attach()` in a Python with {OBJECTS} objects that import hooked functions")]
 
 
+def fresh_sessions(world):
+    """requests with a fresh Session for each GET."""
+    python = peers_build.python(world.library.parent.parent / "bench" / "peers")["python"]
+    with Server(world.folder / "requests-server") as server:
+        program = [python, world.programs / "requests_get.py"]
+        trust, env = [server.url, server.bundle], package(world)
+        stock, ours = alternate(world.count(4), lambda: run_json([*program, world.count(25), *trust]),
+                                lambda: run_json([*program, world.count(250), *trust, "attach"], env))
+    windlass, limit = joined(ours, "fresh"), joined(ours, "shared")
+    return [Row("requests", "us", joined(stock, "fresh"), limit, windlass, ratio(windlass, limit), 1.10,
+                "requests, attached: GET with a fresh Session / with one context that is shared by hand")]
+
+
 def taken(world, env, *folder):
     return float(run([PYTHON, world.programs / "attach.py", *folder], env))
 
 
-ROWS = {"attached-context": attached_context, "attach": attach}
+ROWS = {"attached-context": attached_context, "attach": attach, "requests": fresh_sessions}

@@ -8,39 +8,60 @@
 //! All waits are bounded: a thread may be inside for long, or wait there for the thread that forks (a program that
 //! forks in its own callback of `dl_iterate_phdr`). Then the fork goes on, with the danger that it has.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering};
+//!
+//! No thread-local variables: an early call would reach ThreadSanitizer's `__tls_get_addr` before it is ready.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::futex;
 
 /// The threads that are inside.
 static INSIDE: AtomicU32 = AtomicU32::new(0);
-/// The threads that fork.
+/// The threads that fork, and the last one that began.
 static FORKS: AtomicU32 = AtomicU32::new(0);
+static FORKING: AtomicUsize = AtomicUsize::new(0);
 
-thread_local! {
-    /// Whether this thread is inside.
-    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// Whether this thread forks, in a handler of `pthread_atfork` perhaps.
-    static IS_FORKING: Cell<bool> = const { Cell::new(false) };
-}
+/// Which threads are inside, each at the place that its number gives. A thread whose place is taken is only counted:
+/// if it comes in again while it is inside, or forks there, it waits in vain, and the bounds end that.
+static PLACES: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
 
 const ROUND: Duration = Duration::from_millis(20);
 /// The most rounds that a fork waits for threads inside, and that a thread waits for a fork.
 const ROUNDS_OF_FORK: u32 = 5;
 const ROUNDS_OF_THREAD: u32 = 50;
 
+/// A number of this thread; never 0.
+fn this_thread() -> usize {
+    // SAFETY: no preconditions. In glibc before 2.34 it is 0 in a program without threads.
+    let number = unsafe { libc::pthread_self() } as usize;
+    number | 1
+}
+
+fn place_of(thread: usize) -> &'static AtomicUsize {
+    // The addresses of descriptors differ in these bits: they lie at the ends of stacks.
+    &PLACES[(thread >> 6 ^ thread >> 12 ^ thread >> 20) % PLACES.len()]
+}
+
+fn is_inside(thread: usize) -> bool {
+    place_of(thread).load(Ordering::Relaxed) == thread
+}
+
 /// Runs `part` while no other thread forks.
 pub fn pass<R>(part: impl FnOnce() -> R) -> R {
-    struct Leave;
+    struct Leave {
+        place: Option<&'static AtomicUsize>,
+    }
     impl Drop for Leave {
         fn drop(&mut self) {
-            IS_INSIDE.set(false);
+            if let Some(place) = self.place {
+                place.store(0, Ordering::Relaxed);
+            }
             leave();
         }
     }
-    if IS_INSIDE.get() || IS_FORKING.get() {
+    let thread = this_thread();
+    if is_inside(thread) || FORKING.load(Ordering::Relaxed) == thread {
         return part();
     }
     let mut rounds = 0;
@@ -61,8 +82,9 @@ pub fn pass<R>(part: impl FnOnce() -> R) -> R {
         }
         rounds += 1;
     }
-    IS_INSIDE.set(true);
-    let _leave = Leave;
+    let place = place_of(thread);
+    let is_ours = place.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    let _leave = Leave { place: is_ours.then_some(place) };
     part()
 }
 
@@ -74,12 +96,13 @@ fn leave() {
 
 /// Before a fork, in the thread that forks.
 pub fn begin() {
+    let thread = this_thread();
     // A signal handler that forks in the middle of `pass` must not wait for its own thread.
-    if IS_INSIDE.get() {
+    if is_inside(thread) {
         return;
     }
     const SPINS: u32 = 1000;
-    IS_FORKING.set(true);
+    FORKING.store(thread, Ordering::Relaxed);
     FORKS.fetch_add(1, Ordering::SeqCst);
     for round in 0..SPINS + ROUNDS_OF_FORK {
         let inside = INSIDE.load(Ordering::SeqCst);
@@ -95,18 +118,25 @@ pub fn begin() {
 
 /// After a fork, in the parent.
 pub fn end_in_parent() {
-    if IS_FORKING.replace(false) {
-        // A thread that waited too long may have set it to 0.
-        let _ = FORKS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |forks| forks.checked_sub(1));
-        futex::wake(&FORKS, i32::MAX);
+    let thread = this_thread();
+    if is_inside(thread) {
+        return;
     }
+    let _ = FORKING.compare_exchange(thread, 0, Ordering::Relaxed, Ordering::Relaxed);
+    // A thread that waited too long may have set it to 0.
+    let _ = FORKS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |forks| forks.checked_sub(1));
+    futex::wake(&FORKS, i32::MAX);
 }
 
 /// After a fork, in the child: other threads don't exist there.
 pub fn end_in_child() {
-    IS_FORKING.set(false);
+    let thread = this_thread();
+    FORKING.store(0, Ordering::Relaxed);
     FORKS.store(0, Ordering::SeqCst);
-    INSIDE.store(u32::from(IS_INSIDE.get()), Ordering::SeqCst);
+    for place in PLACES.iter().filter(|place| place.load(Ordering::Relaxed) != thread) {
+        place.store(0, Ordering::Relaxed);
+    }
+    INSIDE.store(u32::from(is_inside(thread)), Ordering::SeqCst);
 }
 
 #[cfg(test)]
