@@ -22,6 +22,9 @@ static INSIDE: AtomicU32 = AtomicU32::new(0);
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static FORKING: AtomicUsize = AtomicUsize::new(0);
 
+/// The threads that wait for the end of a fork: without any, a fork makes no system call here.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+
 /// Which threads are inside, each at the place that its number gives. A thread whose place is taken is only counted:
 /// if it comes in again while it is inside, or forks there, it waits in vain, and the bounds end that.
 static PLACES: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
@@ -78,7 +81,9 @@ pub fn pass<R>(part: impl FnOnce() -> R) -> R {
         leave();
         let forks = FORKS.load(Ordering::SeqCst);
         if forks != 0 {
+            WAITING.fetch_add(1, Ordering::SeqCst);
             futex::wait(&FORKS, forks, Some(ROUND));
+            WAITING.fetch_sub(1, Ordering::SeqCst);
         }
         rounds += 1;
     }
@@ -89,7 +94,9 @@ pub fn pass<R>(part: impl FnOnce() -> R) -> R {
 }
 
 fn leave() {
-    if INSIDE.fetch_sub(1, Ordering::SeqCst) == 1 && FORKS.load(Ordering::SeqCst) != 0 {
+    // It may have been set to 0 meanwhile: by a fork that waited too long, or in the child of a signal handler's fork.
+    let before = INSIDE.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |inside| inside.checked_sub(1));
+    if before == Ok(1) && FORKS.load(Ordering::SeqCst) != 0 {
         futex::wake(&INSIDE, i32::MAX);
     }
 }
@@ -107,13 +114,15 @@ pub fn begin() {
     for round in 0..SPINS + ROUNDS_OF_FORK {
         let inside = INSIDE.load(Ordering::SeqCst);
         if inside == 0 {
-            break;
+            return;
         }
         match round {
             0..SPINS => std::hint::spin_loop(),
             _ => futex::wait(&INSIDE, inside, Some(ROUND)),
         }
     }
+    // The next fork need not wait again for a thread that may not exist (in a child of `_Fork`).
+    INSIDE.store(0, Ordering::SeqCst);
 }
 
 /// After a fork, in the parent.
@@ -125,7 +134,10 @@ pub fn end_in_parent() {
     let _ = FORKING.compare_exchange(thread, 0, Ordering::Relaxed, Ordering::Relaxed);
     // A thread that waited too long may have set it to 0.
     let _ = FORKS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |forks| forks.checked_sub(1));
-    futex::wake(&FORKS, i32::MAX);
+    // A thread that is about to wait finds that the number has changed.
+    if WAITING.load(Ordering::SeqCst) != 0 {
+        futex::wake(&FORKS, i32::MAX);
+    }
 }
 
 /// After a fork, in the child: other threads don't exist there.
@@ -133,6 +145,7 @@ pub fn end_in_child() {
     let thread = this_thread();
     FORKING.store(0, Ordering::Relaxed);
     FORKS.store(0, Ordering::SeqCst);
+    WAITING.store(0, Ordering::SeqCst);
     for place in PLACES.iter().filter(|place| place.load(Ordering::Relaxed) != thread) {
         place.store(0, Ordering::Relaxed);
     }
@@ -191,8 +204,7 @@ mod tests {
             begin();
             end_in_child();
             assert_eq!((INSIDE.load(Ordering::SeqCst), FORKS.load(Ordering::SeqCst)), (0, 0));
-            // It is a parent after all: the thread leaves once more.
-            INSIDE.store(1, Ordering::SeqCst);
+            // It is a parent after all: the thread that leaves once more takes nothing from 0.
             STAYS.store(false, Ordering::SeqCst);
         });
 

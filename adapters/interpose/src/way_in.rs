@@ -88,6 +88,9 @@ impl WayIn {
     /// `is_loading`: this library's own constructor makes the call. Then no other thread runs, or the thread that loads
     /// the library holds the linker's lock.
     pub fn attach(&'static self, is_loading: bool) -> bool {
+        if !is_loading && linker::is_out_of_reach() {
+            return false;
+        }
         self.families.iter().zip(self.names.hooks).for_each(|(family, hooks)| family.stand_with(hooks));
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.seen.store(0, Ordering::Relaxed);
@@ -96,7 +99,7 @@ impl WayIn {
             self.go_through(true);
             true
         } else {
-            !linker::is_out_of_reach() && linker::locked(self.resolver, || self.go_through(false))
+            linker::locked(self.resolver, || self.go_through(false))
         };
         self.attached.store(done, Ordering::Release);
         self.tell();

@@ -74,7 +74,7 @@ pub extern "C" fn windlass_detach() -> c_int {
     if !WAY_IN.is_attached() {
         return 0;
     }
-    if is_locking() {
+    if is_locking() || linker::is_out_of_reach() {
         return -1;
     }
     // A call that the program makes from within a libcrypto callback counts as any other call.

@@ -42,7 +42,7 @@ def main(as_json: bool) -> int:
         return 0 if attached else 1
     reason = "" if attached or found.reason is None else f": {found.reason}"
     print(f"attach: {result}{reason}")
-    width = max(len(str(row["module"])) for row in rows)
+    width = max((len(str(row["module"])) for row in rows), default=0)
     for row in rows:
         verdict = "reached" if row["reached"] else "not reached"
         why = row["library"] if row["why_not"] is None else row["why_not"]

@@ -88,12 +88,12 @@ def attach() -> "Attached":
     Which TLS libraries it reaches is in `status().libraries`.
     """
     global failure
-    found = functions()
-    if found is not None and state(found) == "attached":
-        return "already"
     try:
+        found = functions()
+        if found is not None and state(found) == "attached":
+            return "already"
         found = found or _load()
-    except OSError as error:
+    except Exception as error:  # OSError, or what an audit hook raises
         failure = str(error)
         return "unavailable"
     if _call(found["windlass_attach"], ()) < 0:

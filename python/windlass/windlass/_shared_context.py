@@ -2,7 +2,6 @@
 
 import os
 import ssl
-import threading
 import time
 from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 
@@ -48,7 +47,7 @@ class FrozenContext(ssl.SSLContext):
 
 _PROPERTIES = frozenset(name for name in dir(ssl.SSLContext) if not name.startswith("_"))
 
-_lock = threading.Lock()
+# Without a lock, which a forked child might find locked: each access is one step.
 _contexts: Dict[Tuple[str, ...], Tuple[_State, FrozenContext]] = {}
 
 
@@ -64,31 +63,32 @@ def shared_context(alpn_protocols: Iterable[str] = ()) -> FrozenContext:
     alpn_protocols = tuple(alpn_protocols)
     began = time.time_ns()
     state, newest = _look()
-    with _lock:
-        known = _contexts.get(alpn_protocols)
+    known = _contexts.get(alpn_protocols)
     if known is not None and known[0] == state:
         return known[1]
     context = ssl.create_default_context()
+    if type(context) is not FrozenContext.__base__ or type(context).__module__ != "ssl":
+        raise TypeError("ssl.SSLContext has been replaced, by truststore.inject_into_ssl() perhaps: use it directly")
     if alpn_protocols:
         context.set_alpn_protocols(list(alpn_protocols))
     context.__dict__["alpn_protocols"] = alpn_protocols
     context.__class__ = FrozenContext
     assert isinstance(context, FrozenContext)
-    # Kept only if it was surely made of this state.
-    if newest + _TICK_NS < began and _look()[0] == state:
-        with _lock:
-            _contexts[alpn_protocols] = (state, context)
+    # Kept only if it was surely made of this state. OpenSSL says nothing of a bundle that it could not open, for want
+    # of descriptors perhaps.
+    is_whole = context.cert_store_stats()["x509"] > 0 or not os.path.exists(_bundle())
+    if newest + _TICK_NS < began and is_whole and _look()[0] == state:
+        _contexts[alpn_protocols] = (state, context)
     return context
 
 
 def _look() -> Tuple[_State, int]:
     """The state of everything that a default context is made of, and when it last changed, in ns."""
     paths = ssl.get_default_verify_paths()
-    file = os.environ.get(paths.openssl_cafile_env, paths.openssl_cafile)
     directories = os.environ.get(paths.openssl_capath_env, paths.openssl_capath)
     state: List[Tuple[object, ...]] = [(os.environ.get("SSLKEYLOGFILE"), os.environ.get("OPENSSL_CONF"))]
     newest = 0
-    for path in _files(file, directories):
+    for path in _files(_bundle(), directories):
         try:
             found = os.stat(path)
         except OSError as error:
@@ -97,6 +97,11 @@ def _look() -> Tuple[_State, int]:
         state.append((path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
         newest = max(newest, found.st_mtime_ns, found.st_ctime_ns)
     return tuple(state), newest
+
+
+def _bundle() -> str:
+    paths = ssl.get_default_verify_paths()
+    return os.environ.get(paths.openssl_cafile_env, paths.openssl_cafile)
 
 
 def _files(file: str, directories: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ def status() -> Status:
     version, state = "", "detached"
     libraries: List[Library] = []
     counters: Dict[str, int] = {}
-    for line in _text(functions).splitlines():
+    for line in _text(functions).rstrip("\n").split("\n"):
         key, _, rest = line.partition(" ")
         if key == "version":
             version = rest

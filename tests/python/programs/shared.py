@@ -1,6 +1,7 @@
 """shared_context(): one for all, never changed, another one as soon as the trust store changes."""
 
 import os
+import resource
 import ssl
 import threading
 import time
@@ -81,6 +82,13 @@ assert accepts(new())
 # Once it has rested, a context is kept again.
 time.sleep(2.1)
 assert new() is new()
+
+# A bundle that could not be opened, for want of descriptors, is read again.
+limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+starved = windlass.shared_context(["starved"])
+resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+assert not starved.get_ca_certs() and accepts(windlass.shared_context(["starved"]))
 
 # All threads get the same.
 found = set()
