@@ -1,5 +1,5 @@
-"""requests_get.py N URL BUNDLE [attach]: the time of a GET with a fresh Session, and of one with a fresh Session that is
-given one context for all, alternating, in ns, as JSON. Each has a connection of its own.
+"""requests_get.py N URL BUNDLE [attach]: the time of a GET with a fresh Session, and of one with a fresh Session that
+is given one context for all, alternating, in ns, as JSON. Each has a connection of its own.
 """
 
 import gc
