@@ -7,7 +7,6 @@
 //!
 //! All waits are bounded: a thread may be inside for long, or wait there for the thread that forks (a program that
 //! forks in its own callback of `dl_iterate_phdr`). Then the fork goes on, with the danger that it has.
-
 //!
 //! No thread-local variables: an early call would reach ThreadSanitizer's `__tls_get_addr` before it is ready.
 

@@ -106,17 +106,17 @@ impl WayIn {
         done
     }
 
-    /// Restores all slots. Returns whether it could.
+    /// Restores all slots. Returns whether it could. Not where the objects [can't be
+    /// listed](linker::is_out_of_reach).
     pub fn detach(&'static self) -> bool {
-        !linker::is_out_of_reach()
-            && linker::locked(self.resolver, || {
-                self.attached.store(false, Ordering::Release);
-                let page = linker::page_size();
-                linker::each_object(0, |object| {
-                    slots::restore(self, object, page);
-                    true
-                });
-            })
+        linker::locked(self.resolver, || {
+            self.attached.store(false, Ordering::Release);
+            let page = linker::page_size();
+            linker::each_object(0, |object| {
+                slots::restore(self, object, page);
+                true
+            });
+        })
     }
 
     /// Whether slots are written.

@@ -194,9 +194,9 @@ pub fn count(label: impl Label, n: u64) {
     stats().add(label.slot(), n);
 }
 
-/// The value of the counter with this number.
+/// The value of the counter with this number; 0 if nothing was counted yet. Allocates nothing.
 pub fn counter(slot: usize) -> u64 {
-    stats().value(slot)
+    known_stats().map_or(0, |stats| stats.value(slot))
 }
 
 /// Counts the events of the cache.
@@ -269,11 +269,15 @@ pub extern "C" fn windlass_measure_reserve() -> u64 {
     windlass_interpose::reserve::measured::most()
 }
 
-fn stats() -> &'static Stats {
-    static STATS: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
-    let seen = STATS.load(Ordering::Acquire);
+static STATS: AtomicPtr<Stats> = AtomicPtr::new(ptr::null_mut());
+
+fn known_stats() -> Option<&'static Stats> {
     // SAFETY: only pointers from `&'static Stats` are stored.
-    if let Some(stats) = unsafe { seen.as_ref() } {
+    unsafe { STATS.load(Ordering::Acquire).as_ref() }
+}
+
+fn stats() -> &'static Stats {
+    if let Some(stats) = known_stats() {
         return stats;
     }
     let attached = prepared().and_then(|prepared| prepared.stats);

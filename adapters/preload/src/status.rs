@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use windlass_interpose::family::Family;
 use windlass_interpose::linker;
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn windlass_status(text: *mut c_char, room: usize) -> usiz
     let _errno = KeptErrno::new();
     let mut out = Text { to: text.cast(), room: if text.is_null() { 0 } else { room }, len: 0 };
     // Writing to `Text` never fails.
-    let _ = tell(&mut out);
+    let _ = catch_unwind(AssertUnwindSafe(|| tell(&mut out)));
     if let Some(last) = out.room.checked_sub(1) {
         // SAFETY: within the caller's room.
         unsafe { out.to.add(out.len.min(last)).write(0) };

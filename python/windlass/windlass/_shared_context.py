@@ -54,9 +54,9 @@ _contexts: Dict[Tuple[str, ...], Tuple[_State, FrozenContext]] = {}
 def shared_context(alpn_protocols: Iterable[str] = ()) -> FrozenContext:
     """What `ssl.create_default_context()` returns, made once for each state of the machine's trust store.
 
-    The files of the trust store are looked at in each call, and a new context is made when one has changed. Nobody can
-    change the context: an attempt raises FrozenContextError. So no caller's settings, above all no client certificate,
-    reach another's connections.
+    The files of the trust store are looked at in each call, and a new context is made when one has changed. An attempt
+    to change the context raises FrozenContextError. So no caller's settings, above all no client certificate, reach
+    another's connections. This guards against accidents, not against code that goes round it.
 
     `alpn_protocols`: what a client would pass to `set_alpn_protocols`. requests, urllib3 and httpx need `["http/1.1"]`.
     """
