@@ -173,7 +173,7 @@ def parse_arguments():
     parser.add_argument("--sabotage", choices=("first", "last", "reversed", "lie"))
     parser.add_argument("--compiled", action="store_true",
                         help="with a compiled store of every source")
-    parser.add_argument("--attached", action="store_true", help="dlopen and windlass_attach in place of LD_PRELOAD")
+    parser.add_argument("--attached", action="store_true", help="dlopen in place of LD_PRELOAD")
     parser.add_argument("--windlass", type=pathlib.Path,
                         help="the command that compiles (default: beside the library)")
     parser.add_argument("--sample", type=int, default=1, metavar="N",

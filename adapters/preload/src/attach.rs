@@ -52,12 +52,12 @@ pub fn is_attached() -> bool {
     WAY_IN.is_attached()
 }
 
-/// Attaches again after [`windlass_detach`]; loading the library attaches it the first time. Returns 1 if calls are
-/// seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure execution), -1 on failure.
+/// Attaches again after [`windlass_preload_detach`]; loading the library attaches it the first time. Returns 1 if calls
+/// are seen from now on, 0 if the library is switched off (`WINDLASS_DISABLE`, secure execution), -1 on failure.
 ///
 /// Existing contexts stay as they are.
 #[unsafe(no_mangle)]
-pub extern "C" fn windlass_attach() -> c_int {
+pub extern "C" fn windlass_preload_attach() -> c_int {
     if !process::enabled() {
         return 0;
     }
@@ -70,7 +70,7 @@ pub extern "C" fn windlass_attach() -> c_int {
 /// libraries. Function pointers that the program got from `dlsym` meanwhile stay as they are. Returns 0, or -1 on
 /// failure.
 #[unsafe(no_mangle)]
-pub extern "C" fn windlass_detach() -> c_int {
+pub extern "C" fn windlass_preload_detach() -> c_int {
     if !WAY_IN.is_attached() {
         return 0;
     }

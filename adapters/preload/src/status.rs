@@ -16,7 +16,7 @@ use crate::process::{self, State};
 
 /// Whether calls are seen in this process, or why not: the index of one of [`STATES`]. It only reads memory.
 #[unsafe(no_mangle)]
-pub extern "C" fn windlass_state() -> c_int {
+pub extern "C" fn windlass_preload_state() -> c_int {
     match process::state() {
         State::Enabled => c_int::from(attach::is_attached()),
         State::Disabled => 2,
@@ -51,7 +51,7 @@ const STATES: [&str; 5] = ["detached", "attached", "disabled", "secure-execution
 /// # Safety
 /// `text` has room for that many bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn windlass_status(text: *mut c_char, room: usize) -> usize {
+pub unsafe extern "C" fn windlass_preload_status(text: *mut c_char, room: usize) -> usize {
     let _errno = KeptErrno::new();
     let mut out = Text { to: text.cast(), room: if text.is_null() { 0 } else { room }, len: 0 };
     // Writing to `Text` never fails.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn windlass_status(text: *mut c_char, room: usize) -> usiz
 
 fn tell(out: &mut Text) -> fmt::Result {
     writeln!(out, "version {}", env!("CARGO_PKG_VERSION"))?;
-    let state = STATES.get(windlass_state() as usize).copied().unwrap_or_default();
+    let state = STATES.get(windlass_preload_state() as usize).copied().unwrap_or_default();
     writeln!(out, "state {state}")?;
     if process::enabled() && !linker::is_out_of_reach() {
         linker::each_object(0, |object| {

@@ -17,7 +17,7 @@ PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libwindlass_pre
 # Why the library could not be loaded.
 failure: "Optional[str]" = None
 
-_NAMES = ("windlass_attach", "windlass_detach", "windlass_state", "windlass_status")
+_NAMES = ("windlass_preload_attach", "windlass_preload_detach", "windlass_preload_state", "windlass_preload_status")
 # Their addresses. Kept: a forked child must not need the dynamic linker's locks, which stay locked there if another
 # thread had them. The library is never unloaded.
 _functions: "Optional[Dict[str, int]]" = None
@@ -68,7 +68,7 @@ def _load() -> "Dict[str, int]":
 def state(functions: "Dict[str, int]") -> "State":
     """Whether calls are seen, or why not."""
     names: "tuple[State, ...]" = ("detached", "attached", "disabled", "secure-execution", "audited")
-    number: int = _call(functions["windlass_state"], ())
+    number: int = _call(functions["windlass_preload_state"], ())
     return names[number]
 
 
@@ -96,7 +96,7 @@ def attach() -> "Attached":
     except Exception as error:  # OSError, or what an audit hook raises
         failure = str(error)
         return "unavailable"
-    if _call(found["windlass_attach"], ()) < 0:
+    if _call(found["windlass_preload_attach"], ()) < 0:
         return "failed"
     result = state(found)
     return "failed" if result == "detached" else result
@@ -110,4 +110,4 @@ def detach() -> "Detached":
     forked while other threads ran.
     """
     found = functions()
-    return "failed" if found and _call(found["windlass_detach"], ()) < 0 else "detached"
+    return "failed" if found and _call(found["windlass_preload_detach"], ()) < 0 else "detached"

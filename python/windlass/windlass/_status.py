@@ -82,7 +82,7 @@ def status() -> Status:
 def _text(functions: Dict[str, int]) -> str:
     import ctypes
 
-    function = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)(functions["windlass_status"])
+    function = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)(functions["windlass_preload_status"])
     room = 0
     while True:
         text = ctypes.create_string_buffer(max(room, 1))

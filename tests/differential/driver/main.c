@@ -68,7 +68,7 @@ static void free_all(void)
 static void attach(const char *library)
 {
     void *handle = library == NULL ? NULL : dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    int (*attach_function)(void) = handle == NULL ? NULL : (int (*)(void))dlsym(handle, "windlass_attach");
+    int (*attach_function)(void) = handle == NULL ? NULL : (int (*)(void))dlsym(handle, "windlass_preload_attach");
 
     if (library != NULL && (attach_function == NULL || attach_function() < 0))
         die("cannot attach %s: %s", library, dlerror());

@@ -1,5 +1,5 @@
 /*
- * detached LIBRARY BUNDLE OBJECTS SECONDS: the library comes and goes (windlass_attach, windlass_detach) while other
+ * detached LIBRARY BUNDLE OBJECTS SECONDS: the library comes and goes (windlass_preload_attach and _detach) while other
  * threads load and list stores of their own, through slots and through what dlsym gave while it was there.
  */
 #include "pki.h"
@@ -50,8 +50,8 @@ int main(int argc, char **argv)
         return 2;
     bundle = argv[2];
     objects = atoi(argv[3]);
-    attach = (int (*)(void))dlsym(library, "windlass_attach");
-    detach = (int (*)(void))dlsym(library, "windlass_detach");
+    attach = (int (*)(void))dlsym(library, "windlass_preload_attach");
+    detach = (int (*)(void))dlsym(library, "windlass_preload_detach");
     found_make = (make *)dlsym(RTLD_DEFAULT, "X509_STORE_new");
     found_load = (load *)dlsym(RTLD_DEFAULT, "X509_STORE_load_locations");
     for (int i = 0; i < 3; i++)

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
         return 1;
     }
     /* A library that comes between by itself, or one whose functions are to be called. */
-    attach = (int (*)(void))dlsym(library, "windlass_attach");
+    attach = (int (*)(void))dlsym(library, "windlass_preload_attach");
     make = attach != NULL ? X509_STORE_new : (maker *)dlsym(library, "X509_STORE_new");
     if (make == NULL || (attach != NULL && attach() < 0))
         return 3;

@@ -25,7 +25,7 @@ int main(int count, char **arguments) {
     load(arguments[1]);
     void *library = count > 2 ? dlopen(arguments[2], RTLD_NOW) : NULL;
     load(arguments[1]);
-    const char *names[] = {"windlass_detach", "windlass_attach"};
+    const char *names[] = {"windlass_preload_detach", "windlass_preload_attach"};
     for (int i = 0; i < 2; i++) {
         int (*change)(void) = library ? (int (*)(void))dlsym(library, names[i]) : NULL;
         if (library && (!change || change() != i))
