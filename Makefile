@@ -214,8 +214,9 @@ test-matrix: build openssl ## the differential tests with every mode of every ca
 	$(DIFFERENTIAL) --all-modes
 	$(DIFFERENTIAL) $(COMPILED)
 
-soak: build build-sabotage openssl ## the process tests with forty times the rounds
+soak: build build-sabotage openssl ## the process tests with forty times the rounds; all mixtures of four calls
 	$(PROCESS) --only threads,fork,pinned,shared --rounds 40
+	$(PROCESS) --only mixture --rounds 2
 
 fuzz: build openssl ## mutated sources until ten thousand agree (SEED=1 ROUNDS=10)
 	$(PYTHON) tests/differential/fuzz.py --library $(LIBRARY) --seed $(or $(SEED),1) --rounds $(or $(ROUNDS),10)

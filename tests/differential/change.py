@@ -109,7 +109,9 @@ def between(results, options, pki):
 
 def detached(results, options, pki, seconds):
     """The library goes out of the way, and comes back, while threads are at work."""
-    with filled({"bundle.pem": pki.pem("r0", "r1", "r2")}) as folder:
+    with filled({"bundle.pem": pki.pem("r0", "r1", "r2"), "good.pem": pki.pem("leaf1"),
+                 "bad.pem": pki.pem("leaf5")}) as folder:
         for build in options.builds:
-            out = execute([compiled("detached", build), options.library, "bundle.pem", 3, seconds], folder)
+            out = execute([compiled("detached", build), options.library, "bundle.pem", 3, "good.pem", "bad.pem", seconds],
+                          folder)
             results.check(f"comes and goes on OpenSSL {build}", out.endswith("exit 0\n"), out)

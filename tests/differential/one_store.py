@@ -33,6 +33,32 @@ def growth(results, options, pki, calls):
             results.check(f"growth of a store on OpenSSL {build}", good, f"stock:\n{stock}\nnow:\n{now}")
 
 
+def named_and_not(pki):
+    """Roots of one subject, and who they issued, with and without key identifiers to tell them apart."""
+    (a, _, b, *_), leaves = roots_of_one_subject(pki.signer)
+    others = b"".join(pki.pem(f"r{n}") for n in range(1, 5))
+    return {
+        "named": {"bundle.pem": a + others, "twin.pem": b, f"dir/{pki.hash_of('Shared')}.0": b,
+                  "leaf.pem": leaves[0], "twin-leaf.pem": leaves[1]},
+        "not named": {"bundle.pem": pki.pem("r0") + others, "twin.pem": pki.pem("twin"),
+                      f"dir/{pki.hash_of('Root 0')}.0": pki.pem("twin"),
+                      "leaf.pem": pki.pem("leaf0"), "twin-leaf.pem": pki.pem("leaf_twin")}}
+
+
+def mixture(results, options, pki, length):
+    """No mixture of pointers and stores from before the library was attached with those from after changes a
+    verdict. Three builds stand for the others: one whose own calls are seen, one where they are not, and a table."""
+    wanted = ("system", "3.5.5-bsymbolic", "4.0.3") if options.rounds == 1 else options.builds
+    for how, files in named_and_not(pki).items():
+        with filled(dict(files, **{"stranger.pem": pki.pem("leaf5")})) as folder:
+            for build in (build for build in options.builds if build in wanted):
+                command = [compiled("mixture", build), length]
+                stock, now = (execute([*command, *library], folder) for library in ((), (options.library,)))
+                different = [f"{a}  now {b}" for a, b in zip(stock.splitlines(), now.splitlines()) if a != b]
+                results.check(f"old and new on OpenSSL {build}, the issuer {how}",
+                              stock == now and now.endswith("exit 0\n"), "\n".join(different[:20] + [now[-200:]]))
+
+
 def unseen(results, options, pki):
     """A certificate that is added where no hook sees it hides nothing of its subject from the verifications that begin
     after. A table can't be put into order again: there the leaf says which of the two roots it means."""

@@ -193,7 +193,7 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,forking,pinned,shared,race,growth,unseen,removed,handed,late,"
+    parser.add_argument("--only", default="threads,fork,forking,pinned,shared,race,growth,mixture,unseen,removed,handed,late,"
                         "shortage,editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,"
                         "between,herd,detached,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
@@ -218,6 +218,8 @@ def main():
         one_store.race(results, options, pki, 8000 * options.rounds)
     if "growth" in chosen:
         one_store.growth(results, options, pki, 100_000 * options.rounds)
+    if "mixture" in chosen:
+        one_store.mixture(results, options, pki, 3 if options.rounds == 1 else 4)
     if "editors" in chosen:
         editors.editors(results, options, pki)
     for mode in (editors.asked, editors.asked_of_libssl):

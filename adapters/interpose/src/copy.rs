@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 use crate::definitions::Name;
 use crate::dlsym;
@@ -15,6 +15,7 @@ pub struct Copy {
     object: UnsafeCell<Option<Loaded>>,
     path: AtomicPtr<c_char>,
     pin: AtomicU8,
+    from_before: AtomicBool,
     /// The hooks that it calls itself through slots that were written.
     own_calls: [AtomicU64; 2],
 }
@@ -43,6 +44,7 @@ impl Copy {
             object: UnsafeCell::new(None),
             path: AtomicPtr::new(ptr::null_mut()),
             pin: AtomicU8::new(UNPINNED),
+            from_before: AtomicBool::new(false),
             own_calls: [const { AtomicU64::new(0) }; 2],
         }
     }
@@ -89,6 +91,16 @@ impl Copy {
             }
         }
         self.pin.load(Ordering::Acquire) == PINNED
+    }
+
+    /// Whether it was loaded when this library was attached to a running program. Then the program may have taken
+    /// addresses of its functions before, and their calls are not seen.
+    pub fn is_from_before(&self) -> bool {
+        self.from_before.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note_from_before(&self) {
+        self.from_before.store(true, Ordering::Release);
     }
 
     /// The address of a function that it defines.

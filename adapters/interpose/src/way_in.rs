@@ -95,11 +95,18 @@ impl WayIn {
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.seen.store(0, Ordering::Relaxed);
         self.attached.store(true, Ordering::Release);
+        let begin = || {
+            self.go_through(is_loading);
+            if !(is_loading && linker::is_program_start()) {
+                let copies = self.families.iter().flat_map(|family| family.copies());
+                copies.for_each(|(_, copy)| copy.note_from_before());
+            }
+        };
         let done = if is_loading {
-            self.go_through(true);
+            begin();
             true
         } else {
-            linker::locked(self.resolver, || self.go_through(false))
+            linker::locked(self.resolver, begin)
         };
         self.attached.store(done, Ordering::Release);
         self.tell();

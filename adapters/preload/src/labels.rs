@@ -133,6 +133,8 @@ labels! {
         /// GnuTLS: a list or credentials of a libgnutls whose internal calls can't be seen; anything loaded into them
         /// counts here.
         HiddenCalls = "gnutls-hidden-calls",
+        /// GnuTLS: a list of a libgnutls that was there when the library was attached to a running program.
+        LoadedBefore = "gnutls-loaded-before",
         /// GnuTLS: the list was already filled completely, because something reads or changes it.
         CompleteList = "gnutls-complete-list",
         /// GnuTLS: a server in this process asks for client certificates, and reads CA names straight from the lists.

@@ -1,6 +1,7 @@
 /*
- * detached LIBRARY BUNDLE OBJECTS SECONDS: the library comes and goes (windlass_preload_attach and _detach) while other
- * threads load and list stores of their own, through slots and through what dlsym gave while it was there.
+ * detached LIBRARY BUNDLE OBJECTS GOOD BAD SECONDS: the library comes and goes (windlass_preload_attach and _detach)
+ * while other threads load stores of their own, verify with them and list them, through slots and through what dlsym
+ * gave while it was there.
  */
 #include "pki.h"
 #include <dlfcn.h>
@@ -15,6 +16,8 @@ static const char *bundle;
 static int objects, wrong, stop;
 static make *found_make;
 static load *found_load;
+
+static X509 *good, *bad;
 
 static int list(X509_STORE *store)
 {
@@ -33,6 +36,8 @@ static void *run(void *found)
         X509_STORE *store = found ? found_make() : X509_STORE_new();
 
         (found ? found_load : X509_STORE_load_locations)(store, bundle, NULL);
+        if (verified(store, good) != 0 || verified(store, bad) != X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY)
+            __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
         if (list(store) != objects)
             __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
     }
@@ -46,17 +51,19 @@ int main(int argc, char **argv)
     pthread_t threads[3];
     time_t end;
 
-    if (argc != 5 || (library = dlopen(argv[1], RTLD_NOW)) == NULL)
+    if (argc != 7 || (library = dlopen(argv[1], RTLD_NOW)) == NULL)
         return 2;
     bundle = argv[2];
     objects = atoi(argv[3]);
+    good = read_certificate(argv[4]);
+    bad = read_certificate(argv[5]);
     attach = (int (*)(void))dlsym(library, "windlass_preload_attach");
     detach = (int (*)(void))dlsym(library, "windlass_preload_detach");
     found_make = (make *)dlsym(RTLD_DEFAULT, "X509_STORE_new");
     found_load = (load *)dlsym(RTLD_DEFAULT, "X509_STORE_load_locations");
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, run, i == 2 ? main : NULL);
-    for (end = time(NULL) + atoi(argv[4]); time(NULL) < end;) {
+    for (end = time(NULL) + atoi(argv[6]); time(NULL) < end;) {
         if (detach() != 0 || (usleep(rand() % 2000), attach()) != 1)
             return 3;
         usleep(rand() % 2000);
@@ -73,6 +80,6 @@ int main(int argc, char **argv)
         if (list(store) != objects)
             wrong++;
     }
-    printf("%d wrong lists\n", wrong);
+    printf("%d wrong\n", wrong);
     return wrong != 0;
 }

@@ -67,6 +67,11 @@ impl Libgnutls {
         KNOWN.of(caller, Libgnutls::open)
     }
 
+    /// See [`Copy::is_from_before`].
+    pub fn is_from_before(&self) -> bool {
+        self.copy.is_from_before()
+    }
+
     /// Whether this libgnutls itself makes the call.
     pub fn contains(&self, caller: Caller) -> bool {
         caller.is_own() && ptr::eq(self.copy, LIBGNUTLS.copy(caller.copy()))

@@ -163,9 +163,11 @@ fn note(state: &ListState, roots: Arc<RootStore>, flags: c_uint) -> Result<c_int
 
 /// The reason why a list is not watched; `None` if it was counted when the list was created.
 fn unwatched(caller: Caller) -> Option<Bypass> {
-    match Libgnutls::of_caller(caller).and_then(|library| library.served.as_ref().err()) {
+    let library = Libgnutls::of_caller(caller);
+    match library.and_then(|library| library.served.as_ref().err()) {
         Some(Bypass::HiddenCalls) => None,
         Some(reason) => Some(*reason),
+        None if library.is_some_and(Libgnutls::is_from_before) => Some(Bypass::LoadedBefore),
         None => Some(Bypass::UnknownStore),
     }
 }

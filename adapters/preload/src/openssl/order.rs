@@ -145,8 +145,14 @@ unsafe fn arrangement(api: &Required, stack: *mut OPENSSL_STACK, model: *mut OPE
         retired.try_reserve_exact(objects.len()).ok()?;
         for wanted in wanted {
             let content = content(api, wanted)?;
+            let is_same = |object| (api.X509_OBJECT_get0_X509)(object) == (api.X509_OBJECT_get0_X509)(wanted);
             match left.get_mut(&content).and_then(Vec::pop) {
-                Some(object) => arranged.push(object),
+                Some(object) if is_same(object) => arranged.push(object),
+                // It came unseen, after the load of an equal one. The program may have changed it since.
+                Some(object) => {
+                    arranged.push(copy_of(api, wanted)?);
+                    retired.push(AppendList::prepare(object as usize)?);
+                }
                 None => arranged.extend(copy_of(api, wanted)),
             }
             modelled.insert(content);

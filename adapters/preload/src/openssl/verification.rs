@@ -1,4 +1,4 @@
-//! The beginning of a verification.
+//! The beginning of a verification, and its searches for issuers.
 
 use std::ffi::c_int;
 
@@ -6,8 +6,9 @@ use crate::hook::{Caller, guarded};
 use crate::openssl::apart::keep_apart;
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
-use crate::openssl::libcrypto::transparent;
-use crate::openssl::store::tracked;
+use crate::openssl::exchanging::of_context;
+use crate::openssl::libcrypto::{Libcrypto, transparent};
+use crate::openssl::store::{StoreState, tracked};
 
 /// `X509_STORE_CTX_init`: nothing can be verified with a store without it. Certificates that have to be in memory
 /// before a verification are added here (see `model`): parsing them earlier would be most of the cost of a first
@@ -28,6 +29,19 @@ pub extern "C-unwind" fn begin(
             Some(())
         });
     }
+    look(state);
+    transparent!(caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
+}
+
+/// libcrypto, or the program, is about to search the memory of a context's store for certificates. A verification that
+/// began unseen comes past here as well: by the function pointers of the context, or of the store (`lookup::attach`).
+pub fn search(library: Option<&'static Libcrypto>, context: *const X509_STORE_CTX) {
+    if let Some(served) = library.and_then(|library| library.served()) {
+        look(of_context(&served.api, context));
+    }
+}
+
+fn look(state: Option<&StoreState>) {
     if let Some(state) = state.filter(|state| state.model.needs_a_look()) {
         guarded(|| {
             if !state.is_locked_here() {
@@ -38,5 +52,4 @@ pub extern "C-unwind" fn begin(
             Some(())
         });
     }
-    transparent!(caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
 }

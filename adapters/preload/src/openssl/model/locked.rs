@@ -145,7 +145,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
         if !is_first {
             self.settle_after_search();
         }
-        if foreign.is_contested(registrations, &source, is_first, self.model.has_trace(TOUCHED)) {
+        let in_memory = self.model.has_trace(TOUCHED) || foreign.may_change_unseen();
+        if foreign.is_contested(registrations, &source, is_first, in_memory) {
             return Err(Contested);
         }
         if let Some(known) = registrations.iter().find(|known| foreign.is_same(&known.source, &source)) {
@@ -189,10 +190,16 @@ impl<'m, F: Foreign> Locked<'m, F> {
             return;
         }
         let searched = self.was_searched();
+        let came_unseen =
+            !model.is_stack() && model.is_missing_some() && model.foreign.hides_something(&model.registrations);
         self.put_all();
         // Memory is short: the next call tries again.
         if model.is_missing_some() {
             return;
+        }
+        // What came in unseen comes after what was loaded before it. Only a stack can be put into this order.
+        if came_unseen {
+            return self.become_stack(true);
         }
         if model.foreign.keeps_a_stack() {
             model.foreign.arrange(model.log.iter(), searched);
@@ -209,15 +216,20 @@ impl<'m, F: Foreign> Locked<'m, F> {
     pub fn settle_for_stack(&self) {
         self.settle();
         let model = self.model;
-        let was_stack = model.is_stack();
-        model.expose();
-        if was_stack {
-            return;
+        if model.is_stack() {
+            return model.expose();
         }
         // Without a table, the order of all objects decides the result of a search (get1_certs of 4.0.3 goes on to the
         // end of the stack).
         let registered = model.registrations.iter().next().is_some();
-        if registered && model.has_pending() && !model.has_unseen() {
+        self.become_stack(registered && model.has_pending() && !model.has_unseen());
+    }
+
+    /// A table becomes a stack, for good; in the order of an eager load if it is to be `arranged`.
+    fn become_stack(&self, arranged: bool) {
+        let model = self.model;
+        model.expose();
+        if arranged {
             model.foreign.arrange(model.log.iter(), false);
         }
         model.log.clear();

@@ -258,7 +258,8 @@ impl<F: Foreign> Model<F> {
     }
 
     /// Checks whether something came in unseen that hides a registered certificate. A table can't be counted, and
-    /// listing it costs as much as the rest of a search: it is checked once.
+    /// listing it costs as much as the rest of a search: it is checked once, or always if it [may change
+    /// unseen](Foreign::may_change_unseen).
     pub fn check_count(&self) {
         if !self.is_missing_some() || !self.has_changed() {
             return;
@@ -326,7 +327,8 @@ impl<F: Foreign> Model<F> {
 
     fn has_changed(&self) -> bool {
         let known = self.count.load(Ordering::Acquire);
-        self.foreign.count().map_or(known == UNKNOWN, |count| count != known)
+        let is_due = || known == UNKNOWN || self.foreign.may_change_unseen();
+        self.foreign.count().map_or_else(is_due, |count| count != known)
     }
 
     fn advance(&self, phase: Phase) {
