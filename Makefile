@@ -21,8 +21,8 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .PHONY: help demo test bench bench-peers performance site lint msrv deny setup build build-sabotage openssl gnutls \
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
-	test-trace-library test-top test-doctor test-python test-packaging test-packaging-broken deb wheel test-matrix \
-	test-alone soak fuzz fuzz-store asan valgrind
+	test-trace-library test-top test-doctor test-python test-ruby test-packaging test-packaging-broken deb wheel gem \
+	test-matrix test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -33,7 +33,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 # From quick to slow. A suite that fails stops the others, unless make was told to keep going (-k).
 SUITES = test-docs test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls \
 	test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 \
-	test-certdata test-python test-packaging
+	test-certdata test-python test-ruby test-packaging
 SHORT_FLAGS = $(filter-out --%,$(firstword $(MAKEFLAGS)))
 KEEP_GOING = $(if $(findstring =,$(SHORT_FLAGS)),,$(findstring k,$(SHORT_FLAGS)))
 
@@ -200,8 +200,14 @@ test-packaging: build ## the Debian package and `windlass install` in a minimal 
 test-python: build ## the Python packages, attached in a running Python; PYTHONS names other interpreters
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/python/run.sh $(addprefix --python ,$(PYTHONS))
 
+test-ruby: build ## the Ruby gem, attached in a running Ruby; RUBIES names other interpreters
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/ruby/run.sh $(addprefix --ruby ,$(RUBIES))
+
 wheel: build ## target/wheels/windlass-*.whl and windlass_auto-*.whl
 	/usr/bin/python3 -B python/build.py $(LIBRARY) $(CARGO_TARGET_DIR)/wheels
+
+gem: build ## target/gems/windlass-*.gem
+	/usr/bin/ruby ruby/build.rb $(LIBRARY) $(CARGO_TARGET_DIR)/gems
 
 deb: build ## target/debian/windlass_VERSION_ARCHITECTURE.deb
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) packaging/debian/build.sh

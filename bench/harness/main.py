@@ -18,9 +18,10 @@ from libcurl import ROWS as LIBCURL_ROWS
 from measure import World, environment
 from recorded import RESULTS
 from rows import ROWS as OPENSSL_ROWS
+from ruby import ROWS as RUBY_ROWS
 from trust_token import ROWS as TOKEN_ROWS
 
-ROWS = OPENSSL_ROWS | ATTACHED_ROWS | LIBCURL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
+ROWS = OPENSSL_ROWS | ATTACHED_ROWS | RUBY_ROWS | LIBCURL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 CC = ("cc", "-O2", "-pthread")

@@ -56,7 +56,6 @@ module Windlass
 
     # What Windlass sees and serves in this process, at this moment: a Windlass::Status.
     def status
-      require_relative "windlass/status"
       Status.now
     end
 
@@ -111,4 +110,10 @@ module Windlass
   private_constant :UNUSABLE
 end
 
+begin
+  # Now: a Ractor can't require it.
+  require_relative "windlass/status"
+rescue LoadError
+  # The program runs as before; `Windlass.status` fails.
+end
 Windlass.attach unless ENV["WINDLASS_AUTO"] == "0"

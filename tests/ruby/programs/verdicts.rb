@@ -38,6 +38,30 @@ def look(name, bundle)
   say("#{name}: ca_file") { verdict(OpenSSL::SSL::SSLContext.new.tap { |it| it.set_params(ca_file: bundle) }) }
 end
 
+# A certificate without extensions, signed by `issuer`, or by itself.
+def certificate(name, key, issuer = nil, issuer_key = key)
+  made = OpenSSL::X509::Certificate.new
+  made.version, made.serial, made.public_key = 2, 1, key
+  made.subject = OpenSSL::X509::Name.parse(name)
+  made.issuer = issuer ? issuer.subject : made.subject
+  made.not_before, made.not_after = Time.now - 3600, Time.now + 86_400
+  made.add_extension(OpenSSL::X509::Extension.new("basicConstraints", "CA:TRUE", true)) unless issuer
+  made.sign(issuer_key, OpenSSL::Digest.new("SHA256"))
+end
+
+# Two roots of one name, one of which issued the leaf: their order decides.
+keys = Array.new(3) { OpenSSL::PKey::EC.generate("prime256v1") }
+twins = keys.first(2).map { |key| certificate("/CN=Twin", key) }
+twin_leaf = certificate("/CN=leaf", keys[2], twins[1], keys[1])
+[twins, twins.reverse].each do |pair|
+  path = "#{bundle}.twins"
+  File.write(path, pair.map(&:to_pem).join)
+  say("two roots of one name") do
+    store = file_store(path)
+    [store.verify(twin_leaf), store.error_string, store.chain&.map { |one| twins.index(one) }]
+  end
+end
+
 look("good", bundle)
 say("other root") { verdict(client(file_store(other))) }
 say("root by hand") do
