@@ -40,7 +40,7 @@ def clients(kind):
         return [Row(f"Ruby {title}", "us", joined(stock, "fresh"), limit, windlass, ratio(windlass, limit), None,
                     f"{title}, attached: GET by a fresh client / by one that is given one store for all"),
                 Row(f"Ruby {title} memory", "KiB", before, bare, grown, median(over), None,
-                    f"resident memory that each of {count} kept clients adds (a difference)")]
+                    f"resident memory that each of {count} further clients adds (a difference)")]
     return rows
 
 

@@ -2,7 +2,7 @@
 
 # clients.rb faraday|puppet N URL [WINDLASS.RB]: the time of a GET by a fresh client, which makes a store of its own, and
 # of one by a fresh client that is given one store for all, alternating, in ns, as JSON; and, measured before, the
-# resident KiB that each of N kept clients of both kinds adds. Each GET has a connection of its own.
+# resident KiB that each of N further clients of both kinds adds. Each GET has a connection of its own.
 
 require "json"
 require "tmpdir"
@@ -49,6 +49,8 @@ sides = { "fresh" => nil, "shared" => shared }
 2.times { sides.each_value(&get) }
 kept = []
 memory = sides.transform_values do |store|
+  # The first ones make the heap grow.
+  COUNT.to_i.times { kept << get.call(store) }
   before = resident
   COUNT.to_i.times { kept << get.call(store) }
   (resident - before) / COUNT.to_f

@@ -45,7 +45,8 @@ def certificate(name, key, issuer = nil, issuer_key = key)
   made.subject = OpenSSL::X509::Name.parse(name)
   made.issuer = issuer ? issuer.subject : made.subject
   made.not_before, made.not_after = Time.now - 3600, Time.now + 86_400
-  made.add_extension(OpenSSL::X509::Extension.new("basicConstraints", "CA:TRUE", true)) unless issuer
+  extensions = OpenSSL::X509::ExtensionFactory.new
+  made.add_extension(extensions.create_extension("basicConstraints", "CA:TRUE", true)) unless issuer
   made.sign(issuer_key, OpenSSL::Digest.new("SHA256"))
 end
 
