@@ -15,8 +15,9 @@ library, folder = ARGV.first(2).map { |path| File.expand_path(path) }
 cpu = ARGV[2] || RbConfig::CONFIG["host_cpu"]
 
 version = File.read("#{HERE}/../Cargo.toml")[/^version = "([^"]+)"/, 1]
-{ "windlass.gemspec" => "spec.version = \"#{version}\"", "lib/windlass.rb" => "VERSION = \"#{version}\"" }.each do |file, text|
-  abort "ruby/#{file}: the version is not #{version}, that of Cargo.toml" unless File.read("#{HERE}/#{file}").include?(text)
+%w[windlass.gemspec lib/windlass.rb].each do |file|
+  same = File.read("#{HERE}/#{file}").match?(/version = "#{Regexp.escape(version)}"$/i)
+  abort "ruby/#{file}: the version is not #{version}, that of Cargo.toml" unless same
 end
 
 stage = File.join(File.dirname(folder), "ruby", "gem")

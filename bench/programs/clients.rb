@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# clients.rb faraday|puppet N URL [WINDLASS.RB]: the time of a GET by a fresh client, which makes a store of its own, and
-# of one by a fresh client that is given one store for all, alternating, in ns, as JSON; and, measured before, the
+# clients.rb faraday|puppet N URL [WINDLASS.RB]: the time of a GET by a fresh client, which makes a store of its own,
+# and of one by a fresh client that is given one store for all, alternating, in ns, as JSON; and, measured before, the
 # resident KiB that each of N further clients of both kinds adds. Each GET has a connection of its own.
 
 require "json"

@@ -82,7 +82,8 @@ module Windlass
     end
 
     # What is wrong with a shared object, or nil. The dynamic linker maps a file that was cut off all the same, and the
-    # process dies of SIGBUS. The table of sections is the last part of the file (ELF-64: e_shoff, e_shentsize, e_shnum).
+    # process dies of SIGBUS. The table of sections is the last part of the file (ELF-64: e_shoff, e_shentsize,
+    # e_shnum).
     def damage(path)
       File.open(path, "rb") do |file|
         header = file.read(64).to_s

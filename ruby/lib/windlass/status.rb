@@ -19,7 +19,8 @@ module Windlass
   class Status
     REASONS = {
       "disabled" => "switched off: the environment has WINDLASS_DISABLE",
-      "secure-execution" => "this program runs with privileges that its user doesn't have (set-user-ID or capabilities)",
+      "secure-execution" =>
+        "this program runs with privileges that its user doesn't have (set-user-ID or capabilities)",
       "audited" => "the environment has LD_AUDIT: its auditors decide where calls lead",
       "detached" => "not attached: call Windlass.attach",
       "not loaded" => "not attached: call Windlass.attach"

@@ -104,7 +104,8 @@ def library_of_many_stores(name, feature, answers, more):
 
 def options_of_ruby(ruby):
     """RUBYOPT reaches children; an absolute path needs no RubyGems; two copies of the gem are one."""
-    say = "require 'openssl'; require 'rbconfig'; print Windlass.status.served.size; print `#{RbConfig.ruby} -e 'print Windlass.attach'`"
+    say = ("require 'openssl'; require 'rbconfig'; print Windlass.status.served.size;"
+           "print `#{RbConfig.ruby} -e 'print Windlass.attach'`")
     assert ruby.run("-e", say, RUBYOPT="-rwindlass") == "1already"
     path = f"-r{ruby.lib()}/windlass.rb"
     assert ruby.run("--disable-gems", "-e", say, RUBYOPT=path) == "1already"
@@ -188,7 +189,7 @@ CASES = [
     ("a damaged library", damaged),
     ("verdicts", verdicts),
     ("fork, children", program("processes.rb")),
-    ("threads", program("threads.rb", 5)),
+    ("threads", program("threads.rb", 40)),
     ("Ractors", ractors),
     ("RUBYOPT", options_of_ruby),
     ("Bundler", bundler),

@@ -5,7 +5,8 @@
 require "windlass"
 result = Windlass.attach
 status = Windlass.status
-raise "#{result} #{status}" unless result == ARGV.first && ARGV.drop(1).all? { |word| status.reason.to_s.include?(word) }
+raise "#{result} #{status}" unless result == ARGV.first
+raise status.to_s unless ARGV.drop(1).all? { |word| status.reason.to_s.include?(word) }
 raise status.to_s unless %w[attached already].include?(result) || status.state == result
 
 require_relative "handshake"

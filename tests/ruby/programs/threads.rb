@@ -11,14 +11,14 @@ threads = Array.new(6) do
     kept = client(default_store)
     until stop
       check accepts?(client(default_store)) && accepts?(kept) && accepts?(client)
-      check !accepts?(client(file_store(ENV.fetch("OTHER_BUNDLE")))) && !accepts?(client(default_store), "other.example")
+      check !accepts?(client(file_store(ENV.fetch("OTHER_BUNDLE"))))
+      check !accepts?(client(default_store), "other.example")
       made << 1
     end
   end
 end
 results = Hash.new(0)
-last = Process.clock_gettime(Process::CLOCK_MONOTONIC) + Float(ARGV.first)
-while Process.clock_gettime(Process::CLOCK_MONOTONIC) < last
+while made.size < ARGV.first.to_i && threads.all?(&:alive?)
   results[Windlass.detach] += 1
   sleep 0.002
   results[Windlass.attach] += 1
@@ -26,4 +26,4 @@ while Process.clock_gettime(Process::CLOCK_MONOTONIC) < last
 end
 stop = true
 threads.each(&:join)
-check results.keys.sort == %w[attached detached] && made.size > 10
+check results.keys.sort == %w[attached detached]
