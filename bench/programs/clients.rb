@@ -23,8 +23,8 @@ GETS = {
     options = store ? { ssl_context: store } : { include_system_store: true }
     raise unless client.get(URI(URL), options: options).success?
 
-    # It would keep its connection open.
-    client.close
+    # It would keep its connection open. `close` would drop the store as well.
+    client.pool.close
     client
   end
 }.freeze
