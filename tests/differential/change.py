@@ -112,6 +112,6 @@ def detached(results, options, pki, seconds):
     with filled({"bundle.pem": pki.pem("r0", "r1", "r2"), "good.pem": pki.pem("leaf1"),
                  "bad.pem": pki.pem("leaf5")}) as folder:
         for build in options.builds:
-            out = execute([compiled("detached", build), options.library, "bundle.pem", 3, "good.pem", "bad.pem", seconds],
-                          folder)
+            command = [compiled("detached", build), options.library, "bundle.pem", 3, "good.pem", "bad.pem", seconds]
+            out = execute(command, folder)
             results.check(f"comes and goes on OpenSSL {build}", out.endswith("exit 0\n"), out)

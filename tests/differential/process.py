@@ -193,9 +193,9 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--sabotaged", type=pathlib.Path, help="built with feature sabotage")
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
-    parser.add_argument("--only", default="threads,fork,forking,pinned,shared,race,growth,mixture,unseen,removed,handed,late,"
-                        "shortage,editors,asked,asked_of_libssl,cancelled,plugins,changed,configured,nested,narrow,"
-                        "between,herd,detached,libraries,secure")
+    parser.add_argument("--only", default="threads,fork,forking,pinned,shared,race,growth,mixture,unseen,"
+                        "removed,handed,late,shortage,editors,asked,asked_of_libssl,cancelled,plugins,changed,"
+                        "configured,nested,narrow,between,herd,detached,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()

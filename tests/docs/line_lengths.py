@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 LONGEST = 120
-SOURCES = ("*.rs", "*.py", "*.c", "*.h", "*.sh", "Makefile")
+SOURCES = ("*.rs", "*.py", "*.rb", "*.c", "*.h", "*.sh", "Makefile")
 
 
 def main():

@@ -114,7 +114,8 @@ int main(int argc, char **argv)
 
             printf("%d:", how);
             for (int k = 0, rest = i; k < length; k++, rest /= CHOICES)
-                printf(" %c%d=%d", "lkdanrvts"[rest % STEPS], rest / STEPS % 2, step(store, rest % STEPS, rest / STEPS % 2));
+                printf(" %c%d=%d", "lkdanrvts"[rest % STEPS], rest / STEPS % 2,
+                       step(store, rest % STEPS, rest / STEPS % 2));
             puts("");
             CALL(how == 2, X509_STORE_free)(store);
         }

@@ -3,7 +3,8 @@ require "net/http"
 require "openssl"
 
 def certificates(path)
-  File.read(path).scan(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/m).map { |pem| OpenSSL::X509::Certificate.new(pem) }
+  blocks = File.read(path).scan(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/m)
+  blocks.map { |pem| OpenSSL::X509::Certificate.new(pem) }
 end
 
 def get(url, how = nil, path = nil)

@@ -46,7 +46,10 @@ end
 
 2.times do |turn|
   ctx = F.SSL_CTX_new(F.TLS_client_method)
-  puts "context #{turn.zero? ? F.SSL_CTX_set_default_verify_paths(ctx) : F.SSL_CTX_load_verify_locations(ctx, path_of('BUNDLE'), nil)}"
+  by_default = turn.zero?
+  loaded = by_default ? F.SSL_CTX_set_default_verify_paths(ctx)
+                      : F.SSL_CTX_load_verify_locations(ctx, path_of('BUNDLE'), nil)
+  puts "context #{loaded}"
   use(F.SSL_CTX_get_cert_store(ctx))
   store = F.X509_STORE_new
   puts "add #{F.X509_STORE_add_cert(store, certificate('TWIN'))}" if turn == 1
