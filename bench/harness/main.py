@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import peers
 import report
 from attached import ROWS as ATTACHED_ROWS
+from cold_start import ROWS as COLD_START_ROWS
 from gnutls import ROWS as GNUTLS_ROWS
 from libcurl import ROWS as LIBCURL_ROWS
 from measure import World, environment
@@ -21,7 +22,7 @@ from rows import ROWS as OPENSSL_ROWS
 from ruby import ROWS as RUBY_ROWS
 from trust_token import ROWS as TOKEN_ROWS
 
-ROWS = OPENSSL_ROWS | ATTACHED_ROWS | RUBY_ROWS | LIBCURL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
+ROWS = OPENSSL_ROWS | ATTACHED_ROWS | COLD_START_ROWS | RUBY_ROWS | LIBCURL_ROWS | GNUTLS_ROWS | TOKEN_ROWS
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 CC = ("cc", "-O2", "-pthread")

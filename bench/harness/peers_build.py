@@ -96,8 +96,11 @@ def java(out):
 
 
 def python(out):
-    """The system's Python, since its OpenSSL is the system's; packages with the hashes of requirements.txt."""
-    wanted, folder = PEERS / "python" / "requirements.txt", out / "venv"
+    return {"python": packages(PEERS / "python" / "requirements.txt", out / "venv")}
+
+
+def packages(wanted, folder):
+    """An interpreter with packages of these versions and hashes: the system's, since its OpenSSL is the system's."""
     stamp = folder / "stamp"
     if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
         shutil.rmtree(folder, ignore_errors=True)
@@ -108,7 +111,7 @@ def python(out):
         except Missing as why:
             raise Missing(f"{why}; in Debian: `apt-get install python3-venv`") from why
         stamp.write_bytes(wanted.read_bytes())
-    return {"python": folder / "bin" / "python3"}
+    return folder / "bin" / "python3"
 
 
 def p11_kit(_out):

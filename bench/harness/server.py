@@ -13,7 +13,7 @@ from roots import run as openssl
 
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 CONFIG = """daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log; {user}
-events {{ worker_connections 256; }}
+events {{ worker_connections 1024; }}
 http {{
   access_log off;
   client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;

@@ -1,5 +1,6 @@
 """requests_get.py N URL BUNDLE [attach]: the time of a GET with a fresh Session, and of one with a fresh Session that
-is given one context for all, alternating, in ns, as JSON. Each has a connection of its own.
+is given one context for all, alternating, in ns, as JSON. Each has a connection of its own. "bare" is as the second,
+but makes a context besides, as urllib3 does for a fresh Session, which loads nothing and is not used.
 """
 
 import gc
@@ -15,6 +16,7 @@ if sys.argv[4:] == ["attach"]:
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3.util.ssl_ import create_urllib3_context
 
 COUNT, URL, BUNDLE = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 CONTEXT = ssl.create_default_context(cafile=BUNDLE)
@@ -29,6 +31,12 @@ class Sharing(HTTPAdapter):
         conn.cert_reqs = "CERT_REQUIRED"
 
 
+class Bare(Sharing):
+    def init_poolmanager(self, *arguments, **named):
+        self.bare = create_urllib3_context()
+        super().init_poolmanager(*arguments, **named)
+
+
 def get(adapter=None):
     begin = time.perf_counter_ns()
     with requests.Session() as session:
@@ -40,13 +48,14 @@ def get(adapter=None):
     return time.perf_counter_ns() - begin
 
 
-samples = {"fresh": [], "shared": []}
-get()
-get(Sharing)
+SIDES = {"fresh": None, "shared": Sharing, "bare": Bare}
+samples = {name: [] for name in SIDES}
+for adapter in SIDES.values():
+    get(adapter)
 gc.disable()
 for turn in range(COUNT):
-    samples["fresh"].append(get())
-    samples["shared"].append(get(Sharing))
+    for name, adapter in SIDES.items():
+        samples[name].append(get(adapter))
     if turn % 50 == 49:
         gc.collect()
 json.dump(samples, sys.stdout)
