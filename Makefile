@@ -21,8 +21,8 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .PHONY: help demo test bench bench-peers performance site lint msrv deny setup build build-sabotage openssl gnutls \
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
-	test-trace-library test-top test-doctor test-python test-ruby test-packaging test-packaging-broken deb wheel gem \
-	test-matrix test-alone soak fuzz fuzz-store asan valgrind
+	test-trace-library test-top test-doctor test-python test-ruby test-packaging test-packaging-broken deb wheel layer \
+	gem test-matrix test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -208,6 +208,10 @@ wheel: build ## target/wheels/windlass-*.whl and windlass_auto-*.whl
 
 gem: build ## target/gems/windlass-*.gem
 	/usr/bin/ruby ruby/build.rb $(LIBRARY) $(CARGO_TARGET_DIR)/gems
+
+layer: wheel ## target/layers/windlass-layer.zip for AWS Lambda (ROOT=DIR names the function's unpacked image)
+	/usr/bin/python3 -B python/layer.py $(CARGO_TARGET_DIR)/release/windlass $(CARGO_TARGET_DIR)/wheels \
+	    $(CARGO_TARGET_DIR)/layers/windlass-layer.zip $(if $(ROOT),--root $(ROOT)) $(SOURCES)
 
 deb: build ## target/debian/windlass_VERSION_ARCHITECTURE.deb
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) packaging/debian/build.sh

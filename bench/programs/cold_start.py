@@ -1,4 +1,4 @@
-"""cold_start.py PORT [attach|unverified]: a GET by http.client in a fresh Python, as a function does after its cold start.
+"""cold_start.py PORT [attach|unverified]: a GET by http.client in a fresh Python, as of a function's cold start.
 
 Prints as JSON the ns of `http.client.HTTPSConnection(…)` alone, and the monotonic clock when the answer was there.
 """

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import traceback
 
+import layer
 import pki
 import suites
 from context import Context
@@ -28,7 +29,7 @@ def main():
         authority = pki.Authority(folder / "pki")
         for python in options.python or [pathlib.Path("/usr/bin/python3")]:
             context = Context(python, options.wheels.resolve(), options.library.resolve(), folder, authority)
-            for name, case in suites.CASES:
+            for name, case in suites.CASES + layer.CASES:
                 if options.wanted and not any(word in name for word in options.wanted):
                     continue
                 try:
