@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """layer.py WINDLASS WHEELS ZIP [--root DIR] [SOURCE ...]: the packages and compiled stores as a layer of AWS Lambda.
 
-Lambda unpacks a layer in /opt: the packages come to /opt/python, compiled stores to /opt/windlass. They are those of the
-image in DIR, or of this machine; SOURCE names what to compile, else its default sources.
+Lambda unpacks a layer in /opt: the packages come to /opt/python, compiled stores to /opt/windlass. They are those of
+the image in DIR, or of this machine; SOURCE names what to compile, else its default sources.
 """
 
 import argparse

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import traceback
 
+import clients
 import layer
 import pki
 import suites
@@ -29,7 +30,7 @@ def main():
         authority = pki.Authority(folder / "pki")
         for python in options.python or [pathlib.Path("/usr/bin/python3")]:
             context = Context(python, options.wheels.resolve(), options.library.resolve(), folder, authority)
-            for name, case in suites.CASES + layer.CASES:
+            for name, case in suites.CASES + clients.CASES + layer.CASES:
                 if options.wanted and not any(word in name for word in options.wanted):
                     continue
                 try:
