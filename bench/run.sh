@@ -4,6 +4,7 @@
 #   bench/run.sh                 all rows; raw samples go to bench/results/, the table to standard output
 #   bench/run.sh context memory  these rows only; nothing is written
 #   bench/run.sh --keep context  this row only; its samples go to a file of their own in bench/results/
+#   bench/run.sh python          HTTP clients of Python, stock, attached, and with a shared context
 #   bench/run.sh peers           beside other ecosystems; bench/peers/README.md says what that needs
 #   bench/run.sh --quick         fewer samples, for trying things out; nothing is written
 #

@@ -18,6 +18,7 @@ from gnutls import ROWS as GNUTLS_ROWS
 from libcurl import ROWS as LIBCURL_ROWS
 from measure import World, environment
 from recorded import RESULTS
+from python_clients import GROUPS
 from rows import ROWS as OPENSSL_ROWS
 from ruby import ROWS as RUBY_ROWS
 from trust_token import ROWS as TOKEN_ROWS
@@ -37,15 +38,17 @@ BUILD = {"memory.c": (CC, OPENSSL), "roots.c": (CC, OPENSSL), "threads.c": (CC, 
 def main(arguments):
     parser = argparse.ArgumentParser("bench/run.sh", description="Measures stock, limit and Windlass side by side.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help="measure only these rows, or `peers` by itself: "
-                        "see bench/peers/README.md. The rows: " + ", ".join(ROWS))
+                        "see bench/peers/README.md. The rows: " + ", ".join(ROWS) + "; and not in a full run: "
+                        + ", ".join(GROUPS))
     parser.add_argument("--keep", action="store_true",
                         help="write the samples to bench/results/; a full run always does")
     parser.add_argument("--quick", action="store_true", help="take fewer samples, and write nothing")
     given = parser.parse_args(arguments)
     names, quick, keep = given.rows or list(ROWS), given.quick, given.keep
-    unknown = [name for name in names if name not in ROWS]
+    known = ROWS | GROUPS
+    unknown = [name for name in names if name not in known]
     if unknown and names != ["peers"]:
-        parser.error(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}, and peers by itself")
+        parser.error(f"no such row: {', '.join(unknown)}; there are {', '.join(known)}, and peers by itself")
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
     release = target / "release"
     with tempfile.TemporaryDirectory(prefix="windlass-bench-") as folder:
@@ -61,12 +64,12 @@ def main(arguments):
         rows = []
         for name in names:
             print(f"measuring {name} …", file=sys.stderr, flush=True)
-            rows += ROWS[name](world)
+            rows += known[name](world)
     about = report.machine()
     print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['os']}, {about['openssl']}, "
           f"{about['roots']} roots, {about['date']}\nmedians; ratio = Windlass / limit unless the row says otherwise\n")
     print(report.table(rows) + "\n\n" + report.explanation(rows))
-    full = len(names) == len(ROWS)
+    full = set(names) >= set(ROWS)
     if not quick and (full or keep):
         which = "" if full else "-" + "-".join(names)
         kept = RESULTS / f"{about['date']}-{about['arch']}-{about['cores']}cores{which}.json"

@@ -1,31 +1,24 @@
-"""Makes the tables of docs/performance.md and docs/pkcs11.md, and docs/plots/, of the recorded benchmarks.
+"""Makes the tables of docs/performance.md, pkcs11.md and python.md, and docs/plots/, of the recorded benchmarks.
 
 --check only compares: status 1 if they differ.
 """
 
-import dataclasses
 import pathlib
 import re
 import sys
 import textwrap
 
+import clients_page
 import peers_page
 import plot
 import recorded
 import report
+from plot import Case
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "performance.md"
 TOKEN = DOCS / "pkcs11.md"
-
-
-@dataclasses.dataclass
-class Case:
-    letter: str
-    row: str
-    title: str
-    shown: str
-
+PYTHON = DOCS / "python.md"
 
 CASES = [Case("A", "A command", "A Ruby command that loads the roots", "reported in heroku/base-images#344"),
          Case("B", "B request", "An HTTPS request with a fresh context", "reported in crystal-lang/crystal#15419"),
@@ -51,6 +44,12 @@ def made():
         files[DOCS / "plots" / "peers.svg"] = peers_page.svg(peers)
         picture = "![A further client and one verification, for all peers](plots/peers.svg)"
         page = between(page, "peers", f"{peers_page.markdown(peers)}\n\n{picture}")
+    clients = recorded.newest_clients()
+    if clients:
+        files[DOCS / "plots" / "python.svg"] = clients_page.svg(clients[1])
+        picture = "![A client with its first request, for all HTTP clients](plots/python.svg)"
+        text = "\n".join(map(wrapped, clients_page.markdown(clients[1], clients[0]).split("\n")))
+        files[PYTHON] = between(PYTHON.read_text(encoding="utf-8"), "clients", f"{text}\n\n{picture}")
     token = [row for row in rows.values() if row.name.startswith("token")]
     return files | {PAGE: page,
                     TOKEN: between(TOKEN.read_text(encoding="utf-8"), "token", report.markdown_table(token))}

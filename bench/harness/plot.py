@@ -1,11 +1,15 @@
 """The five cases as SVG: bars for stock, Windlass and limit, in parts of stock. Legible in light and dark at 400 px."""
 
+import dataclasses
 from html import escape
 from statistics import median
 
 WIDTH, MARGIN = 400, 14
 LEFT, FULL = 78, 228  # where bars begin, and how long stock's is
 BAR, STEP = 12, 17
+
+LEGEND = ["Shorter is better; stock is the program without Windlass,",
+          "limit the same program without any loading of CAs."]
 
 STYLE = """
   text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", Helvetica, Arial, sans-serif; fill: #1f2328 }
@@ -19,19 +23,25 @@ STYLE = """
 """
 
 
-def svg(cases, rows):
-    """One picture of these cases; `rows` are the recorded rows by name."""
+@dataclasses.dataclass
+class Case:
+    letter: str
+    row: str
+    title: str
+    shown: str
+
+
+def svg(cases, rows, legend=LEGEND, limit="limit"):
+    """One picture of these cases; `rows` are the recorded rows by name, `limit` is what their third side is called."""
     parts, y = [], MARGIN
     for case in cases:
-        drawn, y = panel(case, rows[case.row], y)
+        drawn, y = panel(case, rows[case.row], y, limit)
         parts += drawn
-    legend = ["Shorter is better; stock is the program without Windlass,",
-              "limit the same program without any loading of CAs."]
     for line in legend:
         y += 14
         parts.append(f'<text class="small" x="{MARGIN}" y="{y}">{line}</text>')
     height = y + MARGIN
-    spoken = "; ".join(f"{case.letter}: {numbers(rows[case.row])}" for case in cases)
+    spoken = "; ".join(f"{case.letter or case.title}: {numbers(rows[case.row], limit)}" for case in cases)
     size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
@@ -41,28 +51,30 @@ def svg(cases, rows):
         *parts, "</svg>"]) + "\n"
 
 
-def panel(case, row, y):
+def panel(case, row, y, limit):
     """The lines of one case, and where the next one begins."""
-    parts = [f'<text class="title" x="{MARGIN}" y="{y + 12}">{case.letter}&#160; {escape(case.title)}</text>',
+    letter = f"{case.letter}&#160; " if case.letter else ""
+    parts = [f'<text class="title" x="{MARGIN}" y="{y + 12}">{letter}{escape(case.title)}</text>',
              f'<text class="small" x="{MARGIN}" y="{y + 27}">{escape(case.shown)}</text>']
     y += 36
-    for name, samples in sides(row):
+    for name, kind, samples in sides(row, limit):
         length = max(2, round(FULL * median(samples) / median(row.stock), 1))
         middle = y + BAR - 2
         parts += [f'<text x="{LEFT - 8}" y="{middle}" text-anchor="end">{name}</text>',
-                  f'<rect class="{name.lower()}" x="{LEFT}" y="{y}" width="{length}" height="{BAR}" rx="2"/>',
+                  f'<rect class="{kind}" x="{LEFT}" y="{y}" width="{length}" height="{BAR}" rx="2"/>',
                   f'<text x="{LEFT + length + 6}" y="{middle}">{value(median(samples), row.unit)}</text>']
         y += STEP
     return parts, y + 12
 
 
-def sides(row):
-    named = (("stock", row.stock), ("Windlass", row.windlass), ("limit", row.limit))
-    return [(name, samples) for name, samples in named if samples]
+def sides(row, limit):
+    """(name, class, samples) of each."""
+    named = (("stock", "stock", row.stock), ("Windlass", "windlass", row.windlass), (limit, "limit", row.limit))
+    return [side for side in named if side[2]]
 
 
-def numbers(row):
-    return ", ".join(f"{name} {value(median(samples), row.unit)}" for name, samples in sides(row))
+def numbers(row, limit):
+    return ", ".join(f"{name} {value(median(samples), row.unit)}" for name, _, samples in sides(row, limit))
 
 
 def value(figure, unit):

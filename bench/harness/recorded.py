@@ -6,7 +6,7 @@ import pathlib
 from measure import Row
 
 RESULTS = pathlib.Path(__file__).resolve().parent.parent / "results"
-PEERS = "cores-peers.json"
+PEERS, CLIENTS = "cores-peers.json", "cores-python.json"
 
 
 def newest():
@@ -15,7 +15,7 @@ def newest():
     A row that was kept singly counts if the full run lacks it or is of an earlier day.
     """
     files = [(path.name.split("cores")[1] != ".json", path) for path in sorted(RESULTS.glob("*cores*.json"))
-             if not path.name.endswith(PEERS)]
+             if not path.name.endswith((PEERS, CLIENTS))]
     about, rows = read([path for single, path in files if not single][-1])
     singly = {}
     for path in (path for single, path in files if single):
@@ -30,6 +30,12 @@ def newest_peers():
     """The newest record of `bench/run.sh --keep peers`, or None."""
     files = sorted(RESULTS.glob(f"*{PEERS}"))
     return json.loads(files[-1].read_text(encoding="utf-8")) if files else None
+
+
+def newest_clients():
+    """(machine, rows by name) of the newest record of `bench/run.sh --keep python`, or None."""
+    files = sorted(RESULTS.glob(f"*{CLIENTS}"))
+    return read(files[-1]) if files else None
 
 
 def read(path):

@@ -21,7 +21,7 @@ http {{
   server {{
     listen 127.0.0.1:{port} ssl; ssl_certificate {folder}/leaf.pem; ssl_certificate_key {folder}/leaf.key;
     ssl_protocols TLSv1.3;
-    location / {{ return 200 "hello\\n"; }}
+    location / {{ return 200 "hello\\n"; }}{locations}
     location /repository.git/ {{ root {folder}; }}
   }}
 }}
@@ -32,13 +32,13 @@ EXTENSIONS = "basicConstraints=critical,CA:FALSE\nextendedKeyUsage=serverAuth\ns
 class Server:
     """A context manager; `url` and `bundle` (Debian's with the test root) are what a client needs."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, locations=""):
         folder.mkdir()
         self.folder, self.port = folder, free_port()
         self.url, self.bundle = f"https://localhost:{self.port}/", folder / "bundle.pem"
         self._certificates()
         user = "user root;" if os.geteuid() == 0 else ""
-        (folder / "nginx.conf").write_text(CONFIG.format(folder=folder, port=self.port, user=user))
+        (folder / "nginx.conf").write_text(CONFIG.format(folder=folder, port=self.port, user=user, locations=locations))
 
     def _certificates(self):
         at = lambda name: str(self.folder / name)

@@ -21,7 +21,8 @@ def client(kind, context):
     python, unknown = interpreter(context), authority(context)
     with Server(context.authority.chain) as good, Server(unknown.chain) as other:
         # The certificates are for localhost.
-        urls = [f"https://localhost:{good.port}/", f"https://localhost:{other.port}/", f"https://127.0.0.1:{good.port}/"]
+        urls = [f"https://{host}/" for host in (f"localhost:{good.port}", f"localhost:{other.port}",
+                                                f"127.0.0.1:{good.port}")]
         stock, attached = (asked(context, python, kind, how, urls) for how in ("stock", "attach"))
     good, other, wrong = stock["verdicts"][0], stock["verdicts"][2], stock["verdicts"][4]
     assert good == "accepted" and "local issuer" in other and "match" in wrong, stock

@@ -1,7 +1,7 @@
 """The HTTP clients: how each makes a client of its own, and how that asks. The bench uses them, too.
 
-`make(context)` makes a client as its documentation does, or with a context that its callers share. `ask(client, url)` is
-one request; it raises what the client raises. Trust comes from the environment: `trust(bundle)`.
+`make(context)` makes a client as its documentation does, or with a context that its callers share. `ask(client, url)`
+is one request; it raises what the client raises. Trust comes from SSL_CERT_FILE, REQUESTS_CA_BUNDLE and AWS_CA_BUNDLE.
 """
 
 import os
@@ -10,16 +10,7 @@ import ssl
 SESSIONS = []
 
 
-def trust(bundle):
-    """The variables by which these clients trust a bundle."""
-    return {name: str(bundle) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE")}
-
-
 class Client:
-    """`SHARES`: it can be given a context that its callers share."""
-
-    SHARES = True
-
     @staticmethod
     def shared():
         return ssl.create_default_context()
@@ -39,8 +30,11 @@ class Requests(Client):
             def init_poolmanager(self, *arguments, **named):
                 super().init_poolmanager(*arguments, ssl_context=context, **named)
 
+            # Not what these do else: they would load the bundle into the shared context for each connection.
+            def build_connection_pool_key_attributes(self, request, verify, cert=None):
+                return super().build_connection_pool_key_attributes(request, True, cert)
+
             def cert_verify(self, conn, url, verify, cert):
-                """Not what it does else: it would load the bundle into the shared context for each connection."""
                 conn.cert_reqs = "CERT_REQUIRED"
 
         session = requests.Session()
@@ -119,11 +113,9 @@ class Aiohttp(Client):
 
 
 class Boto3(Client):
-    SHARES = False
-
     @staticmethod
     def make(context=None):
-        """For an endpoint that is known at the first request only, a session is kept: it has read boto3's models."""
+        """The endpoint is the environment's. The session is kept: it has read boto3's models."""
         import boto3
 
         if not SESSIONS:
@@ -139,7 +131,7 @@ class Boto3(Client):
 
 
 class Truststore(Client):
-    """In urllib3, as its documentation shows. It loads the roots again for each connection, also into a shared context."""
+    """In urllib3, as its documentation shows. It loads the roots again for each connection, also into a shared one."""
 
     @staticmethod
     def shared():
@@ -164,8 +156,6 @@ class Truststore(Client):
 
 class Pip(Client):
     """The whole of `pip download`, in this process."""
-
-    SHARES = False
 
     @staticmethod
     def make(context=None):

@@ -31,8 +31,9 @@ def verdict(kind, url):
 
 
 def reason(error):
-    """What OpenSSL said of the certificate, or urllib3, which compares names itself for boto3. Some clients keep no more
-    than the text.
+    """What OpenSSL said of the certificate, or urllib3, which compares names itself for boto3.
+
+    Some clients keep no more than the text.
     """
     seen, inner = [], error
     while inner is not None and inner not in seen:
