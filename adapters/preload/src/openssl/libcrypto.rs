@@ -216,6 +216,12 @@ impl Served {
         self.version < 0x4000_0000
     }
 
+    /// Whether a certificate that is already in a store is recognised even if others of its subject are. Later versions
+    /// search an unsorted stack, and see only neighbours (`X509_OBJECT_retrieve_match`, x509_lu.c); 4.0 does, too.
+    pub fn recognises_all(&self) -> bool {
+        self.version < 0x3010_0000
+    }
+
     /// Whether `directory_search` knows this version's lookup of hashed directories.
     pub fn has_known_directories(&self) -> bool {
         self.version < 0x4010_0000

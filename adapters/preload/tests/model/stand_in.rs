@@ -146,6 +146,14 @@ impl Foreign for Memory {
         true
     }
 
+    fn holds_unseen(&self, _registered: &AppendList<Arc<Registration<Memory>>>) -> bool {
+        false
+    }
+
+    fn recognises_all(&self) -> bool {
+        false
+    }
+
     fn is_contested(
         &self,
         registered: &AppendList<Arc<Registration<Memory>>>,

@@ -86,6 +86,9 @@ pub trait Foreign: Sized {
     /// `adds_as_one`. `is_exposed`: the program has the stack.
     fn add_together(&self, certificates: &[Self::Certificate], is_exposed: bool) -> bool;
 
+    /// Whether a certificate that is already in memory is always recognised when it is added again.
+    fn recognises_all(&self) -> bool;
+
     /// Whether different certificates of one subject would come together, with a result in stock that depends on its
     /// version. `in_memory`: memory may hold something.
     fn is_contested(
@@ -98,6 +101,10 @@ pub trait Foreign: Sized {
 
     /// Whether something in memory has the subject of a registered certificate that is not in memory.
     fn hides_something(&self, registered: &AppendList<Arc<Registration<Self>>>) -> bool;
+
+    /// Whether something of such a subject is in memory that nobody has seen coming, if it [may change
+    /// unseen](Foreign::may_change_unseen). Asked for a table only.
+    fn holds_unseen(&self, registered: &AppendList<Arc<Registration<Self>>>) -> bool;
 
     /// The number of objects in memory; `None` where it is not available at once.
     fn count(&self) -> Option<usize>;

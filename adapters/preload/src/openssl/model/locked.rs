@@ -145,11 +145,13 @@ impl<'m, F: Foreign> Locked<'m, F> {
         if !is_first {
             self.settle_after_search();
         }
+        let known = registrations.iter().find(|known| foreign.is_same(&known.source, &source));
         let in_memory = self.model.has_trace(TOUCHED) || foreign.may_change_unseen();
-        if foreign.is_contested(registrations, &source, is_first, in_memory) {
+        let is_harmless = known.is_some() && foreign.recognises_all();
+        if !is_harmless && foreign.is_contested(registrations, &source, is_first, in_memory) {
             return Err(Contested);
         }
-        if let Some(known) = registrations.iter().find(|known| foreign.is_same(&known.source, &source)) {
+        if let Some(known) = known {
             // The same certificates again: nothing is new, but the order of an enumeration shows it.
             self.note(Event::Load(Arc::clone(known)));
             self.remember_sortedness();
@@ -191,7 +193,7 @@ impl<'m, F: Foreign> Locked<'m, F> {
         }
         let searched = self.was_searched();
         let came_unseen =
-            !model.is_stack() && model.is_missing_some() && model.foreign.hides_something(&model.registrations);
+            !model.is_stack() && model.is_missing_some() && model.foreign.holds_unseen(&model.registrations);
         self.put_all();
         // Memory is short: the next call tries again.
         if model.is_missing_some() {
