@@ -76,7 +76,8 @@ impl Module {
         }
         let variable = |name: &str| Some(environment(&std::ffi::CString::new(name).ok()?)?.to_owned());
         // The maximum age of a store matters to programs that load often; a session checks its source anyway.
-        let config = Config { max_age: MaxAge::Forever, stores: Directories::from_environment(variable) };
+        let config =
+            Config { max_age: MaxAge::Forever, stores: Directories::from_environment(variable), ..Config::default() };
         let (labels, paths): (Vec<_>, Vec<_>) = places().into_iter().map(|place| (place.label, place.path)).unzip();
         let locations = paths.into_iter().map(TrustLocation::new).collect();
         let places = Arc::new(Places { locations, cache: TrustCache::new(config, None) });

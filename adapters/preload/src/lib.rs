@@ -8,7 +8,7 @@
 #[macro_use]
 extern crate windlass_interpose;
 
-use windlass_interpose::{address_space, append_list, fork_lock, ptr_table};
+use windlass_interpose::{address_space, append_list, for_each_process, fork_lock, ptr_table};
 
 use windlass_interpose::large_blocks::{LargeBlocks, Room};
 use windlass_interpose::reserve::Reserving;
@@ -23,7 +23,6 @@ static ALLOCATOR: LargeBlocks<Reserving> = LargeBlocks::new(&ROOM, Reserving);
 mod add_ca;
 mod arranged;
 mod attach;
-mod for_each_process;
 mod gnutls;
 mod hook;
 mod labels;

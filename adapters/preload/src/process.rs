@@ -237,7 +237,7 @@ fn new_cache() -> TrustCache {
     let stores = stores.unwrap_or_else(Directories::none);
     static NONE: FileSystems = FileSystems::none();
     let file_systems = prepared().map_or(&NONE, |prepared| &prepared.file_systems);
-    TrustCache::in_guest(Config { max_age, stores }, Some(&Counted), file_systems)
+    TrustCache::in_guest(Config { max_age, stores, ..Config::default() }, Some(&Counted), file_systems)
 }
 
 /// An environment variable; None under secure execution.

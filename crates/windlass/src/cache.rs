@@ -21,7 +21,7 @@ use crate::error::LoadError;
 use crate::memory;
 use crate::root_store::RootStore;
 use crate::source::system::{FileSystems, Guest, Real, System};
-use crate::source::{Reading, Source, SourceRef, State, cafile};
+use crate::source::{Contents, Reading, Source, SourceRef, State, cafile};
 use slot::{Entry, Outcome, Slot, Turn};
 use table::Slots;
 
@@ -111,6 +111,8 @@ pub struct Config {
     /// The directories searched for compiled stores. A compiled store can replace the first read of a source and the
     /// read after a change, but not the read that the maximum age demands.
     pub stores: Directories,
+    /// What is read. Compiled stores are only made of sources without CRLs.
+    pub contents: Contents,
 }
 
 /// One for each process: keeps the root store of each source, and checks the source on each use.
@@ -326,7 +328,7 @@ impl TrustCache {
             }
             self.count(CacheEvent::CompiledStale, 1);
         }
-        let store = reading.index(source)?;
+        let store = reading.index(source, self.config.contents)?;
         self.count(CacheEvent::Load, 1);
         Ok((store, None))
     }
@@ -362,6 +364,6 @@ impl TrustCache {
 /// Data that others derived from the previous store (parsed certificates) stays valid if nothing changed and the
 /// voucher is the same.
 fn same_or_new(previous: Option<Entry>, store: RootStore, voucher: Voucher) -> Arc<RootStore> {
-    let same = previous.filter(|entry| entry.voucher == voucher && entry.store.has_same_certificates(&store));
+    let same = previous.filter(|entry| entry.voucher == voucher && entry.store.has_same_content(&store));
     same.map_or_else(|| Arc::new(store), |entry| entry.store)
 }

@@ -90,7 +90,7 @@ pub(crate) fn walk(der: &[u8], canonicaliser: &mut Canonicaliser, canonical: &mu
     Ok(Fields { serial, issuer, not_before, not_after, subject, spki, subject_key_id })
 }
 
-fn time(reader: &mut Reader<'_>) -> Result<Timestamp, DerFault> {
+pub(crate) fn time(reader: &mut Reader<'_>) -> Result<Timestamp, DerFault> {
     match reader.peek() {
         Some(UTC_TIME) => Timestamp::from_utc_time(reader.content_of(UTC_TIME)?),
         Some(GENERALIZED_TIME) => Timestamp::from_generalized_time(reader.content_of(GENERALIZED_TIME)?),

@@ -30,6 +30,14 @@ pub enum Unsupported {
         /// What is unusual about it.
         fault: DerFault,
     },
+    /// The structure of a CRL.
+    #[error("CRL {crl}: {fault}")]
+    Crl {
+        /// Position among the CRLs of the file, counted from 1.
+        crl: u32,
+        /// What is unusual about it.
+        fault: DerFault,
+    },
     /// A distinguished name given on its own.
     #[error("distinguished name: {0}")]
     Name(NameFault),
@@ -66,6 +74,7 @@ impl Unsupported {
             | Unsupported::Name(NameFault::OutOfMemory) => "out-of-memory",
             Unsupported::Certificate { fault: DerFault::Name(_), .. } | Unsupported::Name(_) => "name",
             Unsupported::Certificate { .. } => "certificate",
+            Unsupported::Crl { .. } => "crl",
             Unsupported::NoCertificate => "no-certificate",
             Unsupported::TooLarge => "too-large",
             Unsupported::Certdata { .. } => "certdata",

@@ -1,4 +1,4 @@
-//! The strict subset of PEM: CERTIFICATE blocks of plain base64, and comments around them.
+//! The strict subset of PEM: CERTIFICATE blocks of plain base64, comments around them, and CRLs if they are wanted.
 //!
 //! `PEM_read_bio` (OpenSSL, crypto/pem/pem_lib.c, 1.1.1 to 4.0) must read every file accepted here as the same blocks
 //! with the same bytes. It reads lines of at most 254 bytes with `BIO_gets`, strips blanks at their ends, takes a line
@@ -8,10 +8,42 @@
 use memchr::{memchr, memmem};
 
 use crate::certificate::MAX_CERTIFICATE;
+use crate::crl::MAX_CRL;
 use crate::error::{PemFault, Unsupported};
+use crate::source::Contents;
 
-const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
-const END: &[u8] = b"-----END CERTIFICATE-----";
+/// The kinds of blocks that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Label {
+    Certificate,
+    Crl,
+}
+
+impl Label {
+    fn of(line: &[u8], contents: Contents) -> Option<Label> {
+        match line {
+            b"-----BEGIN CERTIFICATE-----" => Some(Label::Certificate),
+            b"-----BEGIN X509 CRL-----" if contents == Contents::WithCrls => Some(Label::Crl),
+            _ => None,
+        }
+    }
+
+    fn end(self) -> &'static [u8] {
+        match self {
+            Label::Certificate => b"-----END CERTIFICATE-----",
+            Label::Crl => b"-----END X509 CRL-----",
+        }
+    }
+
+    /// The most characters of base64.
+    fn most(self) -> usize {
+        let bytes = match self {
+            Label::Certificate => MAX_CERTIFICATE,
+            Label::Crl => MAX_CRL,
+        };
+        bytes / 3 * 4
+    }
+}
 
 /// Well below the 254 bytes at which `BIO_gets` would split a line in two.
 const MAX_COMMENT: usize = 200;
@@ -35,11 +67,11 @@ impl<'a> Blocks<'a> {
         Blocks { rest: pem, line: 0, text: Vec::new() }
     }
 
-    /// Appends the bytes of the next block to `out` and returns their number, or None at the end.
-    pub fn next_into(&mut self, out: &mut Vec<u8>) -> Result<Option<usize>, Unsupported> {
+    /// Goes to the next block, which [`Blocks::block_into`] reads. None at the end.
+    pub fn next_label(&mut self, contents: Contents) -> Result<Option<Label>, Unsupported> {
         while let Some(line) = self.next_line() {
-            if line == BEGIN {
-                return self.block(out).map(Some);
+            if let Some(label) = Label::of(line, contents) {
+                return Ok(Some(label));
             }
             self.comment(line)?;
         }
@@ -65,17 +97,18 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    fn block(&mut self, out: &mut Vec<u8>) -> Result<usize, Unsupported> {
+    /// Appends the bytes of this block to `out` and returns their number.
+    pub fn block_into(&mut self, label: Label, out: &mut Vec<u8>) -> Result<usize, Unsupported> {
         let (rest, line) = (self.rest, self.line);
-        self.block_of_lines(out, true).or_else(|_| {
+        self.block_of_lines(label, out, true).or_else(|_| {
             (self.rest, self.line) = (rest, line);
-            self.block_of_lines(out, false)
+            self.block_of_lines(label, out, false)
         })
     }
 
     /// With `alike`, a line end is first looked for at the position it had in the block's first line. Should that have
     /// joined two lines, the line end between them is not base64, and the block must be read again without `alike`.
-    fn block_of_lines(&mut self, out: &mut Vec<u8>, alike: bool) -> Result<usize, Unsupported> {
+    fn block_of_lines(&mut self, label: Label, out: &mut Vec<u8>, alike: bool) -> Result<usize, Unsupported> {
         let (block, begin) = (self.rest, self.line);
         self.text.clear();
         // Enough for every line of a block of the usual form.
@@ -84,13 +117,13 @@ impl<'a> Blocks<'a> {
         loop {
             let before = self.rest.len();
             let line = self.line_of(stride).or_else(|| self.next_line()).ok_or(self.fault(PemFault::Unterminated))?;
-            if line == END {
+            if line == label.end() {
                 break;
             }
             if line.is_empty() || line.len() > MAX_BASE64_LINE || line.first() == Some(&b'-') {
                 return Err(self.fault(PemFault::NotBase64));
             }
-            if self.text.len() > MAX_CERTIFICATE / 3 * 4 {
+            if self.text.len() > label.most() {
                 return Err(self.fault(PemFault::LongBlock));
             }
             self.text.try_reserve(line.len()).map_err(|_| Unsupported::OutOfMemory)?;
@@ -99,7 +132,7 @@ impl<'a> Blocks<'a> {
                 stride = (before - self.rest.len()).checked_sub(1);
             }
             if let Some(end) = stride {
-                self.take_alike(end);
+                self.take_alike(end, label);
             }
         }
         if self.text.is_empty() {
@@ -117,13 +150,13 @@ impl<'a> Blocks<'a> {
     }
 
     /// Takes the base64 of the following lines, as long as their end is at this position. Stops at anything unusual.
-    fn take_alike(&mut self, end: usize) {
+    fn take_alike(&mut self, end: usize, label: Label) {
         let mut lines = 0;
         for line in self.rest.chunks_exact(end + 1) {
             let [text @ .., b'\n'] = line else { break };
             let text = text.strip_suffix(b"\r").unwrap_or(text);
             let usual = (1..=MAX_BASE64_LINE).contains(&text.len()) && text.first() != Some(&b'-');
-            if !usual || self.text.len() > MAX_CERTIFICATE / 3 * 4 || self.text.try_reserve(text.len()).is_err() {
+            if !usual || self.text.len() > label.most() || self.text.try_reserve(text.len()).is_err() {
                 break;
             }
             self.text.extend_from_slice(text);

@@ -9,9 +9,11 @@ use std::fmt;
 use once_cell::race::OnceBox;
 
 use crate::anchor::{AnchorIndex, Record, TrustAnchor};
+use crate::crl::{Crl, Crls};
 use crate::error::Unsupported;
 use crate::index::{Index, Key};
 use crate::name::{CanonicalName, RawName};
+use crate::source::Contents;
 use builder::Builder;
 pub(crate) use bytes::Bytes;
 use twins::Twins;
@@ -35,6 +37,7 @@ pub struct RootStore {
     issuers_and_serials: OnceBox<Option<Index>>,
     key_ids: OnceBox<Option<Index>>,
     twins: Twins,
+    crls: Option<Crls>,
     /// The number of the rules, and the value that they gave.
     finding: OnceBox<(u16, u8)>,
 }
@@ -64,15 +67,21 @@ impl RootStore {
     /// Reads a PEM file. All or nothing: either every certificate of the file is in the store, as OpenSSL's
     /// `X509_load_cert_crl_file` would have loaded it, or the file is not supported.
     pub fn from_pem(pem: &[u8]) -> Result<RootStore, Unsupported> {
-        RootStore::from_pem_files([pem]).map_err(|(_, what)| what)
+        RootStore::from_pem_files([pem], Contents::Certificates).map_err(|(_, what)| what)
+    }
+
+    /// The same with CRLs, as [`Contents::WithCrls`]. A file of CRLs alone gives a store without anchors.
+    pub fn from_pem_with_crls(pem: &[u8]) -> Result<RootStore, Unsupported> {
+        RootStore::from_pem_files([pem], Contents::WithCrls).map_err(|(_, what)| what)
     }
 
     /// Reads several PEM files into one store, in this order. An error names the file that it is about.
     #[inline(never)]
     pub(crate) fn from_pem_files<'p>(
         files: impl IntoIterator<Item = &'p [u8]>,
+        contents: Contents,
     ) -> Result<RootStore, (usize, Unsupported)> {
-        let mut builder = Builder::default();
+        let mut builder = Builder::new(contents);
         for (file, pem) in files.into_iter().enumerate() {
             builder.add_pem(pem).map_err(|what| (file, what))?;
         }
@@ -86,9 +95,10 @@ impl RootStore {
         records: Box<[Record]>,
         subjects: Option<Index>,
         written: Option<Box<Written>>,
+        crls: Option<Crls>,
         source_bytes: u64,
     ) -> Result<RootStore, Unsupported> {
-        if records.is_empty() {
+        if records.is_empty() && crls.is_none() {
             return Err(Unsupported::NoCertificate);
         }
         let subject_of = |record: u32| Some(records.get(record as usize)?.canonical.of(canonical.as_slice()));
@@ -106,6 +116,7 @@ impl RootStore {
             written,
             source_bytes,
             twins,
+            crls,
             raw_subjects: OnceBox::new(),
             issuers_and_serials: OnceBox::new(),
             key_ids: OnceBox::new(),
@@ -113,14 +124,18 @@ impl RootStore {
         })
     }
 
-    /// Whether the other store has the same certificates in the same order.
-    pub(crate) fn has_same_certificates(&self, other: &RootStore) -> bool {
+    /// Whether the other store has the same certificates and the same CRLs, each in the same order.
+    pub(crate) fn has_same_content(&self, other: &RootStore) -> bool {
+        let same_crls = match (&self.crls, &other.crls) {
+            (Some(ours), Some(theirs)) => ours.has_same(theirs),
+            (ours, theirs) => ours.is_none() && theirs.is_none(),
+        };
         // A certificate contains its own length, and thus a run of bytes splits into certificates in only one way.
-        self.der.as_slice() == other.der.as_slice()
+        self.der.as_slice() == other.der.as_slice() && same_crls
     }
 
     /// The number of certificates, duplicates included: the value that OpenSSL's load would return.
-    #[expect(clippy::len_without_is_empty, reason = "there is no empty store")]
+    #[expect(clippy::len_without_is_empty, reason = "only a file of CRLs alone has no certificate")]
     pub fn len(&self) -> usize {
         self.records.len()
     }
@@ -176,6 +191,22 @@ impl RootStore {
     pub fn by_key_id<'s>(&'s self, key_id: &[u8]) -> impl Iterator<Item = AnchorIndex> + use<'s> {
         let index = self.key_id_index();
         anchors_of(index.map_or(&[], |index| index.find(&key_id, |record| self.key_id_of(record))))
+    }
+
+    /// The CRL at this position, counted from 0. None beyond the end.
+    pub fn crl(&self, place: usize) -> Option<Crl<'_>> {
+        self.crls.as_ref()?.get(place)
+    }
+
+    /// The number of CRLs.
+    pub fn crl_count(&self) -> usize {
+        self.crls.as_ref().map_or(0, Crls::len)
+    }
+
+    /// The positions of all CRLs of this issuer as OpenSSL compares names, in source order.
+    pub fn crls_by_issuer(&self, name: &CanonicalName) -> impl Iterator<Item = usize> + use<'_> {
+        let places = self.crls.as_ref().map_or(&[][..], |crls| crls.by_issuer(name));
+        places.iter().map(|place| *place as usize)
     }
 
     /// Every anchor whose canonical subject is also the subject of a different certificate here, in source order,

@@ -321,7 +321,8 @@ fn a_damaged_one_before_a_good_one() {
     ] {
         let stores = directories.into_iter().cloned().collect();
         let before = small.bench.counts();
-        let cache = TrustCache::new(Config { max_age: MaxAge::Forever, stores }, Some(small.bench.counts));
+        let cache =
+            TrustCache::new(Config { max_age: MaxAge::Forever, stores, ..Config::default() }, Some(small.bench.counts));
         assert_same(&cache.load(&small.source).unwrap(), &RootStore::from_pem(&small.pem).unwrap());
         assert_eq!(small.bench.changed_since(&before), found);
     }

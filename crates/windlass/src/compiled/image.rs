@@ -11,7 +11,7 @@ use super::root::Root;
 use crate::error::{LoadError, Unsupported};
 use crate::root_store::{Finding, RootStore};
 use crate::source::system::{Real, System};
-use crate::source::{Reading, Source, State};
+use crate::source::{Contents, Reading, Source, State};
 
 /// The coarsest file systems keep whole seconds: after two of them, a change is certain to show.
 const PATIENCE: Duration = Duration::from_millis(2500);
@@ -53,7 +53,7 @@ pub fn compile(source: &Source, root: Option<&Path>, finding: Option<&Finding>) 
     }
     let root = Root(root);
     let reading = settled(source, root)?;
-    let store = reading.index(source.borrow())?;
+    let store = reading.index(source.borrow(), Contents::Certificates)?;
     let is_public = is_public(source, &reading.state, root)?;
     let origin = Origin {
         source: source.clone(),

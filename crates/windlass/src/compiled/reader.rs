@@ -151,7 +151,7 @@ impl Compiled {
             key_ids: part(Section::KeyIds)?,
             finding: layout.finding,
         };
-        RootStore::new(der, canonical, records, Some(subjects), Some(Box::new(written)), origin.source_bytes)
+        RootStore::new(der, canonical, records, Some(subjects), Some(Box::new(written)), None, origin.source_bytes)
             .map(|store| (store, origin))
             .map_err(|_| layout.malformed(Section::Records))
     }

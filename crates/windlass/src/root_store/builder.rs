@@ -4,10 +4,12 @@ use super::RootStore;
 use super::bytes::Bytes;
 use crate::anchor::Record;
 use crate::certificate;
+use crate::crl;
 use crate::der::Span;
 use crate::error::{DerFault, NameFault, Unsupported};
 use crate::name::Canonicaliser;
-use crate::pem::Blocks;
+use crate::pem::{Blocks, Label};
+use crate::source::Contents;
 
 /// More than 16 million certificates do not fit into the size limit of a source in any case.
 const MAX_ANCHORS: usize = 1 << 24;
@@ -20,22 +22,38 @@ pub(super) struct Builder {
     canonical: Vec<u8>,
     records: Vec<Record>,
     canonicaliser: Canonicaliser,
+    contents: Contents,
+    crls: crl::Builder,
     source_bytes: u64,
 }
 
 impl Builder {
+    pub fn new(contents: Contents) -> Builder {
+        Builder { contents, ..Builder::default() }
+    }
+
     pub fn add_pem(&mut self, pem: &[u8]) -> Result<(), Unsupported> {
         self.source_bytes += pem.len() as u64;
         // Base64 has four characters for three bytes: this is enough for all certificates.
         self.der.try_reserve(pem.len() / 4 * 3).map_err(|_| Unsupported::OutOfMemory)?;
-        let before = self.records.len();
+        let count = |all: &Builder| all.records.len() + all.crls.len();
+        let before = count(self);
         let mut blocks = Blocks::new(pem);
         let mut start = self.der.len();
-        while let Some(len) = blocks.next_into(&mut self.der)? {
-            self.add_der(start, len)?;
-            start += len;
+        while let Some(label) = blocks.next_label(self.contents)? {
+            match label {
+                Label::Certificate => {
+                    let len = blocks.block_into(label, &mut self.der)?;
+                    self.add_der(start, len)?;
+                    start += len;
+                }
+                Label::Crl => {
+                    let len = blocks.block_into(label, &mut self.crls.der)?;
+                    self.crls.add(len, &mut self.canonicaliser)?;
+                }
+            }
         }
-        if self.records.len() == before { Err(Unsupported::NoCertificate) } else { Ok(()) }
+        if count(self) == before { Err(Unsupported::NoCertificate) } else { Ok(()) }
     }
 
     /// Adds the certificate in the last `len` bytes of the buffer.
@@ -72,13 +90,8 @@ impl Builder {
     }
 
     pub fn finish(self) -> Result<RootStore, Unsupported> {
-        let bytes = |mut buffer: Vec<u8>| {
-            if buffer.capacity() - buffer.len() > buffer.len() / 16 {
-                buffer.shrink_to_fit();
-            }
-            Bytes::from(buffer)
-        };
         let records = self.records.into_boxed_slice();
-        RootStore::new(bytes(self.der), bytes(self.canonical), records, None, None, self.source_bytes)
+        let (der, canonical) = (Bytes::trimmed(self.der), Bytes::trimmed(self.canonical));
+        RootStore::new(der, canonical, records, None, None, self.crls.finish()?, self.source_bytes)
     }
 }

@@ -23,6 +23,16 @@ impl Bytes {
     }
 }
 
+impl Bytes {
+    /// Takes a buffer, without the room that it has left.
+    pub fn trimmed(mut buffer: Vec<u8>) -> Bytes {
+        if buffer.capacity() - buffer.len() > buffer.len() / 16 {
+            buffer.shrink_to_fit();
+        }
+        Bytes::from(buffer)
+    }
+}
+
 impl From<Vec<u8>> for Bytes {
     fn from(buffer: Vec<u8>) -> Bytes {
         let part = 0..buffer.len();

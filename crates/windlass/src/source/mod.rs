@@ -46,6 +46,16 @@ pub(crate) enum SourceRef<'a> {
     Capath(&'a Path),
 }
 
+/// What is read from a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Contents {
+    /// Certificates. A file with anything else is not supported.
+    #[default]
+    Certificates,
+    /// Certificates and CRLs, for a program that has no other reader to leave such a file to.
+    WithCrls,
+}
+
 /// The state that must be unchanged for the content to count as unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -161,8 +171,8 @@ impl Reading {
         self.files.iter().map(|file| file.len() as u64).sum()
     }
 
-    pub fn index(&self, source: SourceRef<'_>) -> Result<RootStore, LoadError> {
-        RootStore::from_pem_files(self.files.iter().map(Vec::as_slice)).map_err(|(file, what)| {
+    pub fn index(&self, source: SourceRef<'_>, contents: Contents) -> Result<RootStore, LoadError> {
+        RootStore::from_pem_files(self.files.iter().map(Vec::as_slice), contents).map_err(|(file, what)| {
             let path = match (&self.state, source) {
                 (State::Directory(_, names), SourceRef::Capath(dir)) => match names.get(file) {
                     Some((name, _)) => dir.join(name.to_string()),

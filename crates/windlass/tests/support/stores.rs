@@ -84,7 +84,7 @@ impl Bench {
     /// A cache that knows nothing yet.
     pub fn cache(&self) -> TrustCache {
         let stores = Directories::only(self.stores.clone());
-        TrustCache::new(Config { max_age: self.max_age, stores }, Some(self.counts))
+        TrustCache::new(Config { max_age: self.max_age, stores, ..Config::default() }, Some(self.counts))
     }
 
     pub fn load(&self, source: &Source) -> Result<Arc<RootStore>, LoadError> {

@@ -22,9 +22,9 @@ impl<T: Send + Sync> ForEachProcess<T> {
 
     /// The value for this process. `make` gets the parent's value, if any. No thread uses that value any more, but a
     /// thread may have been halfway through changing it at the fork.
-    pub fn get(&'static self, make: impl FnOnce(Option<&T>) -> T) -> &'static T {
+    pub fn get(&self, make: impl FnOnce(Option<&T>) -> T) -> &T {
         let seen = self.0.load(Ordering::Acquire);
-        // SAFETY: only pointers from Box::into_raw are stored, and a stored one is never freed.
+        // SAFETY: only pointers from Box::into_raw are stored, and a stored one is freed with `self` or never.
         let known = unsafe { seen.as_ref() };
         if let Some(known) = known.filter(|known| known.address_space == address_space::id()) {
             return &known.value;
@@ -32,7 +32,7 @@ impl<T: Send + Sync> ForEachProcess<T> {
         let value = make(known.map(|parent| &parent.value));
         let fresh = Box::into_raw(Box::new(InProcess { address_space: address_space::id(), value }));
         match self.0.compare_exchange(seen, fresh, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: just stored, never freed.
+            // SAFETY: just stored, and freed as above.
             Ok(_) => unsafe { &(*fresh).value },
             Err(winner) => {
                 // SAFETY: `fresh` was not published, so it is ours to free; `winner` was published by another thread.
@@ -41,6 +41,17 @@ impl<T: Send + Sync> ForEachProcess<T> {
                     &(*winner).value
                 }
             }
+        }
+    }
+}
+
+impl<T> Drop for ForEachProcess<T> {
+    fn drop(&mut self) {
+        let last = *self.0.get_mut();
+        // SAFETY: as in `get`. A value of the parent may be half-changed, so it stays.
+        if unsafe { last.as_ref() }.is_some_and(|last| last.address_space == address_space::id()) {
+            // SAFETY: from Box::into_raw, and nobody refers to it any more.
+            drop(unsafe { Box::from_raw(last) });
         }
     }
 }
