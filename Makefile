@@ -21,8 +21,8 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .PHONY: help demo test bench bench-peers performance site lint msrv deny setup build build-sabotage openssl gnutls \
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
-	test-trace-library test-top test-doctor test-python test-ruby test-packaging test-packaging-broken deb wheel layer \
-	gem test-matrix test-alone soak fuzz fuzz-store asan valgrind
+	test-trace-library test-top test-doctor test-python test-ruby test-c test-packaging test-packaging-broken deb wheel \
+	layer gem install-c test-matrix test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -33,7 +33,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 # From quick to slow. A suite that fails stops the others, unless make was told to keep going (-k).
 SUITES = test-docs test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls \
 	test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 \
-	test-certdata test-python test-ruby test-packaging
+	test-certdata test-python test-ruby test-c test-packaging
 SHORT_FLAGS = $(filter-out --%,$(firstword $(MAKEFLAGS)))
 KEEP_GOING = $(if $(findstring =,$(SHORT_FLAGS)),,$(findstring k,$(SHORT_FLAGS)))
 
@@ -212,6 +212,14 @@ gem: build ## target/gems/windlass-*.gem
 layer: wheel ## target/layers/windlass-layer.zip for AWS Lambda (ROOT=DIR names the function's unpacked image)
 	/usr/bin/python3 -B python/layer.py $(CARGO_TARGET_DIR)/release/windlass $(CARGO_TARGET_DIR)/wheels \
 	    $(CARGO_TARGET_DIR)/layers/windlass-layer.zip $(if $(ROOT),--root $(ROOT)) $(SOURCES)
+
+test-c: build openssl ## the C library: headers, examples, fork, threads, memory, verdicts against stock
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/c/run.sh
+
+PREFIX = /usr/local
+LIBDIR = $(PREFIX)/lib
+install-c: build ## libwindlass.so, its headers and pkg-config file below PREFIX (/usr/local), LIBDIR and DESTDIR
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) DESTDIR='$(DESTDIR)' packaging/c/install.sh '$(PREFIX)' '$(LIBDIR)'
 
 deb: build ## target/debian/windlass_VERSION_ARCHITECTURE.deb
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) packaging/debian/build.sh
