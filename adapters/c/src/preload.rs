@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::mem::{MaybeUninit, transmute};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -127,8 +127,17 @@ fn check(path: &Path) -> Result<(), String> {
         bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
     };
     // ELF-64: e_machine; the table of sections is the last part of the file (e_shoff, e_shentsize, e_shnum).
-    let end = number(40, 8).saturating_add(number(58, 2) * number(60, 2));
-    if header.get(..6) != Some(b"\x7fELF\x02\x01") || number(40, 8) == 0 || size < end {
+    let (table, entry) = (number(40, 8), number(58, 2));
+    let end = table.saturating_add(entry * number(60, 2));
+    if header.get(..6) != Some(b"\x7fELF\x02\x01") || table == 0 || size < end {
+        return Err(DAMAGED.to_owned());
+    }
+    // A file system may leave zeros at the end of a file that was being written when the machine stopped. The last
+    // section (e_shstrndx) has the names of all; its type, sh_type, is 3.
+    let mut kind = [0; 8];
+    let names = table.saturating_add(entry * number(62, 2));
+    file.seek(SeekFrom::Start(names)).and_then(|_| file.read_exact(&mut kind)).map_err(|_| DAMAGED.to_owned())?;
+    if kind.get(4..) != Some(&[3, 0, 0, 0]) {
         return Err(DAMAGED.to_owned());
     }
     if number(18, 2) != MACHINE {
