@@ -13,7 +13,8 @@
 //! | `hook` | one guard for all handlers, and calling an original |
 //! | `unwinding` | cancelled threads and exceptions that pass through hooked functions |
 //! | `foreign` | tables of a foreign library's functions |
-//! | `address_space`, `fork_lock`, `for_each_process`, `ptr_table`, `append_list` | state that a fork can't leave locked |
+//! | `address_space`, `fork_lock`, `ptr_table`, `append_list` | state that a fork can't leave locked |
+//! | `for_each_process` | state that a fork makes anew |
 //! | `fork_gate`, `futex` | no fork while a lock of the linker is held; waiting |
 //! | `reserve` | the allocator, and its reserve for when memory is short |
 

@@ -116,10 +116,9 @@ impl Builder {
                 DerFault::Name(NameFault::OutOfMemory) => Unsupported::OutOfMemory,
                 fault => Unsupported::Crl { crl: self.records.len() as u32 + 1, fault },
             })?;
-        let too_large = Unsupported::TooLarge;
         self.records.push(Record {
-            der: Span::new(start, len).ok_or(too_large.clone())?,
-            canonical: Span::new(canonical, self.canonical.len() - canonical).ok_or(too_large)?,
+            der: Span::new(start, len).ok_or(Unsupported::TooLarge)?,
+            canonical: Span::new(canonical, self.canonical.len() - canonical).ok_or(Unsupported::TooLarge)?,
             issuer,
             this_update,
             next_update,

@@ -17,14 +17,14 @@ BORINGSSL = pathlib.Path("/usr/include/android")
 
 def symbols(context):
     """The library exports what the list has, and nothing else; and every name is declared in the header."""
-    said = subprocess.run(["nm", "-D", "--defined-only", context.library], check=True, stdout=subprocess.PIPE, text=True)
-    exported = sorted(line.split()[-1] for line in said.stdout.splitlines())
+    said = context.run("nm", "-D", "--defined-only", context.library)
+    exported = sorted(line.split()[-1] for line in said.splitlines())
     listed = (ROOT / "adapters/c/symbols.txt").read_text().split()
     assert exported == listed, set(exported) ^ set(listed)
     header = (ROOT / "adapters/c/include/windlass.h").read_text()
     missing = [name for name in exported if f"{name}(" not in header]
     assert not missing, missing
-    said = subprocess.run(["readelf", "-d", context.library], check=True, stdout=subprocess.PIPE, text=True).stdout
+    said = context.run("readelf", "-d", context.library)
     assert "soname: [libwindlass.so.0]" in said, said
     return f"{len(exported)} functions"
 
@@ -64,6 +64,10 @@ def memory(context):
                                 (context.test_program("threads"), context.pki.bundle, context.pki.twins, 15, 0)):
         context.run("valgrind", "-q", "--error-exitcode=9", "--leak-check=full",
                     "--errors-for-leak-kinds=definite,possible", program, *arguments)
+
+
+def allocations(context):
+    return context.run(context.test_program("allocations"), "/etc/ssl/certs/ca-certificates.crt").strip()
 
 
 def threads_and_fork(context):
@@ -177,4 +181,5 @@ CASES = [
     ("BoringSSL", boringssl),
     ("threads and fork", threads_and_fork),
     ("memory", memory),
+    ("failing allocations", allocations),
 ]

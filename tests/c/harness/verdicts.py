@@ -13,9 +13,9 @@ WRAPPED = ("X509_STORE_load_locations", "X509_STORE_add_cert")
 
 # What is taken out of the header, to see that it is missed.
 FAULTS = {
-    "one of a subject": ("for (size_t at = 0; added && at < count; at++)\n        added = windlass_openssl_add_(store, "
-                         "state, places[at], first);", "if (count)\n        added = windlass_openssl_add_(store, state, "
-                         "places[count - 1], first);"),
+    "one of a subject": ("for (size_t at = 0; added && at < count; at++)\n"
+                         "        added = windlass_openssl_add_(store, state, places[at], first);",
+                         "if (count)\n        added = windlass_openssl_add_(store, state, places[count - 1], first);"),
     "CRLs left out": ("added = X509_STORE_add_crl(", "added = 1 || X509_STORE_add_crl("),
     "CRLs by lookup": ("if (type != X509_LU_X509 ||", "if (type == X509_LU_CRL) return 1;\n    if ("),
     "shadows": ("for (int at = 0; added && at < sk_X509_num(present); at++)", "for (int at = 0; at < 0; at++)"),
