@@ -60,10 +60,7 @@ pub extern "C" fn windlass_state_text(state: c_int) -> *const c_char {
 pub unsafe extern "C" fn windlass_attach(error: *mut ErrorInfo) -> c_int {
     let mut state = State::Failed;
     let attach = || {
-        state = attach().map_err(|failure| {
-            state = State::Unavailable;
-            failure
-        })?;
+        state = attach().inspect_err(|_| state = State::Unavailable)?;
         if state == State::Failed { Err(Failure::new(Code::Internal)) } else { Ok(()) }
     };
     // SAFETY: as above.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass::compiled::Directories;
-use windlass::{Config, Contents, RootStore, TrustCache};
+use windlass::{BUNDLES, Config, Contents, MaxAge, RootStore, TrustCache};
 use windlass_interpose::for_each_process::ForEachProcess;
 use windlass_interpose::fork_lock::ForkLock;
 
@@ -30,17 +30,6 @@ pub struct Trust {
 
 // SAFETY: `present` is only touched under the lock.
 unsafe impl Sync for Trust {}
-
-/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian,
-/// Ubuntu, Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
-const BUNDLES: [&str; 6] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/tls/cacert.pem",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 
 /// An environment variable; None under secure execution.
 fn environment(name: &str) -> Option<OsString> {
@@ -88,7 +77,8 @@ impl Trust {
     fn cache(&self) -> &TrustCache {
         let new = || {
             let stores = Directories::from_environment(environment);
-            TrustCache::new(Config { stores, contents: self.contents, ..Config::default() }, None)
+            let max_age = environment("WINDLASS_MAX_AGE").and_then(|value| MaxAge::parse(value.to_str()?));
+            TrustCache::new(Config { stores, contents: self.contents, max_age: max_age.unwrap_or_default() }, None)
         };
         self.cache.get(|parent| parent.map_or_else(new, TrustCache::fork))
     }

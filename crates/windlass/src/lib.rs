@@ -53,5 +53,5 @@ pub use index::{Index, Key};
 pub use name::{CanonicalName, RawName, SubjectHash, subject_hash_old};
 pub use root_store::{Finding, RootStore};
 pub use source::system::FileSystems;
-pub use source::{Contents, Source};
+pub use source::{BUNDLES, Contents, Source};
 pub use time::Timestamp;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+pub use windlass::BUNDLES;
+
 use super::PlaceKind::{self, *};
 
 /// OPENSSLDIR of common builds, for machines without an `openssl` command: Debian, Alpine and Arch, Fedora, and builds
@@ -11,7 +13,7 @@ pub const USUAL_DIRECTORIES: [&str; 5] =
 
 /// The bundle that `update-ca-certificates` writes on Debian, Ubuntu and Alpine. It is also the file of
 /// `gnutls_certificate_set_x509_system_trust` where GnuTLS is built to use a file, as it is on these.
-pub const DEBIAN_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+pub const DEBIAN_BUNDLE: &str = BUNDLES[0];
 /// The configuration of that command.
 pub const DEBIAN_CONFIGURATION: &str = "/etc/ca-certificates.conf";
 
@@ -25,16 +27,6 @@ pub(super) const ELSEWHERE: [&str; 5] = [
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 ];
 
-/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian,
-/// Ubuntu, Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
-pub const BUNDLES: [&str; 6] = [
-    DEBIAN_BUNDLE,
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/tls/cacert.pem",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 /// Hashed directories, for machines without a bundle.
 pub const HASHED_DIRECTORIES: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 

@@ -16,6 +16,17 @@ use crate::memory;
 use crate::root_store::RootStore;
 use system::System;
 
+/// Bundles of distributions, in the order in which Go's crypto/x509 (root_linux.go) and others look for them: Debian,
+/// Ubuntu, Alpine and Arch; Fedora; SUSE; OpenELEC; CentOS 7 and later; Alpine.
+pub const BUNDLES: [&str; 6] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
 /// A place that trust is loaded from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
