@@ -83,7 +83,7 @@ def race(context):
         assert said == "0 of 300 rounds had a wrong verdict\n", (build, said)
     folder = verdicts.with_fault(context, "shared subjects", *verdicts.HALF_SUBJECTS)
     program = context.compile(PROGRAMS / "race.c", f"-I{folder}", "-lssl", "-lcrypto", "-pthread", name="race-broken")
-    said = context.run(program, context.pki.twins, leaf, via, 300)
+    said = context.run(program, context.pki.twins, leaf, via, 3000)
     assert not said.startswith("0 "), f"not noticed: {said}"
     return f"without it: {said.strip()}"
 
