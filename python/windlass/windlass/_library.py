@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     ]
     Detached = Literal["detached", "failed"]
 
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libwindlass_preload.so")
+# A module that is frozen into a program may have no file.
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) if "__file__" in globals() else ""
+PATH = os.path.join(_FOLDER, "libwindlass_preload.so") if _FOLDER else ""
 
 # Why the library could not be loaded.
 failure: "Optional[str]" = None
@@ -29,7 +31,7 @@ _RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
 try:
     # What ctypes is made of. Importing ctypes itself takes longer than attaching.
     from _ctypes import call_function as _call, dlopen as _dlopen, dlsym as _dlsym
-except ImportError:
+except Exception:  # ImportError, or what an audit hook raises
     from ._by_ctypes import call_function as _call, dlopen as _dlopen, dlsym as _dlsym  # type: ignore[assignment]
 
 
@@ -38,11 +40,14 @@ def functions() -> "Optional[Dict[str, int]]":
 
     It may have come with LD_PRELOAD, from another path: then its functions are among the global ones.
     """
+    global failure
     for path, mode in () if _functions else ((None, _RTLD_NOW), (PATH, _RTLD_NOW | _RTLD_NOLOAD)):
         try:
             return _find(_dlopen(path, mode))  # type: ignore[arg-type]
         except OSError:
             continue
+        except Exception as error:  # an audit hook's
+            failure = text_of(error)
     return _functions
 
 
@@ -53,7 +58,23 @@ def _find(library: int) -> "Dict[str, int]":
 
 
 def _load() -> "Dict[str, int]":
-    """Loads the library. Raises OSError."""
+    """Loads the library, or raises an exception. What could fail after that is tried before."""
+    if not os.path.isdir(_FOLDER):
+        raise OSError(f"{_FOLDER or 'the program'}: an archive, from which no library can be loaded. Unpack the package")
+    try:
+        # The library takes from the C library what only glibc gives it.
+        os.confstr("CS_GNU_LIBC_VERSION")
+    except ValueError:
+        raise OSError("the C library of this system is not glibc") from None
+    program = _dlopen(None, _RTLD_NOW)
+    # An audit hook may forbid calls, not only the loading.
+    _call(_dlsym(program, "getpid"), ())
+    try:
+        _dlsym(program, "windlass_preload_bound_to")
+    except OSError:
+        pass
+    else:
+        raise OSError("LD_PRELOAD has loaded another version of Windlass, which serves but can't be asked")
     with open(PATH, "rb", buffering=0) as file:
         header = file.read(64)
         # The dynamic linker maps a file that was cut off all the same, and the process dies of SIGBUS. The table of
@@ -63,6 +84,11 @@ def _load() -> "Dict[str, int]":
         if header[:6] != b"\x7fELF\x02\x01" or end == 0 or os.fstat(file.fileno()).st_size < end:
             raise OSError(f"{PATH}: damaged. Install the package again")
     return _find(_dlopen(PATH, _RTLD_NOW))
+
+
+def text_of(error: Exception) -> str:
+    """Never empty."""
+    return str(error) or type(error).__name__
 
 
 def state(functions: "Dict[str, int]") -> "State":
@@ -93,12 +119,12 @@ def attach() -> "Attached":
         if found is not None and state(found) == "attached":
             return "already"
         found = found or _load()
+        if _call(found["windlass_preload_attach"], ()) < 0:
+            return "failed"
+        result = state(found)
     except Exception as error:  # OSError, or what an audit hook raises
-        failure = str(error)
+        failure = text_of(error)
         return "unavailable"
-    if _call(found["windlass_preload_attach"], ()) < 0:
-        return "failed"
-    result = state(found)
     return "failed" if result == "detached" else result
 
 
@@ -106,8 +132,11 @@ def detach() -> "Detached":
     """Ends the serving: existing contexts get the certificates that they were promised, and calls go straight to the
     TLS libraries again.
 
-    Returns "failed" if that is not possible: in a callback that runs during a verification, or in a child that was
-    forked while other threads ran.
+    Never raises. Returns "failed" if that is not possible: in a callback that runs during a verification, in a child
+    that was forked while other threads ran, or where an audit hook forbids it.
     """
     found = functions()
-    return "failed" if found and _call(found["windlass_preload_detach"], ()) < 0 else "detached"
+    try:
+        return "failed" if found and _call(found["windlass_preload_detach"], ()) < 0 else "detached"
+    except Exception:  # an audit hook's
+        return "failed"

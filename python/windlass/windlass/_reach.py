@@ -3,7 +3,7 @@
 import ctypes
 import os
 import sys
-from typing import NamedTuple, Optional
+from typing import Iterable, NamedTuple, Optional
 
 # A function that every user of the library needs.
 _FUNCTIONS = {"OpenSSL": "SSL_CTX_new", "GnuTLS": "gnutls_init"}
@@ -32,35 +32,49 @@ def library_of(file: Optional[str]) -> Optional[Found]:
     return None
 
 
-def static_openssl() -> Optional[str]:
-    """Why this interpreter's ssl module can't be served although it works; None if it can, or was not imported."""
+def why_not_reached(seen: Iterable[str]) -> Optional[str]:
+    """Why this interpreter's ssl module can't be served; None if it can, or was not imported.
+
+    `seen`: the files of the libraries that Windlass finds.
+    """
     module = sys.modules.get(SSL)
     if module is None:
         return None
     file = getattr(module, "__file__", None)
-    if library_of(file) is not None:
-        return None
-    return (
-        f"OpenSSL is linked statically into {file or sys.executable}, where its calls can't be seen. "
-        "Use windlass.shared_context() there"
-    )
+    library = library_of(file)
+    if library is None:
+        return (
+            f"OpenSSL is linked statically into {file or sys.executable}, where its calls can't be seen. "
+            "Use windlass.shared_context() there"
+        )
+    if not any(_is_same(library.path, path) for path in seen):
+        return f"{library.path} is not among the loaded objects that Windlass is shown: something hides them"
+    return None
+
+
+class _Symbol(ctypes.Structure):
+    """`Dl_info` of dladdr(3)."""
+
+    _fields_ = [
+        ("path", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    ]
 
 
 def _object_of(function: str, file: Optional[str]) -> Optional[str]:
     """The file that defines a function, as this object finds it (None: as the executable does)."""
     try:
-        address = ctypes.cast(getattr(ctypes.CDLL(file), function), ctypes.c_void_p).value
+        address = ctypes.cast(getattr(ctypes.CDLL(file), function), ctypes.c_void_p)
     except (AttributeError, OSError):
         return None
-    if address is None:
+    found = _Symbol()
+    if not ctypes.CDLL(None).dladdr(address, ctypes.byref(found)) or found.path is None:
         return None
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            fields = line.rstrip("\n").split(None, 5)
-            start, _, end = fields[0].partition("-")
-            if len(fields) == 6 and int(start, 16) <= address < int(end, 16):
-                return fields[5]
-    return None
+    path = os.fsdecode(found.path)
+    # The linker knows the executable by its argv[0].
+    return path if os.path.exists(path) else sys.executable
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -48,17 +48,25 @@ _REASONS = {
 
 
 def status() -> Status:
-    """The status of Windlass in this process."""
+    """The status of Windlass in this process. Never raises."""
     functions = _library.functions()
     if functions is None:
         if _library.failure is None:
             return Status("not loaded", _REASONS["not loaded"], None, (), {}, {}, {})
         failure = f"the library can't be loaded here: {_library.failure}"
         return Status("unavailable", failure, None, (), {}, {}, {})
+    try:
+        return _read(_text(functions))
+    except Exception as error:  # what an audit hook raises, or ctypes where it can't make a call
+        failure = f"the library is here, but can't be asked: {_library.text_of(error)}"
+        return Status("unavailable", failure, None, (), {}, {}, {})
+
+
+def _read(text: str) -> Status:
     version, state = "", "detached"
     libraries: List[Library] = []
     counters: Dict[str, int] = {}
-    for line in _text(functions).rstrip("\n").split("\n"):
+    for line in text.rstrip("\n").split("\n"):
         key, _, rest = line.partition(" ")
         if key == "version":
             version = rest
@@ -97,6 +105,9 @@ def _why_not_reached(libraries: List[Library]) -> Optional[str]:
     hidden = [library.path for library in libraries if library.is_hidden]
     if hidden:
         return f"something in this process calls {', '.join(hidden)} where Windlass can't see it"
-    from . import _reach
+    try:
+        from . import _reach
 
-    return _reach.static_openssl()
+        return _reach.why_not_reached(library.path for library in libraries)
+    except Exception as error:  # an audit hook's
+        return f"which OpenSSL the ssl module calls can't be seen: {_library.text_of(error)}"

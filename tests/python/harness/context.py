@@ -9,8 +9,8 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "programs"
 
 
 class Context:
-    def __init__(self, python, wheels, library, folder, authority):
-        self.wheels, self.library, self.authority = wheels, library, authority
+    def __init__(self, python, wheels, library, pythons, folder, authority):
+        self.wheels, self.library, self.pythons, self.authority = wheels, library, pythons, authority
         self.version = subprocess.run([python, "-c", "import platform; print(platform.python_version())"], check=True,
                                       stdout=subprocess.PIPE, text=True).stdout.strip()
         self.interpreter = python
@@ -36,6 +36,11 @@ class Context:
                         "--disable-pip-version-check", *wheels], check=True)
         return folder / "bin/python"
 
+    @functools.cached_property
+    def is_linked_in(self):
+        """Whether OpenSSL is inside of the interpreter."""
+        return self.ask("import _ssl; print(not hasattr(_ssl, '__file__'))") == "True"
+
     def fresh(self, name):
         """A folder for a case."""
         folder = self.folder / "cases" / name.replace(" ", "-")
@@ -54,8 +59,10 @@ class Context:
         return subprocess.run([self.python, PROGRAMS / arguments[0], *arguments[1:]], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode >= 0
 
-    def run(self, *arguments, python=None, status=0, bundle=None, **variables):
+    def run(self, *arguments, before=(), python=None, status=0, bundle=None, **variables):
         """Runs a program of `programs` (or these arguments) with the test's authority trusted; returns what it said.
+
+        `before`: a command that runs the interpreter.
 
         It must end with this status and say nothing on standard error.
         """
@@ -65,7 +72,7 @@ class Context:
                        "SSL_CERT_FILE": str(bundle or self.authority.bundle), "SSL_CERT_DIR": "/nonexistent",
                        "CHAIN": str(self.authority.chain), "OTHER_BUNDLE": str(self.authority.other),
                        "PYTHONDONTWRITEBYTECODE": "1", **{name: str(value) for name, value in variables.items()}}
-        ended = subprocess.run([python or self.python, *map(str, arguments)], stdin=subprocess.DEVNULL,
+        ended = subprocess.run([*before, python or self.python, *map(str, arguments)], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, timeout=120)
         assert ended.returncode == status and (ended.stderr == "" or status != 0), \
             f"{arguments}: status {ended.returncode}\n{ended.stdout}{ended.stderr}"

@@ -4,9 +4,14 @@ import os
 import ssl
 
 
-def accepts(client, hostname="localhost"):
+def server_context():
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(os.environ["CHAIN"])
+    return server
+
+
+def accepts(client, hostname="localhost", server=None):
+    server = server or server_context()
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     ours = client.wrap_bio(to_client, to_server, server_hostname=hostname)
     theirs = server.wrap_bio(to_server, to_client, server_side=True)
