@@ -21,8 +21,8 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 .PHONY: help demo test bench bench-peers performance site lint msrv deny setup build build-sabotage openssl gnutls \
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
-	test-trace-library test-top test-doctor test-python test-ruby test-c test-packaging test-packaging-broken deb wheel \
-	layer gem install-c test-matrix test-alone soak fuzz fuzz-store asan valgrind
+	test-trace-library test-top test-doctor python-module test-python pythons test-ruby test-c test-packaging \
+	test-packaging-broken deb wheel layer gem install-c test-matrix test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -197,8 +197,14 @@ test-packaging: build ## the Debian package and `windlass install` in a minimal 
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/piuparts.sh
 
-test-python: build ## the Python packages, attached in a running Python; PYTHONS names other interpreters
+python-module: ## the module _ssl of this machine's Python with OpenSSL linked in, under target/pythons
+	tests/python/build.sh
+
+test-python: build python-module ## the Python packages, attached in a running Python; PYTHONS names other interpreters
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/python/run.sh $(addprefix --python ,$(PYTHONS))
+
+pythons: build ## the same and CPython's own tests in the Pythons of Debian 11 to 14, free-threaded, static (as root)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/python/pythons.sh $(SYSTEMS)
 
 test-ruby: build ## the Ruby gem, attached in a running Ruby; RUBIES names other interpreters
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/ruby/run.sh $(addprefix --ruby ,$(RUBIES))

@@ -32,10 +32,13 @@ lists() { # "deb", "deb-src" or both, release...
 }
 
 # Unpacks a source package, "name" or "name=version", into a folder, with Debian's patches.
-unpack() { # package, folder
-    rm -rf "$2" "$out/download" && mkdir "$out/download" &&
-        (cd "$out/download" && apt apt-get source --download-only "$1") &&
+unpack() { # package, folder, option of dpkg-source...
+    package=$1
+    folder=$2
+    shift 2
+    rm -rf "$folder" "$out/download" && mkdir "$out/download" &&
+        (cd "$out/download" && apt apt-get source --download-only "$package") &&
         # apt has checked the hashes of these files against the signed lists; dpkg-source would look for the uploader's
         # key.
-        dpkg-source --no-check -x "$out/download/"*.dsc "$2" && rm -r "$out/download"
+        dpkg-source --no-check "$@" -x "$out/download/"*.dsc "$folder" && rm -r "$out/download"
 }

@@ -38,13 +38,14 @@ build_module() {
         -l:libssl.a -l:libcrypto.a -Wl,--exclude-libs,libssl.a:libcrypto.a
 }
 
-# The newest 3.14 or 3.13 that can be fetched: an archive's lists may name a version that is gone.
+# The newest 3.14 or 3.13 that can be fetched: an archive's lists may name a version that is gone. Without Debian's
+# patches: one of them gives a free-threaded interpreter no site-packages.
 source_of_interpreters() {
     lists deb-src sid forky trixie
     for version in $(apt apt-cache showsrc python3.14 python3.13 | sed -n 's/^Version: //p' | sort -V -r); do
         case $version in
-        3.14.*) unpack "python3.14=$version" "$out/source" && return ;;
-        3.13.*) unpack "python3.13=$version" "$out/source" && return ;;
+        3.14.*) unpack "python3.14=$version" "$out/source" --skip-patches && return ;;
+        3.13.*) unpack "python3.13=$version" "$out/source" --skip-patches && return ;;
         esac
     done
     return 1
@@ -105,4 +106,4 @@ for name in static free; do
     finished $name || { rm -rf "${out:?}/$name" && make_it $name only; }
     "$out/$name/bin/python3" -VV
 done
-rm -rf "$out/source" "$out/apt"
+rm -rf "$out/source" "$out/apt" "$out/"*.orig.tar.*

@@ -60,7 +60,8 @@ def _find(library: int) -> "Dict[str, int]":
 def _load() -> "Dict[str, int]":
     """Loads the library, or raises an exception. What could fail after that is tried before."""
     if not os.path.isdir(_FOLDER):
-        raise OSError(f"{_FOLDER or 'the program'}: an archive, from which no library can be loaded. Unpack the package")
+        where = _FOLDER or "the program"
+        raise OSError(f"{where}: an archive, from which no library can be loaded. Unpack the package")
     try:
         # The library takes from the C library what only glibc gives it.
         os.confstr("CS_GNU_LIBC_VERSION")

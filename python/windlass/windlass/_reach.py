@@ -48,7 +48,10 @@ def why_not_reached(seen: Iterable[str]) -> Optional[str]:
             "Use windlass.shared_context() there"
         )
     if not any(_is_same(library.path, path) for path in seen):
-        return f"{library.path} is not among the loaded objects that Windlass is shown: something hides them"
+        return (
+            f"{library.path} is not among the loaded objects that Windlass can list: something hides them, "
+            "or this process was forked while other threads ran"
+        )
     return None
 
 

@@ -109,8 +109,12 @@ class Server:
         return status
 
 
-def rounds(server, attach):
-    """What was found, step by step."""
+def rounds(server, attach, may_be_unlisted):
+    """What was found, step by step.
+
+    `may_be_unlisted`: the library is in the server before it forks. Some servers (gunicorn 26) have threads by then,
+    and what a worker loads is not seen.
+    """
     verdicts = []
 
     def check(expected, but=()):
@@ -119,7 +123,9 @@ def rounds(server, attach):
             assert answer["verdicts"] == expected, answer
             verdicts.append(answer["verdicts"])
             if attach:
-                assert answer["attach"] in attach and answer["served"] == 2 and answer["reason"] is None, answer
+                assert answer["attach"] in attach, answer
+                if not may_be_unlisted or "forked" not in (answer["reason"] or ""):
+                    assert answer["served"] == 2 and answer["reason"] is None, answer
         return said
 
     old = check([True, False])
@@ -143,11 +149,13 @@ def compare(context, name, command, exits):
         ):
             server = Server(context, context.fresh(f"{name}-{where}"), command, where, port, **variables)
             try:
-                found[where, *variables] = rounds(server, attach)
+                found[(where, *variables)] = rounds(server, attach, bool(variables))
+            except AssertionError as error:
+                raise AssertionError(f"{name}, {where} {variables}: {error}") from None
             finally:
                 status = server.end()
             assert status == exits, (where, status, server.log.read_text())
-        assert all(verdicts == found["never",] for verdicts in found.values()), found
+        assert all(verdicts == found[("never",)] for verdicts in found.values()), found
 
 
 def of_debian(context):
