@@ -12,7 +12,7 @@ out=${WINDLASS_TEST_TARGET:-$root/target}/pythons
 archive=$out/$1.tar
 packages=apt,ca-certificates,gcc,gunicorn,libc6-dev,libcap2-bin,mount,openssl,python3,python3-venv
 packages=$packages,uwsgi-plugin-python3,libpython$2-testsuite
-if [ ! -e "$archive" ] || [ "$(cat "$archive.packages")" != "$packages" ]; then
+if [ ! -e "$archive" ] || [ "$(cat "$archive.packages" 2>/dev/null)" != "$packages" ]; then
     mkdir -p "$out"
     # As this machine's own apt does: its archive may be a snapshot.
     until=
