@@ -32,10 +32,10 @@ def library_of(file: Optional[str]) -> Optional[Found]:
     return None
 
 
-def why_not_reached(seen: Iterable[str]) -> Optional[str]:
+def why_not_reached(seen: Iterable[str], has_served: bool) -> Optional[str]:
     """Why this interpreter's ssl module can't be served; None if it can, or was not imported.
 
-    `seen`: the files of the libraries that Windlass finds.
+    `seen`: the files of the libraries that Windlass finds. A forked child is served though it can list none.
     """
     module = sys.modules.get(SSL)
     if module is None:
@@ -47,7 +47,7 @@ def why_not_reached(seen: Iterable[str]) -> Optional[str]:
             f"OpenSSL is linked statically into {file or sys.executable}, where its calls can't be seen. "
             "Use windlass.shared_context() there"
         )
-    if not any(_is_same(library.path, path) for path in seen):
+    if not has_served and not any(_is_same(library.path, path) for path in seen):
         return (
             f"{library.path} is not among the loaded objects that Windlass can list: something hides them, "
             "or this process was forked while other threads ran"

@@ -79,10 +79,10 @@ def _read(text: str) -> Status:
         elif key == "counter":
             name, _, value = rest.partition(" ")
             counters[name] = int(value)
+    served = {name[len("served/"):]: value for name, value in counters.items() if name.startswith("served/")}
     reason = _REASONS.get(state)
     if state == "attached":
-        reason = _why_not_reached(libraries)
-    served = {name[len("served/"):]: value for name, value in counters.items() if name.startswith("served/")}
+        reason = _why_not_reached(libraries, bool(served))
     bypassed = {name[len("bypass/"):]: value for name, value in counters.items() if name.startswith("bypass/")}
     return Status(state, reason, version, tuple(libraries), served, bypassed, counters)
 
@@ -101,13 +101,13 @@ def _text(functions: Dict[str, int]) -> str:
         room = length + 256
 
 
-def _why_not_reached(libraries: List[Library]) -> Optional[str]:
+def _why_not_reached(libraries: List[Library], has_served: bool) -> Optional[str]:
     hidden = [library.path for library in libraries if library.is_hidden]
     if hidden:
         return f"something in this process calls {', '.join(hidden)} where Windlass can't see it"
     try:
         from . import _reach
 
-        return _reach.why_not_reached(library.path for library in libraries)
+        return _reach.why_not_reached((library.path for library in libraries), has_served)
     except Exception as error:  # an audit hook's
         return f"which OpenSSL the ssl module calls can't be seen: {_library.text_of(error)}"

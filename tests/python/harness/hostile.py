@@ -52,6 +52,11 @@ def interposers(context):
             library = context.fresh("interposer") / "interposer.so"
             subprocess.run(["gcc", "-shared", "-fPIC", f"-DFUNCTION={function}", *fails, "-o", library,
                             PROGRAMS / "interposer.c", "-ldl"], check=True)
+            stock = subprocess.run([context.interpreter, "-c", "import ssl; ssl.create_default_context()"], check=False,
+                                   env={"PATH": "/usr/bin:/bin", "LD_PRELOAD": str(library)})
+            if stock.returncode != 0:
+                notes.append(f"{function}: stock Python ends with status {stock.returncode}")
+                continue
             said = context.run("beside.py", *results, LD_PRELOAD=library)
             notes.append(f"{function}{' fails' if fails else ''}: {said.split(';')[0]}")
             # The same with this library in front of it.

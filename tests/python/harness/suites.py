@@ -144,6 +144,17 @@ def interpreters(context):
     return None if with_ssl else "without ssl in them: stock Python dies of it"
 
 
+def free_threaded(context):
+    """Importing the package and attaching don't bring the global lock back."""
+    if context.ask("import sys; print(getattr(sys, '_is_gil_enabled', lambda: True)())") == "True":
+        return "this Python has the lock"
+    context.run("-W", "error", "-c", "import sys, ssl, windlass\n"
+                "assert windlass.attach() == 'attached'\n"
+                "windlass.shared_context(), windlass.status()\n"
+                "assert not sys._is_gil_enabled()\n")
+    return None
+
+
 CASES = [
     ("attached", attached),
     ("attached in the middle", attached_late),
@@ -156,6 +167,7 @@ CASES = [
     ("threads", program("threads.py", 5)),
     ("asyncio", program("asynchronous.py")),
     ("sub-interpreters", interpreters),
+    ("free-threaded", free_threaded),
     ("shared context", shared),
     ("windlass-auto", auto),
     ("windlass-auto, damaged", auto_damaged),
