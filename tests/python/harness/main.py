@@ -47,11 +47,9 @@ def main():
         folder.chmod(0o755)
         authority = pki.Authority(folder / "pki")
         for python in options.python or [pathlib.Path("/usr/bin/python3")]:
-import clients
-import hostile
-import layer
-import linked_in
-import own_tests
+            context = Context(python, options.wheels.resolve(), options.library.resolve(), options.pythons.resolve(),
+                              folder, authority)
+            for name, case in cases(context, options.own_tests):
                 if options.wanted and not any(word in name for word in options.wanted):
                     continue
                 try:
