@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use windlass_machine::processes::{Capture, ProcessFacts, Served, Unseen};
+use windlass_machine::processes::{Capture, Container, ProcessFacts, Served, Unseen};
 
 use super::pending::Pending;
+use super::series::{Labels, Series, Values};
 use super::tally::{Open, Tally};
 use super::who::{Seen, Who};
 
@@ -13,6 +14,8 @@ use super::who::{Seen, Who};
 pub const ROWS: usize = 2048;
 /// The most programs with a row of their own in those sums. A program's owner can give it any number of paths.
 const PROGRAMS: usize = 1000;
+/// How long facts about a process are waited for, before its opens go into a series without them.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a process without a TLS library is inspected again.
 const LOOKS: u32 = 64;
 
@@ -29,6 +32,10 @@ pub struct Row {
     pub processes: u64,
     /// It makes its readers wait.
     pub unread: bool,
+    /// Its container; only known if there are series.
+    pub container: Container,
+    /// What is in no series yet.
+    unfolded: Values,
     last: Duration,
     looks: u32,
     has_tls_library: bool,
@@ -49,9 +56,16 @@ pub struct Ledger {
     pub pending: Pending,
     /// Opens by Windlass's own command.
     pub left_out: u64,
+    /// The counts by container, if they are wanted.
+    pub series: Option<Series>,
 }
 
 impl Ledger {
+    /// An empty ledger, with or without series.
+    pub fn new(by_container: bool) -> Ledger {
+        Ledger { series: by_container.then(Series::default), ..Ledger::default() }
+    }
+
     /// The counted opens of all processes.
     pub fn rows(&self) -> impl Iterator<Item = (&Who, &Row)> {
         self.rows.iter()
@@ -71,10 +85,15 @@ impl Ledger {
         let row = self.rows.entry(who.clone()).or_default();
         row.tally.count(open);
         row.sources.entry(source).or_default().count(open);
+        row.unfolded.count(open);
         row.last = open.at;
         match who {
             Who::Process { pid, .. } => {
                 row.processes = 1;
+                if is_new {
+                    row.container = seen.container;
+                    row.unfolded.processes = 1;
+                }
                 self.processes += usize::from(is_new);
                 // Interpreters open files before they load the library. A library that is linked in never shows in this
                 // way.
@@ -86,11 +105,39 @@ impl Ledger {
                 }
                 return is_open.then_some(who);
             }
-            Who::TooSoon if self.too_soon.insert(pid) => row.processes += 1,
+            Who::TooSoon if self.too_soon.insert(pid) => {
+                row.processes += 1;
+                row.unfolded.processes += 1;
+            }
             Who::Outside => row.processes = 1,
             Who::TooSoon | Who::Former { .. } | Who::Others => {}
         }
         None
+    }
+
+    /// Whether a process has a row.
+    pub fn has(&self, who: &Who) -> bool {
+        self.rows.contains_key(who)
+    }
+
+    /// Counts how long a process held a file open.
+    pub fn closed(&mut self, pid: u32, held: Duration) {
+        let row = self.latest.get(&pid).and_then(|who| self.rows.get_mut(who));
+        if let Some(row) = row {
+            row.unfolded.closes += 1;
+            row.unfolded.held += held;
+        }
+    }
+
+    /// Puts into the series what was counted since the last call, with the facts that are known now.
+    pub fn fold(&mut self, now: Duration) {
+        let Some(series) = &mut self.series else { return };
+        for (who, row) in &mut self.rows {
+            let may_learn = row.facts.is_none() && !row.unread && matches!(who, Who::Process { .. });
+            if !(may_learn && now.saturating_sub(row.last) < PATIENCE) {
+                row.fold(who, series, now);
+            }
+        }
     }
 
     /// Keeps the capture of a process until its executable is searched.
@@ -130,8 +177,11 @@ impl Ledger {
             .map(|(who, row)| (row.last, who.clone()))
             .collect();
         processes.sort();
-        for (_, who) in processes.into_iter().take(ROWS / 4) {
-            let Some(row) = self.rows.remove(&who) else { continue };
+        for (last, who) in processes.into_iter().take(ROWS / 4) {
+            let Some(mut row) = self.rows.remove(&who) else { continue };
+            if let Some(series) = &mut self.series {
+                row.fold(&who, series, last);
+            }
             self.processes -= 1;
             let Who::Process { pid, exe, .. } = &who else { continue };
             if self.latest.get(pid) == Some(&who) {
@@ -150,6 +200,18 @@ impl Ledger {
 }
 
 impl Row {
+    /// The series in which this process counts.
+    pub fn labels(&self, who: &Who) -> Labels {
+        Labels::new(who, &self.container, self.facts.as_ref(), self.unread)
+    }
+
+    fn fold(&mut self, who: &Who, series: &mut Series, now: Duration) {
+        if self.unfolded != Values::default() {
+            let labels = self.labels(who);
+            series.add(labels, std::mem::take(&mut self.unfolded), now);
+        }
+    }
+
     /// Adds the counts of another row; the facts are replaced by that row's.
     pub fn take_in(&mut self, other: Row) {
         self.tally.add(&other.tally);
@@ -157,6 +219,7 @@ impl Row {
             self.sources.entry(*source).or_default().add(tally);
         }
         self.processes += other.processes;
+        self.unfolded.add(other.unfolded);
         self.unread |= other.unread;
         self.last = self.last.max(other.last);
         self.facts = other.facts.or_else(|| self.facts.take());
@@ -170,7 +233,8 @@ mod tests {
     use windlass_machine::processes::ExecutableId;
 
     fn seen(pid: u32, exe: &str) -> Seen {
-        Seen { pid, who: Some(Who::Process { pid, start_time: 1, exe: Some(exe.into()) }), is_own: false }
+        let who = Who::Process { pid, start_time: 1, exe: Some(exe.into()) };
+        Seen { pid, who: Some(who), is_own: false, container: Container::default() }
     }
 
     const OPEN: Open = Open { size: Some(1), at: Duration::ZERO };
@@ -197,11 +261,11 @@ mod tests {
     fn only_this_very_program_is_left_out() {
         let own = ExecutableId::of(std::process::id());
         let opener = |pid| Opener { pid, process: None, has_pidfd: false };
-        assert!(own.is_some() && opener(std::process::id()).look(own).is_own);
-        assert!(!opener(std::process::id()).look(None).is_own);
-        assert!(!opener(std::os::unix::process::parent_id()).look(own).is_own);
+        assert!(own.is_some() && opener(std::process::id()).look(own, |_| false).is_own);
+        assert!(!opener(std::process::id()).look(None, |_| false).is_own);
+        assert!(!opener(std::os::unix::process::parent_id()).look(own, |_| false).is_own);
         let mut ledger = Ledger::default();
-        assert!(ledger.opened(opener(std::process::id()).look(own), 0, OPEN).is_none());
+        assert!(ledger.opened(opener(std::process::id()).look(own, |_| false), 0, OPEN).is_none());
         assert_eq!((ledger.left_out, ledger.rows().count()), (1, 0));
     }
 }

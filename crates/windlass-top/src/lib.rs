@@ -3,7 +3,7 @@
 //! fanotify(7) reports each open of a marked file with the process id. The process is not touched, and does not wait.
 //! There are four threads: `reader` takes events from the kernel as fast as they come, because the kernel merges equal
 //! events that are waiting; `worker` identifies the processes and keeps the `ledger`; `looker` captures processes,
-//! which may make it wait; the main thread prints.
+//! which may make it wait; the main thread prints. With `--metrics`, `scrape` is the fifth.
 
 #![deny(unsafe_code)]
 
@@ -11,6 +11,8 @@ pub mod by_proc;
 mod by_watch;
 mod descriptor;
 mod entries;
+mod exposition;
+mod held;
 mod ledger;
 mod looker;
 mod marks;
@@ -20,6 +22,8 @@ mod pending;
 mod reader;
 mod recent;
 mod roots;
+pub mod scrape;
+mod series;
 pub mod snapshot;
 mod source;
 mod sources;

@@ -16,20 +16,25 @@ const BUFFER: usize = 4096;
 
 /// A group that reports opens.
 #[derive(Debug)]
-pub struct Marks(Fanotify);
+pub struct Marks {
+    group: Fanotify,
+    mask: MaskFlags,
+}
 
 /// A record that the kernel delivers.
 #[derive(Debug)]
 pub enum Event {
-    /// A process opened this file.
-    Open(Opener, Descriptor),
+    /// A process opened this file. The flag says that it has also closed it: the kernel merges the two.
+    Open(Opener, Descriptor, bool),
+    /// A process closed this file.
+    Close(Opener, Descriptor),
     /// The kernel's queue overflowed: events were lost.
     Overflow,
 }
 
 impl Marks {
-    /// Makes the group. Needs CAP_SYS_ADMIN.
-    pub fn new() -> Result<Marks, Errno> {
+    /// Makes the group, which reports closes as well on demand. Needs CAP_SYS_ADMIN.
+    pub fn new(with_closes: bool) -> Result<Marks, Errno> {
         // Without FAN_UNLIMITED_QUEUE: if this process is stopped, the kernel keeps 16,384 events, and reports an
         // overflow beyond that.
         let flags = InitFlags::FAN_CLASS_NOTIF
@@ -37,31 +42,33 @@ impl Marks {
             | InitFlags::FAN_NONBLOCK
             | InitFlags::FAN_UNLIMITED_MARKS;
         let files = EventFFlags::O_RDONLY | EventFFlags::O_LARGEFILE | EventFFlags::O_CLOEXEC | EventFFlags::O_NONBLOCK;
-        match Fanotify::init(flags | InitFlags::FAN_REPORT_PIDFD, files) {
+        let group = match Fanotify::init(flags | InitFlags::FAN_REPORT_PIDFD, files) {
             // Pidfds exist since Linux 5.15.
-            Err(Errno::EINVAL) => Fanotify::init(flags, files).map(Marks),
-            made => made.map(Marks),
-        }
+            Err(Errno::EINVAL) => Fanotify::init(flags, files)?,
+            made => made?,
+        };
+        let mask = if with_closes { MaskFlags::FAN_OPEN | MaskFlags::FAN_CLOSE } else { MaskFlags::FAN_OPEN };
+        Ok(Marks { group, mask })
     }
 
     /// Reports opens of a file. Marking it twice has no further effect.
     pub fn file(&self, path: &Path) -> Result<(), Errno> {
-        self.mark(MaskFlags::FAN_OPEN, path)
+        self.mark(self.mask, path)
     }
 
     /// Reports opens of a directory, and of the files in it.
     pub fn directory(&self, path: &Path) -> Result<(), Errno> {
-        self.mark(MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD | MaskFlags::FAN_ONDIR, path)
+        self.mark(self.mask | MaskFlags::FAN_EVENT_ON_CHILD | MaskFlags::FAN_ONDIR, path)
     }
 
     fn mark(&self, mask: MaskFlags, path: &Path) -> Result<(), Errno> {
-        self.0.mark(MarkFlags::FAN_MARK_ADD, mask, CWD, Some(path))
+        self.group.mark(MarkFlags::FAN_MARK_ADD, mask, CWD, Some(path))
     }
 
     /// The waiting events; empty if there are none.
     pub fn read(&self) -> Result<Vec<Event>, Errno> {
         let mut buffer = [0; BUFFER];
-        match rustix::io::read(&self.0, &mut buffer) {
+        match rustix::io::read(&self.group, &mut buffer) {
             Ok(length) => Ok(events(&buffer[..length])),
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Vec::new()),
             Err(errno) => Err(Errno::from_raw(errno.raw_os_error())),
@@ -71,7 +78,7 @@ impl Marks {
 
 impl AsFd for Marks {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.group.as_fd()
     }
 }
 
@@ -95,7 +102,12 @@ fn events(mut records: &[u8]) -> Vec<Event> {
             events.push(Event::Overflow);
         } else if let Some(file) = file {
             let has_pidfd = process.is_some();
-            events.push(Event::Open(Opener { pid, process: process.flatten(), has_pidfd }, file));
+            let opener = Opener { pid, process: process.flatten(), has_pidfd };
+            let has = |flag: MaskFlags| mask & flag.bits() != 0;
+            events.push(match has(MaskFlags::FAN_OPEN) {
+                true => Event::Open(opener, file, has(MaskFlags::FAN_CLOSE)),
+                false => Event::Close(opener, file),
+            });
         }
     }
     events

@@ -6,6 +6,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use std::time::Instant;
 
 use nix::errno::Errno;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -20,8 +21,10 @@ const FAILURES: usize = 100_000;
 /// A message for the worker.
 #[derive(Debug)]
 pub enum Message {
-    /// A file was opened.
-    Opened(Opener, Stat),
+    /// A file was opened. The time is missing if it is closed already.
+    Opened(Opener, Stat, Option<Instant>),
+    /// A file was closed by this process.
+    Closed(u32, Stat, Instant),
     /// Note that events were lost.
     Overflow,
     /// Note that an event could not be read.
@@ -72,12 +75,17 @@ pub fn run(marks: &Arc<Marks>, changes: Option<&OwnedFd>, stop: &OwnedFd, to: &S
                 break;
             }
             failures = 0;
+            let now = Instant::now();
             for event in events {
                 let message = match event {
                     Event::Overflow => Message::Overflow,
-                    Event::Open(opener, _) if opener.pid == own => continue,
-                    Event::Open(opener, file) => match file.stat() {
-                        Some(stat) => Message::Opened(opener, stat),
+                    Event::Open(opener, ..) | Event::Close(opener, _) if opener.pid == own => continue,
+                    Event::Open(opener, file, is_closed) => match file.stat() {
+                        Some(stat) => Message::Opened(opener, stat, (!is_closed).then_some(now)),
+                        None => continue,
+                    },
+                    Event::Close(opener, file) => match file.stat() {
+                        Some(stat) => Message::Closed(opener.pid, stat, now),
                         None => continue,
                     },
                 };

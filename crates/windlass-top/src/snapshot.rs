@@ -190,6 +190,15 @@ pub fn watched(sources: &[SourceEntry]) -> (usize, usize, usize) {
     (sources.len() - count, count, directories().map(|source| source.source.files).sum())
 }
 
+/// The short name of the reason, if there is one.
+pub(crate) fn reason(served: &Served) -> Option<String> {
+    // The outer name says yes, no or unknown, which `served` already tells.
+    match serde_json::to_value(served).ok()?.as_object()?.values().next()? {
+        serde_json::Value::Object(reason) => reason.keys().next().cloned(),
+        reason => reason.as_str().map(str::to_owned),
+    }
+}
+
 fn served<S: Serializer>(served: &Option<Served>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Words<'a> {
@@ -197,12 +206,8 @@ fn served<S: Serializer>(served: &Option<Served>, serializer: S) -> Result<S::Ok
         reason: Option<&'a str>,
         words: String,
     }
-    let reason = served.as_ref().and_then(|served| serde_json::to_value(served).ok());
-    // The outer name says yes, no or unknown, which `served` already tells.
-    let reason = reason.as_ref().and_then(|value| value.as_object()?.values().next()).and_then(|reason| match reason {
-        serde_json::Value::Object(reason) => reason.keys().next().map(String::as_str),
-        reason => reason.as_str(),
-    });
+    let reason = served.as_ref().and_then(reason);
+    let reason = reason.as_deref();
     let is = served.as_ref().and_then(|served| match served {
         Served::Loaded => Some(true),
         Served::No(_) => Some(false),

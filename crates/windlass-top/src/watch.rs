@@ -1,5 +1,6 @@
 //! The watch as a whole: starting, querying and ending it.
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
@@ -11,12 +12,14 @@ use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::inotify::{self, CreateFlags};
-use windlass_machine::processes::{Budget, Executables};
+use windlass_machine::processes::{self, Budget, Container, Executables};
 
+use super::exposition::Exposition;
 use super::ledger::Ledger;
 use super::marks::Marks;
 use super::source::LeftOut;
 use super::sources::Sources;
+use super::who::Who;
 use super::worker::{State, Worker};
 use super::{looker, pending, reader};
 
@@ -49,9 +52,10 @@ pub enum Refused {
 }
 
 impl Watch {
-    /// Marks all known places and those in `named`, and counts from then on.
-    pub fn start(named: Vec<PathBuf>) -> Result<Watch, Refused> {
-        let marks = Arc::new(Marks::new().map_err(|errno| match errno {
+    /// Marks all known places and those in `named`, and counts from then on; with `by_container`, for
+    /// [`Watch::metrics`] as well.
+    pub fn start(named: Vec<PathBuf>, by_container: bool) -> Result<Watch, Refused> {
+        let marks = Arc::new(Marks::new(by_container).map_err(|errno| match errno {
             Errno::EPERM => Refused::NotPermitted,
             errno => Refused::Kernel(errno),
         })?);
@@ -61,7 +65,7 @@ impl Watch {
         raise_limit();
         let state = Arc::new(Mutex::new(State {
             started: Instant::now(),
-            ledger: Ledger::default(),
+            ledger: Ledger::new(by_container),
             sources: Vec::new(),
             left_out: LeftOut::default(),
             overflows: 0,
@@ -101,6 +105,44 @@ impl Watch {
         let is_done = rest.is_empty();
         state.ledger.pending.put_back(rest);
         is_done
+    }
+
+    /// Searches new executables, and puts into the metrics what was counted.
+    pub fn fold(&mut self) {
+        self.learn();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = state.started.elapsed();
+        state.ledger.fold(now);
+    }
+
+    /// Looks at all processes: which containers are there, and which of the known processes still run. Drops the
+    /// metrics of containers that were not there for the time `keep`.
+    pub fn look_around(&mut self, keep: Duration) {
+        let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = lock().ledger.rows().map(|(who, row)| (who.clone(), row.labels(who))).collect::<Vec<_>>();
+        // Without the lock: there may be ten thousand processes.
+        let alive: HashSet<Container> = processes::pids().into_iter().map(Container::of).collect();
+        let runs = |who: &Who| match who {
+            Who::Process { pid, start_time, exe } => {
+                processes::identity(*pid).is_some_and(|(start, now)| start == *start_time && now == *exe)
+            }
+            _ => false,
+        };
+        let running = rows.into_iter().filter(|(who, _)| runs(who)).map(|(_, labels)| labels).collect();
+        let mut state = lock();
+        let now = state.started.elapsed();
+        if let Some(series) = &mut state.ledger.series {
+            series.update(&alive, running, now, keep);
+        }
+    }
+
+    /// What gives the metrics as text, from any thread.
+    pub fn metrics(&self) -> impl Fn() -> String + Send + 'static {
+        let state = Arc::clone(&self.state);
+        move || {
+            let exposition = Exposition::of(&state.lock().unwrap_or_else(PoisonError::into_inner));
+            exposition.text()
+        }
     }
 
     /// Ends the watch. On return, everything that was opened before is counted; otherwise the error says why not.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use windlass_machine::processes::{self, ExecutableId};
+use windlass_machine::processes::{self, Container, ExecutableId};
 
 use super::descriptor::Descriptor;
 
@@ -41,25 +41,29 @@ pub struct Seen {
     pub who: Option<Who>,
     /// Whether it is Windlass's own command.
     pub is_own: bool,
+    /// Its container, if that was asked for.
+    pub container: Container,
 }
 
 impl Opener {
-    /// Identifies the process. Nothing here waits for it.
-    pub fn look(&self, own: Option<ExecutableId>) -> Seen {
+    /// Identifies the process, and its container if `needs_container` says so. Nothing here waits for it.
+    pub fn look(&self, own: Option<ExecutableId>, needs_container: impl FnOnce(&Who) -> bool) -> Seen {
         let pid = self.pid;
         if pid == 0 {
-            return Seen { pid, who: Some(Who::Outside), is_own: false };
+            return Seen { pid, who: Some(Who::Outside), is_own: false, container: Container::default() };
         }
         let found = processes::identity(pid).map(|(start_time, exe)| Who::Process { pid, start_time, exe });
         // Not by the path alone: anybody can give a file of their own that name.
         let is_own = own.is_some() && ExecutableId::of(pid) == own;
+        let container = found.as_ref().filter(|who| needs_container(who)).map(|_| Container::of(pid));
         // Checked only now: if the process still exists, the data that was read is its own.
         let is_there = match &self.process {
             Some(process) => process.names_a_process(),
             None => !self.has_pidfd,
         };
         let who = found.filter(|who| is_there && !is_zombie(who));
-        Seen { pid, is_own: is_own && who.is_some(), who }
+        let container = container.filter(|_| who.is_some()).unwrap_or_default();
+        Seen { pid, is_own: is_own && who.is_some(), who, container }
     }
 }
 

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use rustix::fs::Stat;
 use rustix::fs::inotify::{WatchFlags, add_watch};
 use windlass_machine::processes::ExecutableId;
 
+use super::held::Held;
 use super::ledger::Ledger;
 use super::marks::Marks;
 use super::reader::Message;
@@ -51,6 +53,8 @@ pub struct Worker {
     looker: SyncSender<Who>,
     own: Option<ExecutableId>,
     refreshed: Instant,
+    // Only of processes, and only if there are series.
+    held: Held,
 }
 
 impl Worker {
@@ -63,7 +67,8 @@ impl Worker {
         looker: SyncSender<Who>,
     ) -> Worker {
         let own = ExecutableId::of(std::process::id());
-        let mut worker = Worker { state, sources, marks, changes, looker, own, refreshed: Instant::now() };
+        let (refreshed, held) = (Instant::now(), Held::default());
+        let mut worker = Worker { state, sources, marks, changes, looker, own, refreshed, held };
         worker.refresh();
         worker
     }
@@ -74,7 +79,7 @@ impl Worker {
         loop {
             let wait = if has_changed { BETWEEN } else { IDLE };
             match from.recv_timeout(wait.saturating_sub(self.refreshed.elapsed())) {
-                Ok(Message::Opened(opener, stat)) => {
+                Ok(Message::Opened(opener, stat, at)) => {
                     let mut source = self.sources.of(&stat);
                     if source.is_none() && !is_directory(&stat) && self.refreshed.elapsed() > BETWEEN {
                         // A new file in a watched directory.
@@ -83,7 +88,12 @@ impl Worker {
                     }
                     if let Some(source) = source {
                         let size = (!is_directory(&stat)).then_some(u64::try_from(stat.st_size).unwrap_or(0));
-                        let seen = opener.look(self.own);
+                        let needs_container =
+                            |who: &Who| self.lock(|state| state.ledger.series.is_some() && !state.ledger.has(who));
+                        let seen = opener.look(self.own, needs_container);
+                        if let (Some(at), Some(_), false) = (at, size, seen.is_own) {
+                            self.held.open(seen.pid, file(&stat), at);
+                        }
                         let opened = |state: &mut State| {
                             state.ledger.opened(seen, source, Open { size, at: state.started.elapsed() })
                         };
@@ -92,7 +102,15 @@ impl Worker {
                         }
                     }
                 }
-                Ok(Message::Overflow) => self.lock(|state| state.overflows += 1),
+                Ok(Message::Closed(pid, stat, at)) => {
+                    if let Some(held) = self.held.close(pid, file(&stat), at) {
+                        self.lock(|state| state.ledger.closed(pid, held));
+                    }
+                }
+                Ok(Message::Overflow) => {
+                    self.held.clear();
+                    self.lock(|state| state.overflows += 1);
+                }
                 Ok(Message::Failed(errno)) => self.lock(|state| state.failed = Some(errno)),
                 Ok(Message::Changed) => has_changed = true,
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
@@ -132,4 +150,8 @@ impl Worker {
     fn lock<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
         with(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+fn file(stat: &Stat) -> super::held::File {
+    (stat.st_dev, stat.st_ino)
 }

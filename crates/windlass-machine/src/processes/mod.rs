@@ -9,6 +9,7 @@
 
 mod budget;
 mod capture;
+mod container;
 mod executables;
 mod libraries;
 pub mod lossy;
@@ -24,8 +25,9 @@ use serde::Serialize;
 
 pub use budget::Budget;
 pub use capture::{Capture, ExecutableId, executable};
+pub use container::Container;
 pub use executables::Executables;
-pub use libraries::{TlsKind, TlsLibrary};
+pub use libraries::{Linkage, TlsKind, TlsLibrary};
 pub use patience::Patience;
 pub use proc_files::{pids, uid};
 pub use served::{Reason, Served};

@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_secs(1);
 pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
     let named = named(&arguments.watch)?;
     let mut control = Control::new().map_err(|error| Failure::other("signals can't be read", error))?;
-    let (watch, why) = match Watch::start(named.clone()) {
+    let (watch, why) = match Watch::start(named.clone(), false) {
         Ok(watch) => (Some(watch), String::new()),
         Err(refused) => (None, why(refused)),
     };
