@@ -1,5 +1,6 @@
 //! Arguments and help of `windlass top`.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ pub const HELP: &[Section] = &[
             Example("windlass top --duration 3600 --by program", "list the programs of an hour"),
             Example("windlass top --json --interval 10", "print a line of JSON every ten seconds"),
             Example("windlass top --watch /opt/app/ca.pem --once", "watch one more bundle"),
+            Example("windlass top --metrics 9753 --duration 3600", "serve metrics for Prometheus for an hour"),
         ],
     ),
     section(
@@ -46,6 +48,39 @@ pub const HELP: &[Section] = &[
              the first open, both count as one; programs that parse the file take longer than that. A process \
              that has already ended when windlass examines it is counted, with the facts that are known.",
             ),
+        ],
+    ),
+    section(
+        "Output of --metrics",
+        &[
+            Text(
+                "OpenMetrics text at http://ADDRESS/metrics. A port alone means 127.0.0.1; 0.0.0.0:9753 and [::]:9753 \
+                 are reached from outside. Nothing is printed but the address, on standard error. It needs root.",
+            ),
+            Text(
+                "Each of these has the labels pod_uid and container_id (empty outside of containers, \"other\" for \
+                 containers beyond the limit), library (\"none\" without a TLS library), linkage, served (\"yes\", \
+                 \"no\" or \"unknown\") and reason:",
+            ),
+            Item("windlass_opens_total", "files opened"),
+            Item("windlass_listings_total", "directories opened"),
+            Item("windlass_opened_bytes_total", "total size of these files"),
+            Item("windlass_processes_total", "processes that opened a source"),
+            Item("windlass_running_processes", "those that still run"),
+            Item("windlass_closes_total", "closes of files of which the open was seen"),
+            Item("windlass_held_open_seconds_total", "time between these opens and closes"),
+            Text("The others are about the watch:"),
+            Item("windlass_event_overflows_total", "how often events were lost"),
+            Item("windlass_watch_failed", "1 if events could not be read"),
+            Item("windlass_unread_processes", "processes that were not searched for TLS libraries"),
+            Item("windlass_own_opens_total", "opens by windlass itself"),
+            Item("windlass_watched_sources", "by kind, \"file\" or \"directory\""),
+            Item("windlass_sources_left_out", "by what, \"places\", \"directories\" or \"roots\""),
+            Item("windlass_containers", "containers that have metrics of their own"),
+            Item("windlass_container_series", "their label sets"),
+            Item("windlass_container_series_limit", "the most of these"),
+            Item("windlass_start_time_seconds", "when the watch began"),
+            Item("windlass_build_info", "by version"),
         ],
     ),
     section(
@@ -146,6 +181,17 @@ pub struct TopArgs {
     /// With --interval, print one line for each interval.
     #[arg(long)]
     pub json: bool,
+
+    /// Serve metrics at this address instead of printing
+    ///
+    /// ADDRESS is a port of 127.0.0.1, or an IP address with a port.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(conflicts_with_all = ["json", "once", "interval", "by", "sort"])]
+    pub metrics: Option<SocketAddr>,
+
+    /// Keep the metrics of an ended container for this time [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "metrics")]
+    pub keep: Option<Duration>,
 }
 
 /// The unit of a row.
@@ -203,9 +249,28 @@ fn interval(text: &str) -> Result<Duration, String> {
         .and_then(|time| if time < Duration::from_millis(100) { Err("less than 0.1".to_owned()) } else { Ok(time) })
 }
 
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let wrong = "not a port, and not an IP address with a port, as in 9753, 0.0.0.0:9753 or [::1]:9753";
+    match text.parse() {
+        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        Err(_) => text.parse().map_err(|_| wrong.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses() {
+        for (text, address_of) in [("9753", "127.0.0.1:9753"), ("0", "127.0.0.1:0"), ("[::1]:9753", "[::1]:9753")] {
+            assert_eq!(address(text), Ok(address_of.parse().unwrap()));
+        }
+        // In Go's notation `:9753` means all addresses: nobody gets these by mistake.
+        for wrong in ["", ":9753", "localhost:9753", "65536", "127.0.0.1", "::1:9753"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn times() {

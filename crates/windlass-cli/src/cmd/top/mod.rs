@@ -3,6 +3,7 @@
 pub mod args;
 mod columns;
 mod control;
+mod metrics;
 mod screen;
 mod table;
 
@@ -31,6 +32,9 @@ const TICK: Duration = Duration::from_secs(1);
 pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
     let named = named(&arguments.watch)?;
     let mut control = Control::new().map_err(|error| Failure::other("signals can't be read", error))?;
+    if let Some(address) = arguments.metrics {
+        return metrics::serve(address, arguments, named, &mut control);
+    }
     let (watch, why) = match Watch::start(named.clone(), false) {
         Ok(watch) => (Some(watch), String::new()),
         Err(refused) => (None, why(refused)),
@@ -105,13 +109,20 @@ impl View {
             );
             return;
         }
-        stderr::line(&format!("windlass: watching {}", table::places(&self.snapshot())));
+        stderr::line(&watching(&self.snapshot()));
     }
 
     fn stop(&mut self) -> Result<(), Failure> {
-        let stopped = self.watch.as_mut().map_or(Ok(()), Watch::stop);
-        stopped.map_err(|why| Failure::other("not everything was counted", why))
+        self.watch.as_mut().map_or(Ok(()), Watch::stop).map_err(not_counted)
     }
+}
+
+fn not_counted(why: String) -> Failure {
+    Failure::other("not everything was counted", why)
+}
+
+fn watching(snapshot: &Snapshot) -> String {
+    format!("windlass: watching {}", table::places(snapshot))
 }
 
 fn live(view: &mut View, control: &mut Control, interval: Duration, end: Option<Instant>) -> Result<(), Failure> {
