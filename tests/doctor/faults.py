@@ -1,6 +1,7 @@
 """Makes images with one fault each, with OpenSSL's own tools, and compares what `windlass doctor` says of them with
 what OpenSSL does: a certificate that the doctor calls lost must be refused by `openssl verify`, one that it does not
-must be accepted. And with what the trust token gives p11tool, in images that have it."""
+must be accepted. And with what the trust token gives p11tool, in images that have it. The SARIF log of each image must
+be as the standard's schema requires. Last, the action for hosted CI."""
 
 import argparse
 import json
@@ -8,6 +9,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+import action
+import sarif
 
 BAD_BLOCK = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
@@ -274,9 +278,36 @@ def run(windlass, token, fault, checks, in_directory, in_bundle, image):
         wrong.append("the other root is lost too")
     if image.token_places and (image.by_token(token) > 0) != ("token-no-anchors" not in checks):
         wrong.append(f"the token gives {image.by_token(token)} anchors")
+    wrong += sarif_of(windlass, image, checks)
     if "double-load" in checks and not any("ca-certificates.crt" in line for line in opened_by_default_paths(image)):
         wrong.append("OpenSSL does not open the bundle")
     return "; ".join(wrong)
+
+
+def sarif_of(windlass, image, checks):
+    """What is wrong with the SARIF log."""
+    def log(root):
+        command = [windlass, "doctor", "--root", root, "--sarif", "--no-measure"]
+        return json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
+
+    first = log(image.root)
+    wrong = [sarif.wrong(first)]
+    if {result["ruleId"] for result in first["runs"][0]["results"]} != checks:
+        wrong.append("the SARIF log has other findings")
+    # The same image elsewhere, as in the next job.
+    moved = image.root.rename(image.root.with_name(image.root.name + " moved"))
+    if sarif.fingerprints(log(moved)) != sarif.fingerprints(first):
+        wrong.append("the fingerprints depend on where the image is")
+    moved.rename(image.root)
+    return list(filter(None, wrong))
+
+
+def run_action(windlass, case, image):
+    try:
+        case(windlass, image, sys.modules[__name__])
+    except (AssertionError, subprocess.SubprocessError, OSError, KeyError) as error:
+        return repr(error)
+    return ""
 
 
 def main():
@@ -285,16 +316,21 @@ def main():
     parser.add_argument("--token", required=True)
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
-    names = [name for name in CASES if not arguments.cases or any(part in name for part in arguments.cases)]
+    is_wanted = lambda name: not arguments.cases or any(part in name for part in arguments.cases)
+    names = [name for name in [*CASES, *action.CASES] if is_wanted(name)]
     if not names:
         sys.exit(f"no case is named like {' or '.join(arguments.cases)}")
+    windlass = str(pathlib.Path(arguments.windlass).resolve())
     failed = 0
     with tempfile.TemporaryDirectory() as directory:
         directory = pathlib.Path(directory)
         (directory / "pki").mkdir()
         authorities = Authorities(directory / "pki")
         for name in names:
-            wrong = run(arguments.windlass, arguments.token, *CASES[name], Image(directory / name, authorities))
+            (directory / name).mkdir()
+            image = Image(directory / name / "image", authorities)
+            wrong = (run(windlass, arguments.token, *CASES[name], image) if name in CASES
+                     else run_action(windlass, action.CASES[name], image))
             failed += bool(wrong)
             print(f"{'FAILED' if wrong else 'ok':6}  {name}" + (f": {wrong}" if wrong else ""), flush=True)
     print(f"doctor: {len(names) - failed} passed, {failed} failed")

@@ -230,7 +230,7 @@ impl Row {
 mod tests {
     use super::super::who::Opener;
     use super::*;
-    use windlass_machine::processes::ExecutableId;
+    use windlass_machine::processes::{ExecutableId, Reason};
 
     fn seen(pid: u32, exe: &str) -> Seen {
         let who = Who::Process { pid, start_time: 1, exe: Some(exe.into()) };
@@ -255,6 +255,60 @@ mod tests {
             .rows()
             .fold((0, 0), |(opens, processes), (_, row)| (opens + row.tally.opens, processes + row.processes));
         assert_eq!(sum, (u64::from(all), u64::from(all)));
+    }
+
+    /// Opens, processes and the time that files were held open, of all series of this reason.
+    fn counted(ledger: &Ledger, reason: &str) -> (u64, u64, u64) {
+        let series = ledger.series.as_ref().unwrap().all().filter(|(labels, _)| labels.reason == reason);
+        series.fold((0, 0, 0), |(opens, processes, held), (_, values)| {
+            (opens + values.opens, processes + values.processes, held + values.held.as_secs())
+        })
+    }
+
+    #[test]
+    fn what_goes_into_a_series_stays_there() {
+        let facts = |windlass| ProcessFacts {
+            pid: 1,
+            start_time: 1,
+            uid: 0,
+            exe: None,
+            command: Vec::new(),
+            libraries: Vec::new(),
+            windlass,
+        };
+        let mut ledger = Ledger::new(true);
+        let who = seen(1, "/x").who.unwrap();
+        ledger.opened(seen(1, "/x"), 0, OPEN);
+        ledger.closed(1, Duration::from_secs(3));
+        ledger.closed(2, Duration::from_secs(100));
+        ledger.fold(Duration::from_secs(1));
+        assert_eq!(ledger.series.as_ref().unwrap().all().count(), 0, "the facts may still come");
+        ledger.learn(&who, facts(Served::No(Reason::NoTlsLibrary)));
+        ledger.fold(Duration::from_secs(1));
+        ledger.fold(Duration::from_secs(2));
+        assert_eq!(counted(&ledger, "no-tls-library"), (1, 1, 3));
+        // It has loaded a library since.
+        ledger.learn(&who, facts(Served::No(Reason::NotPreloaded)));
+        ledger.opened(seen(1, "/x"), 0, OPEN);
+        ledger.fold(Duration::from_secs(3));
+        assert_eq!(counted(&ledger, "no-tls-library"), (1, 1, 3));
+        assert_eq!(counted(&ledger, "not-preloaded"), (1, 0, 0));
+        // Of this one nothing will ever be known.
+        ledger.opened(seen(2, "/y"), 0, OPEN);
+        ledger.fold(PATIENCE);
+        assert_eq!(counted(&ledger, "gone"), (1, 1, 0));
+    }
+
+    #[test]
+    fn rows_that_are_summed_up_are_in_the_series_before() {
+        let mut ledger = Ledger::new(true);
+        let all = 5 * ROWS as u32;
+        for pid in 1..=all {
+            ledger.opened(seen(pid, &format!("/x/{pid}")), 0, OPEN);
+        }
+        assert!(counted(&ledger, "gone").0 >= u64::from(all) - ROWS as u64);
+        ledger.fold(Duration::from_secs(100));
+        assert_eq!(counted(&ledger, "gone"), (u64::from(all), u64::from(all), 0));
     }
 
     #[test]

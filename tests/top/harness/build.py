@@ -14,15 +14,16 @@ class Programs(dict):
         self.folder = folder
 
     def __missing__(self, name):
-        makers = {"dynamic": lambda: self.compiled("-lcrypto"),
-                  "static": lambda: self.compiled("-static", "-lcrypto", "-ldl", "-lpthread"), "go": self.go}
+        makers = {"dynamic": lambda: self.compiled("loads", "-lcrypto"),
+                  "static": lambda: self.compiled("loads", "-static", "-lcrypto", "-ldl", "-lpthread"),
+                  "containers": lambda: self.compiled("containers", "-static"), "go": self.go}
         self[name] = makers[name]()
         return self[name]
 
-    def compiled(self, *libraries):
-        path = os.path.join(self.folder, "loads-static" if "-static" in libraries else "loads-dynamic")
+    def compiled(self, name, *libraries):
+        path = os.path.join(self.folder, f"{name}-static" if "-static" in libraries else f"{name}-dynamic")
         # glibc says that a static program can't resolve names without its shared objects; this one resolves none.
-        command = ["gcc", "-O1", "-Wall", "-o", path, os.path.join(HERE, "loads.c"), *libraries]
+        command = ["gcc", "-O1", "-Wall", "-o", path, os.path.join(HERE, f"{name}.c"), *libraries]
         subprocess.run(command, check=True, stderr=subprocess.PIPE)
         return path
 

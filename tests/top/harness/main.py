@@ -10,9 +10,9 @@ import traceback
 import build
 import measure
 from context import Context
-from suites import manual, programs, sources, terminal, unprivileged
+from suites import http, manual, metrics, programs, prometheus, sources, terminal, unprivileged
 
-SUITES = (programs, sources, unprivileged, terminal, manual)
+SUITES = (programs, sources, unprivileged, terminal, manual, metrics, http, prometheus)
 
 
 def main():
@@ -20,6 +20,7 @@ def main():
     parser.add_argument("--windlass", required=True)
     parser.add_argument("--library", required=True)
     parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--measure-metrics", action="store_true")
     parser.add_argument("wanted", nargs="*")
     options = parser.parse_args()
     for path in (options.windlass, options.library):
@@ -32,6 +33,9 @@ def main():
                           build.Programs(folder))
         if options.measure:
             measure.report(context)
+            return 0
+        if options.measure_metrics:
+            measure.report_metrics(context)
             return 0
         return run(context, options.wanted)
 

@@ -6,6 +6,7 @@ import sys
 import time
 
 from context import Program
+from scrape import Agent, cgroups, total
 
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 ROUNDS = 15
@@ -62,6 +63,56 @@ def report(context):
     print(f"CPU of top for {OPENS} opens, 1 ms apart: {median(busy) * 1000:.0f} ms; while nothing is opened, with a "
           f"line every 0.2 s: {median(idle) * 100:.1f} % of a CPU")
     print(f"counted of {2 * OPENS} opens, of which {OPENS} without a pause: {median(seen):.0f}")
+
+
+def report_metrics(context):
+    """What an agent costs: at 1,000 opens a second, and with 10,000 containers."""
+    rate, seconds, containers = 1000, 10, 10_000
+    with Program(["/usr/bin/python3", "-c", LOOP]) as loop, Agent(context) as agent:
+        pid, used = agent.process.pid, {}
+        # The time of an open and of the sleep itself is not part of the pause.
+        for name, pause in [("opens", 0.7 / rate), ("nothing", None)]:
+            start, busy = time.monotonic(), cpu(pid)
+            while time.monotonic() - start < seconds:
+                loop.say(f"{rate} {pause}") if pause else time.sleep(1)
+                loop.line() if pause else None
+                agent.samples()
+            took = time.monotonic() - start
+            used[name] = (cpu(pid) - busy) / took
+            if pause:
+                opened = total(agent.wait_for("opens", lambda samples: samples), "windlass_opens_total") / took
+        print(f"CPU of the agent at {opened:.0f} opens a second counted: {used['opens'] * 100:.1f} % of a CPU; while "
+              f"nothing is opened: {used['nothing'] * 100:.1f} %, both with a scrape a second; memory {memory(pid)}")
+        agent.end()
+    path = os.path.join(context.folder, "ca.pem")
+    with open(BUNDLE, "rb") as source, open(path, "wb") as file:
+        file.write(source.read())
+    with cgroups(context) as groups, Agent(context, "--watch", path) as agent:
+        pid = agent.process.pid
+        print(f"memory without containers: {memory(pid)}")
+        with Program([context.programs["containers"], str(containers), groups, path]) as program:
+            program.line()
+            samples = agent.wait_for("all opens", lambda samples: (
+                total(samples, "windlass_opens_total") >= containers and samples))
+            start = time.monotonic(), cpu(pid)
+            while time.monotonic() - start[0] < 3 * seconds:
+                text = agent.text()
+                time.sleep(1)
+            used = (cpu(pid) - start[1]) / (time.monotonic() - start[0])
+            print(f"{containers} containers with a running process each: memory {memory(pid)}; "
+                  f"{total(samples, 'windlass_container_series'):.0f} label sets, and "
+                  f"{total(samples, 'windlass_opens_total', container_id='other'):.0f} opens of others; "
+                  f"{total(samples, 'windlass_opens_total'):.0f} opens counted in all; a scrape of "
+                  f"{len(text) / 1e6:.1f} MB; {used * 100:.0f} % of a CPU, with a scrape a second")
+            program.end()
+        agent.end()
+
+
+def memory(pid):
+    """Resident now, and at most."""
+    status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status", encoding="utf-8") if ":" in line)
+    resident, most = (int(status[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    return f"{resident:.0f} MiB (at most {most:.0f})"
 
 
 def cpu(pid):

@@ -112,7 +112,9 @@ pub const HELP: &[Section] = &[
         &[Text(
             "SARIF 2.1.0 (OASIS). Paths are relative to the base ROOT. Each result has a location: a finding \
              that is not about a file has the /proc/PID/environ or the executable where it was seen. Findings in \
-             the baseline are suppressed (kind external).",
+             the baseline are suppressed (kind external). A result has a fingerprint, \
+             primaryLocationLineHash, of its check, its path and what a baseline knows it by: it stays the same from \
+             one build of an image to the next.",
         )],
     ),
     section(

@@ -1,11 +1,13 @@
 //! `doctor --sarif`: a log file of the Static Analysis Results Interchange Format, version 2.1.0 (OASIS standard, 27
 //! March 2020). The numbers in comments are its sections.
 
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use windlass_machine::json;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use windlass_doctor::check::{Check, Finding, Unseen};
 use windlass_doctor::report::Report;
 
@@ -16,9 +18,17 @@ const BASE: &str = "ROOT";
 pub fn render(report: &Report) -> String {
     let rules: Vec<_> = report.results.iter().map(|result| rule(result.check)).collect();
     let index = |check: &Check| report.results.iter().position(|result| result.check.id == check.id);
+    let mut seen = HashMap::new();
     let results: Vec<_> = report
         .findings()
-        .map(|(check, finding)| suppressed(report, finding, result(check, index(check), finding)))
+        .map(|(check, finding)| {
+            let mut result = suppressed(report, finding, result(check, index(check), finding));
+            let fingerprint = fingerprint(check, finding);
+            let number = seen.entry(fingerprint.clone()).and_modify(|number| *number += 1).or_insert(1);
+            // GitHub's code scanning reads this one only, and tells equal ones apart by the number.
+            result["partialFingerprints"] = json!({"primaryLocationLineHash": format!("{fingerprint}:{number}")});
+            result
+        })
         .collect();
     let notifications: Vec<_> = report.unseen.shown().iter().map(notification).collect();
     let root = report.root.as_deref().unwrap_or(Path::new("/"));
@@ -74,6 +84,20 @@ fn result(check: &Check, rule: Option<usize>, finding: &Finding) -> Value {
     let path = finding.path.as_ref().or(finding.seen_at.as_ref());
     result["locations"] = json!([location(path.map_or(Path::new("/proc"), PathBuf::as_path), finding.line)]);
     result
+}
+
+/// 3.27.17: what stays the same from run to run, and from one build of an image to the next. A baseline knows a finding
+/// again by the same parts.
+fn fingerprint(check: &Check, finding: &Finding) -> String {
+    let about: BTreeSet<_> = finding.about.iter().map(String::as_bytes).collect();
+    let path = finding.path.as_ref().map_or(&[][..], |path| path.as_os_str().as_bytes());
+    let mut hash = Sha256::new();
+    for part in [check.id.as_bytes(), path].into_iter().chain(about) {
+        hash.update(part);
+        // In none of the parts.
+        hash.update([0]);
+    }
+    hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// 3.27.23: once one result says whether it is suppressed, all do. What a baseline has was accepted outside of the
@@ -151,6 +175,25 @@ mod tests {
         };
         assert_eq!(uri(&finding), "proc");
         assert_eq!(uri(&finding.seen_at("/usr/bin/a b")), "usr/bin/a%20b");
+    }
+
+    #[test]
+    fn a_fingerprint_is_of_what_stays_the_same() {
+        let check = windlass_doctor::registry::named("expired").unwrap();
+        let finding = |what: &str, about: &[&str]| {
+            Finding::new(windlass_doctor::check::Severity::Note, "/a", what)
+                .about(about.iter().map(|one| one.to_string()))
+        };
+        let of = |finding: &Finding| fingerprint(check, finding);
+        let one = of(&finding("3 found", &["x", "y"]));
+        assert_eq!(one, of(&finding("4 found", &["y", "x", "x"])));
+        assert_eq!(one.len(), 32);
+        assert_ne!(one, of(&finding("3 found", &["x"])));
+        assert_ne!(one, of(&finding("3 found", &["xy"])));
+        assert_ne!(
+            one,
+            fingerprint(windlass_doctor::registry::named("duplicates").unwrap(), &finding("", &["x", "y"]))
+        );
     }
 
     #[test]
