@@ -1,5 +1,6 @@
 """What watching costs. Both sides alternate in one run; medians."""
 
+import contextlib
 import os
 import statistics
 import sys
@@ -11,6 +12,8 @@ from scrape import Agent, cgroups, total
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 ROUNDS = 15
 OPENS = 1000
+# What a machine's site modules open is not the program's.
+PYTHON = ["/usr/bin/python3", "-S", "-c"]
 
 LOOP = f"""
 import os, sys, time
@@ -22,6 +25,16 @@ for line in sys.stdin:
         if float(between):
             time.sleep(float(between))
     print(time.perf_counter_ns() - start, flush=True)
+"""
+PACED = f"""
+import os, sys, time
+rate, count = int(sys.argv[1]), int(sys.argv[2])
+for _ in sys.stdin:
+    start = time.monotonic()
+    for number in range(count):
+        time.sleep(max(0, start + number / rate - time.monotonic()))
+        os.close(os.open("{BUNDLE}", os.O_RDONLY))
+    print(flush=True)
 """
 CONTEXTS = """
 import ssl, sys, time
@@ -67,22 +80,24 @@ def report(context):
 
 def report_metrics(context):
     """What an agent costs: at 1,000 opens a second, and with 10,000 containers."""
-    rate, seconds, containers = 1000, 10, 10_000
-    with Program(["/usr/bin/python3", "-c", LOOP]) as loop, Agent(context) as agent:
-        pid, used = agent.process.pid, {}
-        # The time of an open and of the sleep itself is not part of the pause.
-        for name, pause in [("opens", 0.7 / rate), ("nothing", None)]:
-            start, busy = time.monotonic(), cpu(pid)
-            while time.monotonic() - start < seconds:
-                loop.say(f"{rate} {pause}") if pause else time.sleep(1)
-                loop.line() if pause else None
+    openers, rate, seconds, containers = 4, 1000, 10, 10_000
+    paced = [*PYTHON, PACED, str(rate // openers), str(rate // openers * seconds)]
+    with contextlib.ExitStack() as stack:
+        # Several, as the kernel merges events of one process that wait.
+        loops = [stack.enter_context(Program(paced)) for _ in range(openers)]
+        agent = stack.enter_context(Agent(context))
+        pid = agent.process.pid
+        for busy in (True, False):
+            start, used, before = time.monotonic(), cpu(pid), total(agent.samples(), "windlass_opens_total")
+            [loop.say() for loop in loops if busy]
+            for _ in range(seconds):
+                time.sleep(1)
                 agent.samples()
+            [loop.line() for loop in loops if busy]
             took = time.monotonic() - start
-            used[name] = (cpu(pid) - busy) / took
-            if pause:
-                opened = total(agent.wait_for("opens", lambda samples: samples), "windlass_opens_total") / took
-        print(f"CPU of the agent at {opened:.0f} opens a second counted: {used['opens'] * 100:.1f} % of a CPU; while "
-              f"nothing is opened: {used['nothing'] * 100:.1f} %, both with a scrape a second; memory {memory(pid)}")
+            opened = total(agent.wait_for("opens", lambda samples: samples), "windlass_opens_total") - before
+            print(f"{(cpu(pid) - used) / took * 100:.1f} % of a CPU at {opened / took:.0f} opens a second counted, "
+                  f"{rate if busy else 0} made; with a scrape a second; memory {memory(pid)}")
         agent.end()
     path = os.path.join(context.folder, "ca.pem")
     with open(BUNDLE, "rb") as source, open(path, "wb") as file:
@@ -92,8 +107,10 @@ def report_metrics(context):
         print(f"memory without containers: {memory(pid)}")
         with Program([context.programs["containers"], str(containers), groups, path]) as program:
             program.line()
-            samples = agent.wait_for("all opens", lambda samples: (
-                total(samples, "windlass_opens_total") >= containers and samples))
+            opens = lambda samples, **labels: total(samples, "windlass_opens_total", **labels)
+            # Of the rest of the machine, nothing is in a container.
+            within = lambda samples: opens(samples) - opens(samples, container_id="")
+            samples = agent.wait_for("all opens", lambda samples: within(samples) >= containers and samples)
             start = time.monotonic(), cpu(pid)
             while time.monotonic() - start[0] < 3 * seconds:
                 text = agent.text()
@@ -101,8 +118,8 @@ def report_metrics(context):
             used = (cpu(pid) - start[1]) / (time.monotonic() - start[0])
             print(f"{containers} containers with a running process each: memory {memory(pid)}; "
                   f"{total(samples, 'windlass_container_series'):.0f} label sets, and "
-                  f"{total(samples, 'windlass_opens_total', container_id='other'):.0f} opens of others; "
-                  f"{total(samples, 'windlass_opens_total'):.0f} opens counted in all; a scrape of "
+                  f"{opens(samples, container_id='other'):.0f} opens of others; {within(samples):.0f} opens counted, "
+                  f"and {total(samples, 'windlass_event_overflows_total'):.0f} overflows; a scrape of "
                   f"{len(text) / 1e6:.1f} MB; {used * 100:.0f} % of a CPU, with a scrape a second")
             program.end()
         agent.end()

@@ -15,8 +15,8 @@ from context import PATIENCE
 class Agent:
     """A running `windlass top --metrics`."""
 
-    def __init__(self, context, *arguments, port="0"):
-        command = [context.windlass, "top", "--metrics", port, *arguments]
+    def __init__(self, context, *arguments, port="0", prefix=()):
+        command = [*prefix, context.windlass, "top", "--metrics", port, *arguments]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         said = [self.process.stderr.readline() for _ in range(2)]

@@ -26,7 +26,7 @@ def runs(example):
         shutil.copy(context.windlass, os.path.join(path, "windlass"))
         own = os.path.join(context.folder, "ca.pem")
         shutil.copyfile("/etc/ssl/certs/ca-certificates.crt", own)
-        command = re.sub(r"3600|\b10\b", "1", example).replace("/opt/app/ca.pem", own)
+        command = re.sub(r"3600|\b10\b", "1", example).replace("/opt/app/ca.pem", own).replace("9753", "0")
         is_endless = "--once" not in command and "--duration" not in command
         if is_endless:
             # coreutils' timeout ends it as a user would.
@@ -38,6 +38,8 @@ def runs(example):
         if "--json" in command:
             lines = [json.loads(line) for line in result.stdout.splitlines()]
             assert lines and all(line["schema"] == 1 and line["watched"] for line in lines), result.stdout
+        elif "--metrics" in command:
+            assert result.stdout == "" and "windlass: metrics at http://127.0.0.1:" in result.stderr, result
         else:
             assert " opens of " in result.stdout, result.stdout
         if "--watch" in command:

@@ -29,6 +29,7 @@ GROUPS = {
 def cases(_):
     for name, (group, pod) in GROUPS.items():
         yield f"metrics: container of {name}", of_container(group, pod)
+    yield "metrics: an agent in a pod, with a cgroup namespace and files of its own", in_a_pod
     yield "metrics: host", host
     yield "metrics: served or not, and why", served
     yield "metrics: containers that end", ends
@@ -72,6 +73,32 @@ def of_container(group, pod):
             agent.end()
 
     return case
+
+
+def in_a_pod(context):
+    """As in a DaemonSet with hostPID: control groups are relative to its own, the node's files are behind /proc."""
+    base, names = files(context)
+    own = f"{SLICE}11111111_2222_3333_4444_555555555555.slice/cri-containerd-{'1' * 64}.scope"
+    script = 'mount -t tmpfs none /etc/ssl && exec "$@"'
+    with cgroups(context) as groups:
+        prefix = [*inside(os.path.join(groups, own)), "unshare", "--cgroup", "--mount", "sh", "-c", script, "sh"]
+        command = [*inside(os.path.join(groups, f"{SLICE}{UNDER}.slice/cri-containerd-{ID}.scope")), *PYTHON,
+                   context.programs["opens.py"]]
+        with Agent(context, "--watch", base, prefix=prefix) as agent, Program(command) as program:
+            path = open(f"/proc/{agent.process.pid}/cgroup", encoding="ascii").read()
+            assert "11111111_2222" in path, path
+            open_all(program, names)
+            agent.wait_for("the opens", lambda samples: (
+                total(samples, "windlass_opens_total", pod_uid=UID, container_id=ID) == FILES))
+
+            def bundle(samples):
+                """The node's own bundle, which is not at this path for the agent; found within a second."""
+                open_all(program, [BUNDLE])
+                return total(samples, "windlass_opens_total", pod_uid=UID, container_id=ID) > FILES
+
+            agent.wait_for("an open of the node's bundle", bundle)
+            program.end()
+            agent.end()
 
 
 def host(context):
