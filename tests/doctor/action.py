@@ -76,7 +76,8 @@ class Run:
 
 def healthy(windlass, image, _):
     run = Run(image.root.parent / "work", root=image.root, windlass=windlass)
-    assert run.failed is None and run.outputs == {"sarif": "windlass-doctor.sarif", "status": "0"}, (run.failed, run.log)
+    assert run.failed is None, run.log
+    assert run.outputs == {"sarif": "windlass-doctor.sarif", "status": "0"}, run.outputs
     assert not run.rules() and len(run.sarif()["runs"][0]["tool"]["driver"]["rules"]) > 20
 
 

@@ -127,6 +127,8 @@ def names(context):
     every = set().union(*labels.values()) | ADDED | FOREIGN["kube_pod_info"]
     wrong += [f"$labels.{label} is no label" for label in re.findall(r"\$labels\.(\w+)", rules) if label not in every]
     wrong += [f"{{{{{label}}}}} is no label" for label in re.findall(r"\{\{(\w+)\}\}", rules) if label not in every]
+    told = subprocess.run([context.windlass, "top", "--help"], capture_output=True, text=True, check=True).stdout
+    wrong += [f"{name} is not in the help" for name in labels if not re.search(rf"\b{name}\b", told)]
     assert not wrong, wrong
     assert len(used) >= 12, used
 
