@@ -9,39 +9,23 @@ use super::folder::Folder;
 use super::report::AddCa;
 use crate::environment::Environment;
 
-/// The file replaces the program's usual trust. It gets the machine's trust, or the trust that the variable named
-/// before, plus the added certificates.
-const REPLACING: [&str; 7] = [
-    // OpenSSL's default paths (x509_def.c), Go (crypto/x509/root_unix.go), .NET, rustls-native-certs, the curl command.
-    "SSL_CERT_FILE",
-    // requests (sessions.py, merge_environment_settings).
-    "REQUESTS_CA_BUNDLE",
-    "PIP_CERT",
-    // git (http.c).
-    "GIT_SSL_CAINFO",
-    // botocore and the AWS SDKs.
-    "AWS_CA_BUNDLE",
-    "CARGO_HTTP_CAINFO",
-    // gRPC's C core, which has roots of its own (security_connector/ssl_utils.cc).
-    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
-];
+/// A variable and its kind on each line; the file explains the kinds.
+const TABLE: &str = include_str!("variables.txt");
 
-/// The same, for variables whose programs use the machine's trust, or SSL_CERT_FILE, while they are unset.
-const REPLACING_WHERE_SET: [&str; 9] = [
-    // The curl command (tool_operate.c) would ignore SSL_CERT_DIR if it were set.
-    "CURL_CA_BUNDLE",
-    "NIX_SSL_CERT_FILE",
-    "HTTPLIB2_CA_CERTS",
-    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
-    "HEX_CACERTS_PATH",
-    "JULIA_SSL_CA_ROOTS_PATH",
-    "PERL_LWP_SSL_CA_FILE",
-    "HTTPS_CA_FILE",
-    "NPM_CONFIG_CAFILE",
-];
-
-/// The program trusts the file in addition to its usual trust.
-const ADDING: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"];
+/// The table's variables. One that replaces a program's trust gets the machine's trust, or what it named before, plus
+/// the added certificates.
+fn variables() -> impl Iterator<Item = (&'static str, Unset)> {
+    TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let (name, kind) = line.split_once(' ')?;
+        let unset = match kind {
+            "replaces" => Unset::Machine,
+            "replaces-where-set" => Unset::Leave,
+            "adds" => Unset::Added,
+            _ => return None,
+        };
+        Some((name, unset))
+    })
+}
 
 /// Sets the variables, and writes the files that they name.
 pub fn set(
@@ -52,10 +36,7 @@ pub fn set(
     report: &mut AddCa,
 ) -> io::Result<()> {
     let mut bundles = Bundles { folder, added, known: BTreeMap::new() };
-    let replacing = REPLACING.into_iter().map(|name| (name, Unset::Machine));
-    let where_set = REPLACING_WHERE_SET.into_iter().map(|name| (name, Unset::Leave));
-    let adding = ADDING.into_iter().map(|name| (name, Unset::Added));
-    for (name, unset) in replacing.chain(where_set).chain(adding) {
+    for (name, unset) in variables() {
         // Programs treat an empty value as unset, except OpenSSL (see below).
         let present = environment.value(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = match (present, unset) {
@@ -132,11 +113,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_variable_is_in_two_lists() {
-        let mut all: Vec<_> = REPLACING.iter().chain(&REPLACING_WHERE_SET).chain(&ADDING).collect();
-        let count = all.len();
-        all.sort();
+    fn each_line_of_the_table_is_a_variable_of_a_known_kind() {
+        let lines = TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
+        assert_eq!(variables().count(), lines);
+        assert!(
+            variables().all(|(name, _)| name.bytes().all(|byte| byte.is_ascii_uppercase() || b"_2".contains(&byte)))
+        );
+        let mut all: Vec<_> = variables().map(|(name, _)| name).collect();
+        all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), count);
+        assert_eq!(all.len(), lines);
     }
 }

@@ -1,0 +1,55 @@
+"""container.py FILE: runs one container of a pod, as FILE (JSON) says, in a mount namespace that it was started in.
+
+The root is an overlay: the image below, a directory in memory above. Volumes are bound to their places. What the pod's
+security context says of users, privileges and the root file system is done as a runtime does it.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+
+
+def main():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, 9)
+    asked = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    root = pathlib.Path(asked["scratch"])
+    mount("-t", "tmpfs", "tmpfs", root)
+    for name in ("upper", "work", "root"):
+        (root / name).mkdir()
+    mount("-t", "overlay", "overlay", "-o",
+          f"lowerdir={asked['image']},upperdir={root / 'upper'},workdir={root / 'work'}", root / "root")
+    root = root / "root"
+    for name in ("proc", "dev", "tmp"):
+        (root / name).mkdir(exist_ok=True)
+    mount("--rbind", "/proc", root / "proc")
+    mount("--rbind", "/dev", root / "dev")
+    for volume in asked["mounts"]:
+        target = root / volume["mountPath"].lstrip("/")
+        target.mkdir(parents=True, exist_ok=True)
+        mount("--bind", volume["source"], target)
+        if volume.get("readOnly"):
+            mount("-o", "remount,bind,ro", target)
+    context = asked["securityContext"]
+    if context.get("readOnlyRootFilesystem"):
+        mount("-o", "remount,ro", root)
+    os.chroot(root)
+    os.chdir("/")
+    group = context.get("runAsGroup", 0)
+    os.setgroups([context["fsGroup"]] if "fsGroup" in context else [])
+    os.setgid(group)
+    os.setuid(context.get("runAsUser", 0))
+    if context.get("allowPrivilegeEscalation") is False:
+        ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    os.execvpe(asked["command"][0], asked["command"], asked["environment"])
+
+
+def mount(*arguments):
+    subprocess.run(["mount", *map(str, arguments)], check=True)
+
+
+main()
