@@ -22,7 +22,8 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
 	test-trace-library test-top test-doctor python-module test-python pythons test-ruby test-c test-packaging \
-	test-packaging-broken deb wheel layer gem install-c test-matrix test-alone soak fuzz fuzz-store asan valgrind
+	test-packaging-broken deb wheel layer gem install-c test-matrix \
+	test-kubernetes test-kubernetes-manifests test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -31,7 +32,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 	bench/demo.sh
 
 # From quick to slow. A suite that fails stops the others, unless make was told to keep going (-k).
-SUITES = test-docs test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls \
+SUITES = test-docs test-kubernetes-manifests test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls \
 	test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 \
 	test-certdata test-python test-ruby test-c test-packaging
 SHORT_FLAGS = $(filter-out --%,$(firstword $(MAKEFLAGS)))
@@ -192,6 +193,15 @@ test-top: build ## what windlass top counts, against strace; its terminal; witho
 
 test-doctor: build ## what windlass doctor finds, and what OpenSSL makes of the same files
 	WINDLASS=$(CARGO_TARGET_DIR)/release/windlass WINDLASS_PKCS11_LIBRARY=$(abspath $(TOKEN)) tests/doctor/run.sh
+
+test-kubernetes-manifests: ## deploy/kubernetes without a cluster: made, valid, and as the next target has seen it
+	$(PYTHON) tests/kubernetes/manifests.py
+
+# Not in `make test`: it builds an API server from Go modules, once (six minutes of CPU).
+test-kubernetes: build ## deploy/kubernetes on a real API server: admission, freshness, trust-manager, scale (as root)
+	tests/setup.sh tests/kubernetes/suite-packages.txt
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/kubernetes/build.sh
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) WINDLASS_BLESS=$(WINDLASS_BLESS) tests/kubernetes/run.sh
 
 test-packaging: build ## the Debian package and `windlass install` in a minimal system, and piuparts
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the Debian packages the tests need, and nothing if they are there.
-# The lists are tests/*/packages.txt, one package a line, "#" for comments.
+# The lists are those that are named, else tests/*/packages.txt; one package a line, "#" for comments.
 set -eu
 cd "$(dirname "$0")/.."
 
-wanted=$(sed -e 's/#.*//' tests/*/packages.txt | sort -u | tr '\n' ' ')
+[ $# -gt 0 ] || set -- tests/*/packages.txt
+wanted=$(sed -e 's/#.*//' "$@" | sort -u | tr '\n' ' ')
 missing=
 for package in $wanted; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||

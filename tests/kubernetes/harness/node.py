@@ -67,7 +67,7 @@ class Node:
             "scratch": str(scratch), "image": str(self.images[container["image"]]),
             "mounts": [{**one, "source": places[one["name"]]} for one in container.get("volumeMounts", [])],
             "securityContext": {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})},
-            "command": container["command"] + container.get("args", []), "environment": environment}))
+            "command": container.get("command", []) + container.get("args", []), "environment": environment}))
         process = subprocess.Popen(["unshare", "--mount", "--propagation", "slave", "/usr/bin/python3", "-B", CONTAINER,
                                     asked], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, preexec_fn=die_with_parent, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})

@@ -73,8 +73,8 @@ def images(root, target, folder, built):
     copy(distroless, "/usr/bin/openssl", "/usr/bin/openssl")
     copy(distroless, "/etc/ssl/openssl.cnf", "/usr/lib/ssl/openssl.cnf")
     copy(distroless, built / "hello", "/bin/hello")
-    return {"debian": pathlib.Path("/"), "alpine": alpine, "distroless": distroless,
-            LIBRARY_IMAGE: library / "root"}
+    return {"debian": pathlib.Path("/"), "python:3.12-slim": pathlib.Path("/"), "alpine": alpine,
+            "distroless": distroless, LIBRARY_IMAGE: library / "root"}
 
 
 def copy(image, source, place):

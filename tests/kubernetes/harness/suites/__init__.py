@@ -1,5 +1,6 @@
-"""All cases: pairs of a name and a function that takes the world. The order matters: the first makes the cluster."""
+"""All cases: pairs of a name and a function that takes the world. The first makes the cluster what the others need."""
 
-from suites import admission, bad_input, freshness, libc
+from suites import admission, bad_input, freshness, guide, kept, libc, overlays, scale, trust_manager
 
-CASES = [*admission.CASES, *libc.CASES, *freshness.CASES, *bad_input.CASES]
+CASES = [*guide.CASES, *admission.CASES, *libc.CASES, *freshness.CASES, *bad_input.CASES, *overlays.CASES,
+         *trust_manager.CASES, *kept.CASES, *scale.CASES]

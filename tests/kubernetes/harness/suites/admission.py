@@ -115,13 +115,18 @@ def windows_and_mirror_pods_stay_as_they_are(world):
 @case
 def the_restricted_level_is_passed(world):
     """A pod that pod security admits still is admitted."""
-    pods.namespace(world.cluster, "restricted", windlass="enabled", **{
-        "pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"})
+    make_restricted(world)
     mutated, said = admitted(world, "restricted", **RESTRICTED)
     assert "windlass-library" in str(mutated["spec"]["volumes"]) and not said, (mutated["spec"], said)
 
 
+def make_restricted(world):
+    pods.namespace(world.cluster, "restricted", windlass="enabled", **{
+        "pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"})
+
+
 RESTRICTED = {
-    "spec": {"securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}},
+    "spec": {"securityContext": {"runAsNonRoot": True, "runAsUser": 1000,
+                                 "seccompProfile": {"type": "RuntimeDefault"}}},
     "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
 }
