@@ -5,7 +5,8 @@
 #   tests/kubernetes/run.sh                 all cases
 #   tests/kubernetes/run.sh freshness       the cases whose name contains one of these
 #
-# WINDLASS_BLESS=1 writes what `make test-kubernetes-manifests` compares with. tests/kubernetes/build.sh has to have run. CARGO_TARGET_DIR names another build than target/.
+# tests/kubernetes/build.sh has to have run. CARGO_TARGET_DIR names another build than target/. WINDLASS_BLESS=1 writes
+# what `make test-kubernetes-manifests` compares with.
 set -eu
 cd "$(dirname "$0")/../.."
 exec env -i HOME="${HOME:-/}" PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
