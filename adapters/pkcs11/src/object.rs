@@ -31,7 +31,7 @@ pub unsafe extern "C" fn find_objects_init(
         if search.is_some() {
             return Err(Refusal(CKR_OPERATION_ACTIVE));
         }
-        let mut found = search::find(&*session.snapshot()?, &wanted);
+        let mut found = search::find(&*session.look()?, &wanted);
         found.reverse();
         *search = Some(found);
         Ok(())
@@ -93,9 +93,8 @@ pub unsafe extern "C" fn get_attribute_value(
         // SAFETY: the caller's. Nothing is written before the last read of it.
         let mut told = unsafe { list(template, count) }?.to_vec();
         let session = module::current().with(|state| state.session(session))?;
-        let snapshot = session.snapshot()?;
-        let object = snapshot.object(object).and_then(|object| snapshot.view(object));
-        let object = object.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?;
+        let (snapshot, object) = session.object(object)?;
+        let object = snapshot.view(object).ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?;
         let mut outcome = Ok(());
         // All attributes are processed, even if one fails.
         for wanted in &mut told {
@@ -133,9 +132,9 @@ pub unsafe extern "C" fn get_object_size(
 ) -> CK_RV {
     answer(|| {
         let session = module::current().with(|state| state.session(session))?;
-        let snapshot = session.snapshot()?;
-        let object = snapshot.object(object).and_then(|object| snapshot.view(object));
-        let value = object.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?.attribute(CKA_VALUE);
+        let (snapshot, object) = session.object(object)?;
+        let object = snapshot.view(object).ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))?;
+        let value = object.attribute(CKA_VALUE);
         // SAFETY: the caller's.
         unsafe { write(size, value.map_or(0, |value| value.as_slice().len() as CK_ULONG)) }
     })

@@ -7,26 +7,47 @@ use cryptoki_sys::*;
 
 use crate::call::{Answer, Refusal, answer, write};
 use crate::module::{self, Slot};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Object, Snapshot};
 
-/// A session: a search, and the objects as they were at the session's first use of them.
+/// A session: a search, and the objects as its searches have seen them.
 pub struct Session {
     pub slot: Arc<Slot>,
-    snapshot: Mutex<Option<Arc<Snapshot>>>,
+    seen: Mutex<Seen>,
     /// The handles that are still to be returned, in reverse. None if there is no search.
     pub search: Mutex<Option<Vec<CK_OBJECT_HANDLE>>>,
 }
 
+/// The newest search's objects, and those before the last change. More would let a session that is never closed, as a
+/// JVM's, hold every state that there was.
+#[derive(Default)]
+struct Seen {
+    newest: Option<Arc<Snapshot>>,
+    earlier: Option<Arc<Snapshot>>,
+}
+
 impl Session {
-    /// Reads the place at the first call; later calls return the same objects.
-    pub fn snapshot(&self) -> Answer<Arc<Snapshot>> {
-        let mut pinned = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(snapshot) = pinned.as_ref() {
-            return Ok(Arc::clone(snapshot));
-        }
+    /// The objects as they are now, for a search.
+    pub fn look(&self) -> Answer<Arc<Snapshot>> {
         let snapshot = self.slot.snapshot()?;
-        *pinned = Some(Arc::clone(&snapshot));
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !seen.newest.as_ref().is_some_and(|newest| Arc::ptr_eq(newest, &snapshot)) {
+            seen.earlier = seen.newest.replace(Arc::clone(&snapshot));
+        }
         Ok(snapshot)
+    }
+
+    /// The objects that a handle of this session is about, and its object there.
+    pub fn object(&self, handle: CK_OBJECT_HANDLE) -> Answer<(Arc<Snapshot>, Object)> {
+        if self.seen.lock().unwrap_or_else(PoisonError::into_inner).newest.is_none() {
+            // A handle of another session; valid here as long as nothing has changed.
+            self.look()?;
+        }
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = [&seen.newest, &seen.earlier].into_iter().flatten().find_map(|snapshot| {
+            let object = snapshot.object(handle).filter(|object| snapshot.view(*object).is_some())?;
+            Some((Arc::clone(snapshot), object))
+        });
+        found.ok_or(Refusal(CKR_OBJECT_HANDLE_INVALID))
     }
 }
 
@@ -53,7 +74,7 @@ pub unsafe extern "C" fn open_session(
             if flags & CKF_RW_SESSION != 0 {
                 return Err(Refusal(CKR_TOKEN_WRITE_PROTECTED));
             }
-            Ok(state.open(Session { slot, snapshot: Mutex::new(None), search: Mutex::new(None) }))
+            Ok(state.open(Session { slot, seen: Mutex::default(), search: Mutex::new(None) }))
         })?;
         // SAFETY: the caller's.
         unsafe { write(handle, opened) }

@@ -1,4 +1,4 @@
-//! The objects of a token at the time of a session's first search: numbered, and never changed.
+//! The objects of a token at the time of a search: numbered, and never changed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

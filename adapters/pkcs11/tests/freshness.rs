@@ -1,4 +1,4 @@
-//! Changes in a place: the next session sees them, and no earlier one does.
+//! Changes in a place: the next search sees them, also in a session that is open.
 
 mod support;
 
@@ -8,9 +8,9 @@ use support::pki::{CA, Pki, der, write};
 use support::{CERTIFICATE, X_DISTRUSTED, by_der, class, is, open, ours, raw, value};
 
 #[test]
-fn a_session_keeps_what_it_saw_and_the_next_sees_what_is_new() {
+fn the_next_search_sees_what_is_new_and_handles_outlive_one_change() {
     let pki = Pki::new();
-    let (one, two) = (pki.certificate("one", "/CN=One", &[CA]), pki.certificate("two", "/CN=Two", &[CA]));
+    let [one, two, three] = ["One", "Two", "Three"].map(|name| pki.certificate("ca", &format!("/CN={name}"), &[CA]));
     let place = pki.path("roots.pem");
     write(&place, &one);
     let module = open(&ours(), place.to_str().unwrap());
@@ -19,13 +19,19 @@ fn a_session_keeps_what_it_saw_and_the_next_sees_what_is_new() {
     let same = module.session();
     assert_eq!(by_der(&same, &der(&one)), [old], "handles stay as long as nothing changes");
     write(&place, &two);
-    assert_eq!(by_der(&before, &der(&one)), [old]);
-    assert_eq!(by_der(&before, &der(&two)), []);
+    let label = |session: &cryptoki::session::Session| session.get_attributes(old, &[AttributeType::Label]);
+    assert!(label(&before).is_ok(), "no search has seen the change");
+    assert_eq!(by_der(&before, &der(&one)), [], "removed under an open session");
+    assert_eq!(by_der(&before, &der(&two)).len(), 1);
+    assert!(label(&before).is_ok(), "a handle that the program still has");
+    write(&place, &three);
+    assert_eq!(by_der(&before, &der(&three)).len(), 1);
+    assert!(is(label(&before).unwrap_err(), RvError::ObjectHandleInvalid), "two changes ago");
+    write(&place, &two);
     let after = module.session();
     assert_eq!(by_der(&after, &der(&one)), [], "what was removed is not trusted any more");
     assert_eq!(by_der(&after, &der(&two)).len(), 1);
-    let gone = after.get_attributes(old, &[AttributeType::Label]).unwrap_err();
-    assert!(is(gone, RvError::ObjectHandleInvalid));
+    assert!(is(label(&after).unwrap_err(), RvError::ObjectHandleInvalid));
     std::fs::remove_file(&place).unwrap();
     assert_eq!(module.session().find_objects(&[class(CERTIFICATE)]).unwrap(), []);
 }
