@@ -89,8 +89,10 @@ def occupied(place):
     (m.mountPath + "/").startsWith("{place}/"))"""
 
 
-# A variable that comes from a ConfigMap or a Secret can be neither read nor joined here, and the pod's own wins.
-FROM_ELSEWHERE = "c.?envFrom.orValue([]).size() > 0"
+# A variable that comes from a ConfigMap or a Secret can be neither read nor joined here, and the pod's own wins: unless
+# it says that there is none.
+FROM_ELSEWHERE = """c.?envFrom.orValue([]).size() > 0
+    && object.metadata.?labels[?"windlass-env-from"].orValue("") != "ignore\""""
 
 
 def takes_library():
@@ -110,12 +112,12 @@ def any_takes(wanted):
 
 
 def add_volume(name, wanted):
-    return f"""object.spec.?volumes.orValue([]).exists(v, v.name == "{name}")
+    return f"""(object.spec.?volumes.orValue([]).exists(v, v.name == "{name}")
 || !({any_takes(wanted)}) ? [] : [
   has(object.spec.volumes)
     ? JSONPatch{{op: "add", path: "/spec/volumes/-", value: variables.volume}}
     : JSONPatch{{op: "add", path: "/spec/volumes", value: [variables.volume]}}
-]"""
+])"""
 
 
 def for_each(kind, wanted, field, value):
@@ -145,13 +147,14 @@ def set_preload(kind):
       ])""")
 
 
-# The containers of an overlay that fill the volume, before all others.
-INSTALL = """variables.installers.size() == 0
-|| !object.spec.?volumes.orValue([]).exists(v, v.name == "windlass-library")
-|| object.spec.?initContainers.orValue([]).exists(c, c.name == "windlass-library") ? [] : [
-  JSONPatch{op: "add", path: "/spec/initContainers",
-    value: variables.installers + object.spec.?initContainers.orValue([])}
-]"""
+def install():
+    """The containers of an overlay that fill the volume, before all others; the last change, as it moves the others."""
+    return f"""(variables.installers.size() == 0 || !({any_takes(takes_library())})
+|| object.spec.?initContainers.orValue([]).exists(c, c.name == "windlass-library") ? []
+: has(object.spec.initContainers)
+  ? variables.installers.map(c, JSONPatch{{op: "add", path: "/spec/initContainers/0", value: c}})
+  : [JSONPatch{{op: "add", path: "/spec/initContainers", value: variables.installers}}])"""
+
 
 def projected(source):
     return f"""{{
@@ -233,7 +236,7 @@ WARNINGS = [
 + " (a ClusterTrustBundle, or a ConfigMap in this namespace)\""""),
     ("variables.fromElsewhere.size() == 0",
      """"windlass: " + variables.fromElsewhere.join(", ") + " is left alone: its envFrom may hold LD_PRELOAD or"
-+ " SSL_CERT_FILE, which would be overridden\""""),
++ " SSL_CERT_FILE, which would be overridden; the pod's label windlass-env-from=ignore says that it does not\""""),
     ("variables.own.size() == 0",
      """"windlass: " + variables.own.join(", ") + " names trust of its own in SSL_CERT_FILE or SSL_CERT_DIR, which does"
 + " not follow the cluster's\""""),

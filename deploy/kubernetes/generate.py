@@ -1,4 +1,4 @@
-"""generate.py [--check]: writes base/, overlays/ and chart/ from what is in here.
+"""generate.py [--check]: writes base/, overlays/, components/ and chart/ from what is in here.
 
 Kustomize and Helm get the same text: the chart's templates are the base's files, and where an overlay differs, what it
 puts there. The variables that name the bundle are those of `windlass run --add-ca` (variables.txt of windlass-run).
@@ -16,6 +16,7 @@ VERSION = re.search(r'^version = "(.*)"', (HERE / "../../Cargo.toml").read_text(
 NOTE = "# Made by deploy/kubernetes/generate.py. docs/kubernetes.md explains it.\n"
 IMAGE = f"registry.example/windlass-library:{VERSION}"
 MUTATIONS, VALIDATIONS = "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"
+GROUP = "admissionregistration.k8s.io"
 # What a delivery decides: the volume, in which namespaces it may be used, and the containers that fill it.
 DELIVERIES = {
     "image": (cel.image_volume(IMAGE), "true", "[]"),
@@ -29,7 +30,8 @@ DELIVERED = ("volume", "allowed", "installers")
 def main():
     files = {**base(), **overlays(), **chart()}
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    made = {path for folder in ("base", "overlays", "chart") for path in (HERE / folder).rglob("*") if path.is_file()}
+    folders = ("base", "overlays", "components", "chart")
+    made = {path for folder in folders for path in (HERE / folder).rglob("*") if path.is_file()}
     stale += sorted(made - set(files))
     if "--check" in sys.argv:
         for path in stale:
@@ -61,6 +63,10 @@ def overlays():
         written[HERE / f"overlays/{folder}/kustomization.yaml"] = NOTE + kustomization("../../base", *more) + (
             f"patches:\n  - target:\n      kind: {MUTATIONS}\n      name: windlass-library\n    patch: |-\n{patches}")
     written[HERE / "overlays/hostpath/installer.yaml"] = NOTE + installer(IMAGE)
+    written[HERE / "components/v1beta1/kustomization.yaml"] = NOTE + (
+        "# For Kubernetes 1.34 and 1.35.\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n"
+        + "".join(f"  - target:\n      kind: {kind}\n    patch: |-\n      - op: replace\n        path: /apiVersion\n"
+                  f"        value: {GROUP}/v1beta1\n" for kind in (MUTATIONS, MUTATIONS + "Binding")))
     folder = HERE / "overlays/trust-manager"
     written[folder / "kustomization.yaml"] = NOTE + kustomization("../../base", "config-maps.yaml")
     written[folder / "config-maps.yaml"] = NOTE + config_maps()
@@ -76,22 +82,30 @@ def chart():
         for index, name in enumerate(DELIVERED)}
     folder = HERE / "chart"
     host_path = installer("{{ .Values.image }}")
+
+    def versioned(text):
+        for kind in (MUTATIONS, MUTATIONS + "Binding"):
+            text = text.replace(f"apiVersion: {GROUP}/v1\nkind: {kind}\n",
+                                f"apiVersion: {GROUP}/{{{{ .Values.policies }}}}\nkind: {kind}\n")
+        return text
     return {
         folder / "Chart.yaml": NOTE + (
             "apiVersion: v2\nname: windlass\ntype: application\n"
             "description: Windlass and the cluster's trust for pods with the label windlass=enabled\n"
-            f'version: {VERSION}\nappVersion: "{VERSION}"\nkubeVersion: ">=1.36.0-0"\n'),
+            f'version: {VERSION}\nappVersion: "{VERSION}"\nkubeVersion: ">=1.34.0-0"\n'),
         folder / "values.yaml": NOTE + (
             "# The image that deploy/kubernetes/image/build.sh makes, in your registry.\n"
             f"image: {IMAGE}\n# How pods get the library: image, hostPath or initContainer.\ndelivery: image\n"
+            "# The version of the mutating policies' API: v1beta1 for Kubernetes 1.34 and 1.35.\npolicies: v1\n"
             "# Whether ConfigMaps with the label windlass=trust count as well, as trust-manager writes them.\n"
             "configMaps: false\n"),
-        folder / "templates/library.yaml": NOTE + library(choices, as_is=True),
-        folder / "templates/trust.yaml": NOTE + trust(),
+        folder / "templates/library.yaml": versioned(NOTE + library(choices, as_is=True)),
+        folder / "templates/trust.yaml": versioned(NOTE + trust()),
         folder / "templates/warnings.yaml": NOTE + warnings(),
         folder / "templates/installer.yaml":
             '{{- if eq .Values.delivery "hostPath" }}\n' + NOTE + host_path + "{{- end }}\n",
-        folder / "templates/config-maps.yaml": "{{- if .Values.configMaps }}\n" + NOTE + config_maps() + "{{- end }}\n",
+        folder / "templates/config-maps.yaml":
+            "{{- if .Values.configMaps }}\n" + NOTE + versioned(config_maps()) + "{{- end }}\n",
     }
 
 
@@ -102,11 +116,11 @@ def kustomization(*resources):
 
 def library(delivered, as_is=False):
     variables = [(name, text, as_is) for name, text in delivered.items()] + [("preload", cel.PRELOAD, False)]
-    mutations = [cel.add_volume("windlass-library", cel.takes_library())]
+    changes = [cel.add_volume("windlass-library", cel.takes_library())]
     for kind in cel.KINDS:
-        mutations += [cel.set_preload(kind), cel.mount(kind, cel.takes_library(), "windlass-library", cel.LIBRARY)]
-    mutations += [cel.INSTALL, *map(cel.java, cel.KINDS)]
-    return policy("windlass-library", None, variables, mutations) + bindings("windlass-library", None)
+        changes += [cel.set_preload(kind), cel.mount(kind, cel.takes_library(), "windlass-library", cel.LIBRARY)]
+    changes.append(cel.install())
+    return policy("windlass-library", None, variables, changes) + bindings("windlass-library", None)
 
 
 def trust():
@@ -119,20 +133,21 @@ def config_maps():
 
 def trust_policy(name, param, volume):
     variables = [("volume", volume, False), ("environment", cel.environment(HERE), False)]
-    mutations = [cel.add_volume("windlass-trust", cel.takes_trust())]
+    changes = [cel.add_volume("windlass-trust", cel.takes_trust())]
     for kind in cel.KINDS:
-        mutations += [cel.set_environment(kind), cel.mount(kind, cel.takes_trust(), "windlass-trust", cel.TRUST)]
-    mutations += map(cel.java, cel.KINDS)
-    return policy(name, param, variables, mutations) + bindings(name, param)
+        changes += [cel.set_environment(kind), cel.mount(kind, cel.takes_trust(), "windlass-trust", cel.TRUST)]
+    return policy(name, param, variables, changes) + bindings(name, param)
 
 
-def policy(name, param, variables, mutations):
+def policy(name, param, variables, changes):
+    """All changes are one mutation, as the API server decodes the pod anew for each. Java's need their result."""
+    mutations = ["\n+ ".join(changes), "\n+ ".join(map(cel.java, cel.KINDS))]
     param = f"  paramKind:\n    apiVersion: {param[0]}\n    kind: {param[1]}\n" if param else ""
     variables = "".join(f"    - name: {name}\n      expression: |-\n{text if raw else indented(text, 8)}\n"
                         for name, text, raw in variables)
     mutations = "".join(f"    - patchType: JSONPatch\n      jsonPatch:\n        expression: |-\n{indented(text, 10)}\n"
                         for text in mutations)
-    return (f"apiVersion: admissionregistration.k8s.io/v1\nkind: {MUTATIONS}\nmetadata:\n  name: {name}\nspec:\n"
+    return (f"apiVersion: {GROUP}/v1\nkind: {MUTATIONS}\nmetadata:\n  name: {name}\nspec:\n"
             "  # An error, or an API server that does not know a field, leaves the pod as it is.\n"
             "  failurePolicy: Ignore\n"
             "  # Containers that another policy or webhook adds later count as well.\n"
@@ -148,7 +163,7 @@ def bindings(name, param):
 
 def binding(kind, name, more):
     return "".join(
-        f"---\napiVersion: admissionregistration.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}-{which}\nspec:\n"
+        f"---\napiVersion: {GROUP}/v1\nkind: {kind}\nmetadata:\n  name: {name}-{which}\nspec:\n"
         f"  policyName: {name}\n{more}  matchResources:\n{selectors}"
         for which, selectors in (("namespaces", cel.IN_NAMESPACES), ("pods", cel.IN_PODS)))
 
@@ -159,7 +174,7 @@ def warnings():
         for expression, message in cel.WARNINGS)
     variables = "".join(f"    - name: {name}\n      expression: |-\n{indented(text, 8)}\n"
                         for name, text in cel.WARNING_VARIABLES)
-    return (f"apiVersion: admissionregistration.k8s.io/v1\nkind: {VALIDATIONS}\nmetadata:\n"
+    return (f"apiVersion: {GROUP}/v1\nkind: {VALIDATIONS}\nmetadata:\n"
             f"  name: windlass-warnings\nspec:\n  failurePolicy: Ignore\n{cel.MATCHES}  variables:\n{variables}"
             f"  validations:\n{validations}"
             ) + binding("ValidatingAdmissionPolicyBinding", "windlass-warnings", "  validationActions: [Warn, Audit]\n")

@@ -8,10 +8,11 @@ from servers import reserve_port
 from sides import die_with_parent
 
 TOKEN = "for-the-tests-on-loopback-only"
-# What the issue of the tests needs beyond the defaults. There is no controller manager, and so nobody who makes the
-# service accounts that the plugin of that name wants.
+# Beyond the defaults: bundles, and the older version of the policies. There is no controller manager, and so nobody who
+# makes the service accounts that the plugin of that name wants.
 OPTIONS = ("--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true",
-           "--runtime-config=certificates.k8s.io/v1beta1=true", "--disable-admission-plugins=ServiceAccount",
+           "--runtime-config=certificates.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1beta1=true",
+           "--disable-admission-plugins=ServiceAccount",
            "--authorization-mode=Node,RBAC")
 
 

@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -21,8 +22,12 @@ def main():
     mount("-t", "tmpfs", "tmpfs", root)
     for name in ("upper", "work", "root"):
         (root / name).mkdir()
+    # An image may be "DIRECTORY:ROOT": what is in DIRECTORY replaces files of ROOT.
+    *layers, image = asked["image"].split(":")
+    for layer in layers:
+        shutil.copytree(layer, root / "upper", dirs_exist_ok=True)
     mount("-t", "overlay", "overlay", "-o",
-          f"lowerdir={asked['image']},upperdir={root / 'upper'},workdir={root / 'work'}", root / "root")
+          f"lowerdir={image},upperdir={root / 'upper'},workdir={root / 'work'}", root / "root")
     root = root / "root"
     for name in ("proc", "dev", "tmp"):
         (root / name).mkdir(exist_ok=True)

@@ -45,7 +45,7 @@ def main(wanted):
         folder.chmod(0o755)
         pki = Pki(folder / "pki")
         built = pods.compiled(HERE / "programs", target / "kubernetes/programs")
-        images = pods.images(ROOT, target, folder / "images", built)
+        images = pods.images(ROOT, target, folder / "images", built, pki)
         stopping = []
         try:
             hosts = Hosts(pki, folder / "hosts")

@@ -51,8 +51,9 @@ def compiled(sources, out):
     return out
 
 
-def images(root, target, folder, built):
-    """debian is this machine; alpine has musl and nothing else; distroless has glibc, OpenSSL and one program."""
+def images(root, target, folder, built, pki):
+    """debian is this machine; trusting is, too, and trusts the tests' root; alpine has musl and nothing else;
+    distroless has glibc, OpenSSL and one program."""
     folder.mkdir()
     library = folder / "library"
     subprocess.run([root / "deploy/kubernetes/image/build.sh", target / "release", library], check=True)
@@ -73,8 +74,12 @@ def images(root, target, folder, built):
     copy(distroless, "/usr/bin/openssl", "/usr/bin/openssl")
     copy(distroless, "/etc/ssl/openssl.cnf", "/usr/lib/ssl/openssl.cnf")
     copy(distroless, built / "hello", "/bin/hello")
+    trusting = folder / "trusting"
+    copy(trusting, pki.bundle, "/etc/ssl/certs/ca-certificates.crt")
+    for link in pki.capath.iterdir():
+        copy(trusting, link, f"/etc/ssl/certs/{link.name}")
     return {"debian": pathlib.Path("/"), "python:3.12-slim": pathlib.Path("/"), "alpine": alpine,
-            "distroless": distroless, LIBRARY_IMAGE: library / "root"}
+            "distroless": distroless, "trusting": f"{trusting}:/", LIBRARY_IMAGE: library / "root"}
 
 
 def copy(image, source, place):

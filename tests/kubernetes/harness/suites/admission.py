@@ -82,11 +82,14 @@ def what_the_pod_sets_itself_stays(world):
 @case
 def what_can_not_be_read_here_is_left_alone(world):
     """And the pod says so, in a warning and in the audit log."""
-    left, said = admitted(world, "served", envFrom=[{"configMapRef": {"name": "settings", "optional": True}}])
+    settings = {"envFrom": [{"configMapRef": {"name": "settings", "optional": True}}]}
+    left, said = admitted(world, "served", **settings)
     assert "env" not in left["spec"]["containers"][0] and "volumes" not in left["spec"], left["spec"]
     assert "main is left alone: its envFrom may hold LD_PRELOAD" in said, said
     audit = (world.cluster.folder / "audit.log").read_text()
     assert "is left alone" in audit
+    mutated, said = admitted(world, "served", labels={"windlass-env-from": "ignore"}, **settings)
+    assert "LD_PRELOAD" in pods.environment(mutated["spec"]["containers"][0]) and not said, said
     left, said = admitted(world, "served", env=[
         {"name": "LD_PRELOAD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}])
     assert len(left["spec"]["containers"][0]["env"]) > 1 and "runs without the library" in said, (left["spec"], said)

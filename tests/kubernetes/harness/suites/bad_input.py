@@ -87,7 +87,9 @@ def a_bundle_that_is_deleted_under_a_running_pod(world):
 
 @case
 def a_read_only_root_and_no_privileges(world):
-    described = {**RESTRICTED, "securityContext": {**RESTRICTED["securityContext"], "readOnlyRootFilesystem": True}}
+    of_pod = {**RESTRICTED["spec"]["securityContext"], "runAsGroup": 1000, "fsGroup": 2000}
+    described = {"spec": {"securityContext": of_pod},
+                 "securityContext": {**RESTRICTED["securityContext"], "readOnlyRootFilesystem": True}}
     program = Program(world, ["python3", "-B", world.programs / "client.py"], **described)
     try:
         assert program.ask(world.hosts.url("good")) == "accepted"

@@ -95,6 +95,12 @@ def python(world):
 
 
 @case
+def a_root_that_the_image_has_as_well(world):
+    """In its bundle and in its hashed directory: the cluster's bundle is all the trust there is."""
+    return follow(world, Program(world, ["python3", world.programs / "client.py"], image="trusting"))
+
+
+@case
 def ruby_with_a_store_for_each_connection(world):
     """As Faraday makes them."""
     return follow(world, Program(world, ["ruby", world.programs / "client.rb", "fresh"]))

@@ -1,6 +1,7 @@
 """The overlays, each applied in place of the base; and that Helm's chart is the same."""
 
 import contextlib
+import shutil
 import subprocess
 
 import pods
@@ -72,6 +73,24 @@ def init_container(world):
             mutated, said = pods.create(world.cluster, described)
             assert [one["name"] for one in mutated["spec"]["initContainers"]] == ["windlass-library"], mutated["spec"]
             assert world.node.run(mutated) == SERVED and not said, said
+
+
+@case
+def the_component_for_older_api_servers(world):
+    """The older version of the API, which this server has as well, takes the same policies."""
+    folder = world.folder / "older"
+    folder.mkdir()
+    deploy = world.root / "deploy/kubernetes"
+    shutil.copytree(deploy, folder / "kubernetes")
+    (folder / "kustomization.yaml").write_text(
+        "resources: [kubernetes/overlays/init-container]\ncomponents: [kubernetes/components/v1beta1]\n")
+    built = world.cluster.kubectl("kustomize", folder)
+    assert built.count("admissionregistration.k8s.io/v1beta1") == 6, built
+    done = world.cluster.try_kubectl("apply", "--dry-run=server", "-f", "-", input=built)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    rendered = subprocess.run([world.binaries / "template", deploy / "chart", "delivery=initContainer",
+                               "policies=v1beta1"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert objects(built) == objects(rendered)
 
 
 @case
