@@ -8,16 +8,15 @@ from servers import reserve_port
 from sides import die_with_parent
 
 TOKEN = "for-the-tests-on-loopback-only"
-# Beyond the defaults: bundles, and the older version of the policies. There is no controller manager, and so nobody who
-# makes the service accounts that the plugin of that name wants.
-OPTIONS = ("--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true",
-           "--runtime-config=certificates.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1beta1=true",
-           "--disable-admission-plugins=ServiceAccount",
-           "--authorization-mode=Node,RBAC")
+# There is no controller manager, and so nobody who makes the service accounts that the plugin of that name wants.
+OPTIONS = ("--disable-admission-plugins=ServiceAccount", "--authorization-mode=Node,RBAC")
+# Beyond the defaults: bundles, and the older version of the policies.
+BUNDLES = ("--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true",
+           "--runtime-config=certificates.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1beta1=true")
 
 
 class Cluster:
-    def __init__(self, binaries, folder):
+    def __init__(self, binaries, folder, options=BUNDLES):
         folder.mkdir()
         self.binaries, self.folder = binaries, folder
         self.log = (folder / "log").open("wb")
@@ -35,7 +34,7 @@ class Cluster:
             "--advertise-address=127.0.0.1", f"--secure-port={self.port}", f"--cert-dir={folder / 'certificates'}",
             f"--token-auth-file={folder / 'tokens.csv'}", "--service-account-issuer=https://kubernetes.invalid",
             f"--service-account-key-file={folder / 'accounts.key'}", "--service-cluster-ip-range=10.0.0.0/24",
-            f"--service-account-signing-key-file={folder / 'accounts.key'}", *OPTIONS,
+            f"--service-account-signing-key-file={folder / 'accounts.key'}", *OPTIONS, *options,
             f"--audit-policy-file={self._audit_policy()}", f"--audit-log-path={folder / 'audit.log'}")
         self.kubeconfig = folder / "kubeconfig"
         self._wait()

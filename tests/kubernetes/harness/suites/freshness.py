@@ -121,6 +121,20 @@ def java_with_the_token(world):
 
 
 @case
+def out_of_reach_roots_of_the_image_in_programs_that_name_its_bundle(world):
+    """The cluster's roots come to them, and go; the image's stay."""
+    program = Program(world, [world.programs / "each.sh", "wget", "-qO-"], image="trusting")
+    try:
+        assert program.ask(world.hosts.url("untrusted")) == "refused"
+        bundles.trust(world, "other")
+        written(world, program.pod, ("other",))
+        assert program.ask(world.hosts.url("good")) == program.ask(world.hosts.url("untrusted")) == "accepted"
+    finally:
+        bundles.trust(world, "root")
+        program.end()
+
+
+@case
 def out_of_reach_ruby_with_its_one_store(world):
     keep(world, Program(world, ["ruby", world.programs / "client.rb", "default"]))
 

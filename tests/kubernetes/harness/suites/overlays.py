@@ -6,6 +6,7 @@ import subprocess
 
 import pods
 import yaml
+from cluster import Cluster
 from suites.admission import RESTRICTED, make_restricted
 
 CASES = []
@@ -73,6 +74,27 @@ def init_container(world):
             mutated, said = pods.create(world.cluster, described)
             assert [one["name"] for one in mutated["spec"]["initContainers"]] == ["windlass-library"], mutated["spec"]
             assert world.node.run(mutated) == SERVED and not said, said
+
+
+@case
+def an_api_server_that_knows_no_bundles(world):
+    """The policy that wants them is passed over, and the one for ConfigMaps works."""
+    cluster = Cluster(world.binaries, world.folder / "default", options=())
+    try:
+        cluster.kubectl("apply", "-k", world.root / "deploy/kubernetes/overlays/trust-manager")
+        pods.namespace(cluster, "served", windlass="enabled")
+        cluster.apply({"apiVersion": "v1", "kind": "ConfigMap",
+                       "metadata": {"name": "roots", "namespace": "served", "labels": {"windlass": "trust"}},
+                       "data": {"ca-certificates.crt": world.pki.path("root.crt").read_text()}})
+
+        def trust():
+            mutated, said = pods.create(cluster, pods.pod("served"))
+            return {one["name"]: one for one in mutated["spec"].get("volumes", [])}.get("windlass-trust"), said
+        cluster.eventually("a pod gets the ConfigMap", lambda: trust()[0])
+        volume, said = trust()
+        assert volume["projected"]["sources"][0]["configMap"]["name"] == "roots" and not said, (volume, said)
+    finally:
+        cluster.stop()
 
 
 @case
