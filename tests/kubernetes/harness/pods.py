@@ -3,10 +3,13 @@
 import itertools
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 
-LIBRARY_IMAGE = "registry.example/windlass-library:0.1.0"
+# As deploy/kubernetes/generate.py names it.
+VERSION = re.search(r'^version = "(.*)"', (pathlib.Path(__file__).parents[3] / "Cargo.toml").read_text(), re.M)[1]
+LIBRARY_IMAGE = f"registry.example/windlass-library:{VERSION}"
 LOADER, MUSL = "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"
 _numbers = itertools.count()
 
