@@ -22,8 +22,8 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
 	test-trace-library test-top test-doctor python-module test-python pythons test-ruby test-c test-packaging \
-	test-packaging-broken deb wheel layer gem install-c test-matrix \
-	test-kubernetes test-kubernetes-manifests test-alone soak fuzz fuzz-store asan valgrind
+	test-packaging-broken deb wheel layer gem install-c test-matrix test-kubernetes \
+	test-kubernetes-manifests test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-26s %s\n", $$1, $$2 }'
@@ -32,9 +32,9 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 	bench/demo.sh
 
 # From quick to slow. A suite that fails stops the others, unless make was told to keep going (-k).
-SUITES = test-docs test-kubernetes-manifests test-unit test-differential test-broken test-compiled test-process test-memory test-gnutls \
-	test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top test-doctor test-pkcs11 \
-	test-certdata test-python test-ruby test-c test-packaging
+SUITES = test-docs test-kubernetes-manifests test-unit test-differential test-broken test-compiled test-process \
+	test-memory test-gnutls test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top \
+	test-doctor test-pkcs11 test-certdata test-python test-ruby test-c test-packaging
 SHORT_FLAGS = $(filter-out --%,$(firstword $(MAKEFLAGS)))
 KEEP_GOING = $(if $(findstring =,$(SHORT_FLAGS)),,$(findstring k,$(SHORT_FLAGS)))
 
