@@ -126,11 +126,8 @@ impl Builder {
         Ok(())
     }
 
-    /// None if there is no CRL.
-    pub fn finish(self) -> Result<Option<Crls>, Unsupported> {
-        if self.records.is_empty() {
-            return Ok(None);
-        }
+    /// The CRLs that were added.
+    pub fn finish(self) -> Result<Box<Crls>, Unsupported> {
         let mut crls = Crls {
             der: Bytes::trimmed(self.der),
             canonical: Bytes::trimmed(self.canonical),
@@ -139,7 +136,7 @@ impl Builder {
         };
         let issuer = |record: u32| Some(crls.get(record as usize)?.canonical_issuer());
         crls.issuers = Index::build(crls.records.len() as u32, issuer)?;
-        Ok(Some(crls))
+        Ok(Box::new(crls))
     }
 }
 

@@ -37,7 +37,8 @@ pub struct RootStore {
     issuers_and_serials: OnceBox<Option<Index>>,
     key_ids: OnceBox<Option<Index>>,
     twins: Twins,
-    crls: Option<Crls>,
+    /// Boxed: few stores have any, and a store is moved as it is built.
+    crls: Option<Box<Crls>>,
     /// The number of the rules, and the value that they gave.
     finding: OnceBox<(u16, u8)>,
 }
@@ -95,7 +96,7 @@ impl RootStore {
         records: Box<[Record]>,
         subjects: Option<Index>,
         written: Option<Box<Written>>,
-        crls: Option<Crls>,
+        crls: Option<Box<Crls>>,
         source_bytes: u64,
     ) -> Result<RootStore, Unsupported> {
         if records.is_empty() && crls.is_none() {
@@ -200,7 +201,7 @@ impl RootStore {
 
     /// The number of CRLs.
     pub fn crl_count(&self) -> usize {
-        self.crls.as_ref().map_or(0, Crls::len)
+        self.crls.as_ref().map_or(0, |crls| crls.len())
     }
 
     /// The positions of all CRLs of this issuer as OpenSSL compares names, in source order.

@@ -23,7 +23,7 @@ pub(super) struct Builder {
     records: Vec<Record>,
     canonicaliser: Canonicaliser,
     contents: Contents,
-    crls: crl::Builder,
+    crls: Option<Box<crl::Builder>>,
     source_bytes: u64,
 }
 
@@ -36,7 +36,7 @@ impl Builder {
         self.source_bytes += pem.len() as u64;
         // Base64 has four characters for three bytes: this is enough for all certificates.
         self.der.try_reserve(pem.len() / 4 * 3).map_err(|_| Unsupported::OutOfMemory)?;
-        let count = |all: &Builder| all.records.len() + all.crls.len();
+        let count = |all: &Builder| all.records.len() + all.crls.as_ref().map_or(0, |crls| crls.len());
         let before = count(self);
         let mut blocks = Blocks::new(pem);
         let mut start = self.der.len();
@@ -48,8 +48,9 @@ impl Builder {
                     start += len;
                 }
                 Label::Crl => {
-                    let len = blocks.block_into(label, &mut self.crls.der)?;
-                    self.crls.add(len, &mut self.canonicaliser)?;
+                    let crls = self.crls.get_or_insert_default();
+                    let len = blocks.block_into(label, &mut crls.der)?;
+                    crls.add(len, &mut self.canonicaliser)?;
                 }
             }
         }
@@ -92,6 +93,7 @@ impl Builder {
     pub fn finish(self) -> Result<RootStore, Unsupported> {
         let records = self.records.into_boxed_slice();
         let (der, canonical) = (Bytes::trimmed(self.der), Bytes::trimmed(self.canonical));
-        RootStore::new(der, canonical, records, None, None, self.crls.finish()?, self.source_bytes)
+        let crls = self.crls.map(|crls| crls.finish()).transpose()?;
+        RootStore::new(der, canonical, records, None, None, crls, self.source_bytes)
     }
 }
