@@ -243,10 +243,10 @@ deb: build ## target/debian/windlass_VERSION_ARCHITECTURE.deb
 test-packaging-broken: build ## packages that are broken on purpose must be noticed
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh --prove
 
-test-matrix: build openssl ## the differential tests with every mode of every case, and their self-check
-	$(PYTHON) tests/differential/run.py --stock
-	$(DIFFERENTIAL) --all-modes
-	$(DIFFERENTIAL) $(COMPILED)
+test-matrix: build openssl ## the differential tests with every mode of every case, and their self-check (SAMPLE=4)
+	$(PYTHON) tests/differential/run.py --stock $(addprefix --sample ,$(SAMPLE))
+	$(DIFFERENTIAL) --all-modes $(addprefix --sample ,$(SAMPLE))
+	$(DIFFERENTIAL) $(COMPILED) $(addprefix --sample ,$(SAMPLE))
 
 soak: build build-sabotage openssl ## the process tests with forty times the rounds; all mixtures of four calls
 	$(PROCESS) --only threads,fork,pinned,shared --rounds 40

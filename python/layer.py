@@ -25,12 +25,16 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, help="the unpacked image of the function")
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="a bundle or directory, as the function names it")
     given = parser.parse_intermixed_args()
+    if given.root and not given.root.is_dir():
+        sys.exit(f"layer.py: {given.root} is no directory. ROOT is the function's image, unpacked")
     given.zip.parent.mkdir(parents=True, exist_ok=True)
     # With --root, the command writes within that directory only.
     stores = pathlib.Path(tempfile.mkdtemp(prefix=".windlass-layer-", dir=given.root))
     try:
         where = ["--root", given.root, "--store", f"/{stores.name}"] if given.root else ["--store", stores]
-        subprocess.run([given.windlass, "compile", *where, *given.sources], check=True)
+        done = subprocess.run([given.windlass, "compile", *where, *given.sources])
+        if done.returncode:
+            sys.exit(done.returncode)  # it has said why
         compiled = sorted(stores.glob("*.store"))
         if not compiled:
             sys.exit("layer.py: no source could be compiled")

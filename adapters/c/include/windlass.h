@@ -195,8 +195,8 @@ int windlass_store_anchor(const windlass_store *store, size_t place, windlass_an
 int windlass_store_crl(const windlass_store *store, size_t place, windlass_crl *crl, size_t size);
 
 /* Searches. Each writes the places that it found, in the order of the file and duplicates included, as far as there is
- * room, and the number of all that there are to *count. `places` may be NULL if `room` is 0. To find nothing is no
- * error. */
+ * room, and the number of all that there are to *count, which is 0 after an error. `places` may be NULL if `room` is 0.
+ * To find nothing is no error. */
 
 /* Certificates whose subject is this Name (DER), compared as OpenSSL does: without regard to case, type of string and
  * repeated blanks. WINDLASS_E_NAME if this library does not know how OpenSSL compares that name (an unusual type of

@@ -57,6 +57,11 @@ unsafe fn search<'s, I: Iterator<Item = usize>>(
     out: &Out,
     find: impl FnOnce(&'s RootStore) -> Answer<I>,
 ) -> c_int {
+    // Whoever does not look at the result finds nothing.
+    // SAFETY: null, or valid for writes.
+    if let Some(count) = unsafe { out.count.as_mut() } {
+        *count = 0;
+    }
     // SAFETY: as above; no error is written.
     unsafe { answer(ptr::null_mut(), || out.fill(find(held(store)?.roots())?)) }
 }
