@@ -281,9 +281,20 @@ pub fn meet_libc(definitions: &Definitions) {
 /// The C library's `environ`.
 static ENVIRON: AtomicPtr<*const c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// In a constructor: whether its library is one that the program starts with, before the C library was initialised. At
-/// any other time a program may have cleared its environment.
+/// Set if a constructor was called by `dlopen` in a program that has cleared its environment.
+static IS_RUNNING: AtomicBool = AtomicBool::new(false);
+
+/// Call this in the constructor, with its third argument. When a program starts, it is never null; later it is what
+/// `environ` is then (elf/dl-open.c), which `clearenv` sets to null.
+pub fn note_environment(environment: *const *const c_char) {
+    IS_RUNNING.store(environment.is_null(), Ordering::Relaxed);
+}
+
+/// In a constructor: whether its library is one that the program starts with, before the C library was initialised.
 pub fn is_program_start() -> bool {
+    if IS_RUNNING.load(Ordering::Relaxed) {
+        return false;
+    }
     // SAFETY: null, or a variable of the C library, which stays.
     unsafe { ENVIRON.load(Ordering::Relaxed).as_ref() }.is_some_and(|environ| environ.is_null())
 }

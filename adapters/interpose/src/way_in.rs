@@ -95,18 +95,11 @@ impl WayIn {
         ACTIVE.store(ptr::from_ref(self).cast_mut(), Ordering::Release);
         self.seen.store(0, Ordering::Relaxed);
         self.attached.store(true, Ordering::Release);
-        let begin = || {
-            self.go_through(is_loading);
-            if !(is_loading && linker::is_program_start()) {
-                let copies = self.families.iter().flat_map(|family| family.copies());
-                copies.for_each(|(_, copy)| copy.note_from_before());
-            }
-        };
         let done = if is_loading {
-            begin();
+            self.go_through(true, true);
             true
         } else {
-            linker::locked(self.resolver, begin)
+            linker::locked(self.resolver, || self.go_through(false, true))
         };
         self.attached.store(done, Ordering::Release);
         self.tell();
@@ -184,7 +177,7 @@ impl WayIn {
             self.has_unreached_strangers();
             return self.tell();
         }
-        linker::locked(self.resolver, || self.go_through(false));
+        linker::locked(self.resolver, || self.go_through(false, false));
         self.tell();
     }
 
@@ -195,7 +188,7 @@ impl WayIn {
     }
 
     /// Looks through all objects, or the new ones. The linker's lock is held.
-    fn go_through(&self, is_loading: bool) {
+    fn go_through(&self, is_loading: bool, is_attaching: bool) {
         let (added, removed) = linker::counters();
         if removed != self.removed.load(Ordering::Relaxed) || self.unready.load(Ordering::Relaxed) {
             self.seen.store(0, Ordering::Relaxed);
@@ -215,6 +208,10 @@ impl WayIn {
         // A slot that was not bound before can lead to a library that has just been loaded.
         let from = if news { 0 } else { seen };
         let is_program_start = is_loading && linker::is_program_start();
+        if is_attaching && !is_program_start {
+            let copies = self.families.iter().flat_map(|family| family.copies());
+            copies.for_each(|(_, copy)| copy.note_from_before());
+        }
         // SAFETY: the linker's lock is held, and nothing called in here comes back here.
         let room = unsafe { ROOM.lend() };
         room.forget();

@@ -36,6 +36,7 @@ static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) 
 extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
     let _errno = KeptErrno::new();
     let _ = catch_unwind(|| {
+        linker::note_environment(environment);
         // SAFETY: the environment that the program was started with.
         let environment = unsafe { Environment::new(environment) };
         if process::decide(environment) {

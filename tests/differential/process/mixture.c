@@ -77,12 +77,14 @@ static int step(X509_STORE *store, int what, int is_old)
         return sk_X509_OBJECT_num(X509_STORE_get0_objects(store));
     case 5:
         return reject(store, leaves[0], is_old);
+    case 6:
+        return CALL(is_old, X509_STORE_add_cert)(store, leaves[2]);
     default:
-        return error_of(store, leaves[what - 6], is_old);
+        return error_of(store, leaves[what - 7], is_old);
     }
 }
 
-enum { STEPS = 9, CHOICES = 2 * STEPS };
+enum { STEPS = 10, CHOICES = 2 * STEPS };
 
 int main(int argc, char **argv)
 {
@@ -114,7 +116,7 @@ int main(int argc, char **argv)
 
             printf("%d:", how);
             for (int k = 0, rest = i; k < length; k++, rest /= CHOICES)
-                printf(" %c%d=%d", "lkdanrvts"[rest % STEPS], rest / STEPS % 2,
+                printf(" %c%d=%d", "lkdanruvts"[rest % STEPS], rest / STEPS % 2,
                        step(store, rest % STEPS, rest / STEPS % 2));
             puts("");
             CALL(how == 2, X509_STORE_free)(store);

@@ -11,7 +11,7 @@ use crate::openssl::errors::Marked;
 use crate::openssl::held::{self, BaseObject, Held, encoding};
 use crate::openssl::model::{Event, Foreign};
 use crate::openssl::names::{canonical, canonical_subject};
-use crate::openssl::objects::{Objects, Registration, Registrations};
+use crate::openssl::objects::{Objects, Registrations};
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::{contested, order};
 
@@ -165,24 +165,6 @@ impl Foreign for Objects {
             let Some(subject) = subject else { return true };
             registered.iter().any(|known| known.source.roots.by_subject(&subject).any(|index| !known.has_added(index)))
         })
-    }
-
-    fn holds_unseen(&self, registered: &Registrations) -> bool {
-        let is_unseen = |certificate: *mut X509| {
-            // SAFETY: the list holds the certificate.
-            let subject = canonical(&self.served.api, unsafe { (self.served.api.X509_get_subject_name)(certificate) })?;
-            let all = || {
-                let subject = &subject;
-                registered
-                    .iter()
-                    .flat_map(move |known| known.source.roots.by_subject(subject).map(move |index| (known, index)))
-            };
-            let is_ours = |(known, index): (&Arc<Registration>, AnchorIndex)| {
-                self.is_made(&known.source, index) && self.certificate(&known.source, index) == Some(certificate)
-            };
-            (all().any(|(known, index)| !known.has_added(index)) && !all().any(is_ours)).then_some(())
-        };
-        self.may_change_unseen() && self.find_in_table(is_unseen).is_some()
     }
 
     fn count(&self) -> Option<usize> {

@@ -39,8 +39,13 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE) {
     let Some(served) = library.served() else { return };
     let _marked = Marked::new(served);
-    // Where libcrypto's own verifications (CMS, OCSP, …) can't be seen, one may begin at any time.
-    let phase = if library.shows_verifications { Phase::Lazy } else { Phase::Verifying };
+    let phase = match () {
+        // What comes in unseen can't be put behind what was loaded before it: a table has no order that we can change.
+        () if library.is_from_before() && !served.sorts_objects() => Phase::Eager,
+        () if library.shows_verifications => Phase::Lazy,
+        // Where libcrypto's own verifications (CMS, OCSP, …) can't be seen, one may begin at any time.
+        () => Phase::Verifying,
+    };
     // SAFETY: `store` is fresh from X509_STORE_new, and no one else knows it yet.
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);

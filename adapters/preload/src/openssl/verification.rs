@@ -36,7 +36,7 @@ pub extern "C-unwind" fn begin(
 /// libcrypto, or the program, is about to search the memory of a context's store for certificates. A verification that
 /// began unseen comes past here as well: by the function pointers of the context, or of the store (`lookup::attach`).
 pub fn search(library: Option<&'static Libcrypto>, context: *const X509_STORE_CTX) {
-    if let Some(served) = library.and_then(|library| library.served()) {
+    if let Some(served) = library.filter(|library| library.is_from_before()).and_then(|library| library.served()) {
         look(of_context(&served.api, context));
     }
 }

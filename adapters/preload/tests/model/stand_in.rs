@@ -146,10 +146,6 @@ impl Foreign for Memory {
         true
     }
 
-    fn holds_unseen(&self, _registered: &AppendList<Arc<Registration<Memory>>>) -> bool {
-        false
-    }
-
     fn recognises_all(&self) -> bool {
         false
     }

@@ -102,10 +102,6 @@ pub trait Foreign: Sized {
     /// Whether something in memory has the subject of a registered certificate that is not in memory.
     fn hides_something(&self, registered: &AppendList<Arc<Registration<Self>>>) -> bool;
 
-    /// Whether something of such a subject is in memory that nobody has seen coming, if it [may change
-    /// unseen](Foreign::may_change_unseen). Asked for a table only.
-    fn holds_unseen(&self, registered: &AppendList<Arc<Registration<Self>>>) -> bool;
-
     /// The number of objects in memory; `None` where it is not available at once.
     fn count(&self) -> Option<usize>;
 

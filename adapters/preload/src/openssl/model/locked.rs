@@ -88,6 +88,10 @@ impl<'m, F: Foreign> Locked<'m, F> {
     pub fn add(&self, certificate: F::Held) -> bool {
         let Model { foreign, registrations, .. } = self.model;
         let quiet = foreign.quietly();
+        // The count that is remembered below must not cover what came in unseen.
+        if foreign.may_change_unseen() && self.model.has_changed() && foreign.hides_something(registrations) {
+            self.settle();
+        }
         if registrations.iter().next().is_some() {
             match foreign.subject(&certificate) {
                 // With several certificates of one subject, some versions do not recognise one that is already there.
@@ -192,16 +196,10 @@ impl<'m, F: Foreign> Locked<'m, F> {
             return;
         }
         let searched = self.was_searched();
-        let came_unseen =
-            !model.is_stack() && model.is_missing_some() && model.foreign.holds_unseen(&model.registrations);
         self.put_all();
         // Memory is short: the next call tries again.
         if model.is_missing_some() {
             return;
-        }
-        // What came in unseen comes after what was loaded before it. Only a stack can be put into this order.
-        if came_unseen {
-            return self.become_stack(true);
         }
         if model.foreign.keeps_a_stack() {
             model.foreign.arrange(model.log.iter(), searched);
@@ -218,20 +216,15 @@ impl<'m, F: Foreign> Locked<'m, F> {
     pub fn settle_for_stack(&self) {
         self.settle();
         let model = self.model;
-        if model.is_stack() {
-            return model.expose();
+        let was_stack = model.is_stack();
+        model.expose();
+        if was_stack {
+            return;
         }
         // Without a table, the order of all objects decides the result of a search (get1_certs of 4.0.3 goes on to the
         // end of the stack).
         let registered = model.registrations.iter().next().is_some();
-        self.become_stack(registered && model.has_pending() && !model.has_unseen());
-    }
-
-    /// A table becomes a stack, for good; in the order of an eager load if it is to be `arranged`.
-    fn become_stack(&self, arranged: bool) {
-        let model = self.model;
-        model.expose();
-        if arranged {
+        if registered && model.has_pending() && !model.has_unseen() {
             model.foreign.arrange(model.log.iter(), false);
         }
         model.log.clear();

@@ -258,8 +258,7 @@ impl<F: Foreign> Model<F> {
     }
 
     /// Checks whether something came in unseen that hides a registered certificate. A table can't be counted, and
-    /// listing it costs as much as the rest of a search: it is checked once, or always if it [may change
-    /// unseen](Foreign::may_change_unseen).
+    /// listing it costs as much as the rest of a search: it is checked once.
     pub fn check_count(&self) {
         if !self.is_missing_some() || !self.has_changed() {
             return;
@@ -327,8 +326,7 @@ impl<F: Foreign> Model<F> {
 
     fn has_changed(&self) -> bool {
         let known = self.count.load(Ordering::Acquire);
-        let is_due = || known == UNKNOWN || self.foreign.may_change_unseen();
-        self.foreign.count().map_or_else(is_due, |count| count != known)
+        self.foreign.count().map_or(known == UNKNOWN, |count| count != known)
     }
 
     fn advance(&self, phase: Phase) {
