@@ -1,5 +1,7 @@
 """One store that several threads use, or one thread for long."""
 
+import itertools
+
 from one_subject import compiled, filled, roots_of_one_subject
 from programs import execute, same_in_both
 
@@ -49,13 +51,15 @@ def mixture(results, options, pki, length):
     """No mixture of pointers and stores from before the library was attached with those from after changes a
     verdict. Three builds stand for the others: one whose own calls are seen, one where they are not, and a table."""
     wanted = ("system", "3.5.5-bsymbolic", "4.0.3") if options.rounds == 1 else options.builds
+    chosen = [build for build in options.builds if build in wanted]
     for how, files in named_and_not(pki).items():
         with filled(dict(files, **{"stranger.pem": pki.pem("leaf5")})) as folder:
-            for build in (build for build in options.builds if build in wanted):
-                command = [compiled("mixture", build), length]
+            for build, pointers in itertools.product(chosen, ("old", "new")):
+                # Through old pointers a store is not served at all: shorter sequences show that.
+                command = [compiled("mixture", build), length - (pointers == "old"), pointers]
                 stock, now = (execute([*command, *library], folder) for library in ((), (options.library,)))
                 different = [f"{a}  now {b}" for a, b in zip(stock.splitlines(), now.splitlines()) if a != b]
-                results.check(f"old and new on OpenSSL {build}, the issuer {how}",
+                results.check(f"stores from before, {pointers} pointers on OpenSSL {build}, the issuer {how}",
                               stock == now and now.endswith("exit 0\n"), "\n".join(different[:20] + [now[-200:]]))
 
 

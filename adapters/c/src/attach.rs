@@ -1,6 +1,7 @@
 //! Attaching the preload library from within a program.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
 
 use windlass_interpose::fork_lock::ForkLock;
 
@@ -58,9 +59,29 @@ pub extern "C" fn windlass_state_text(state: c_int) -> *const c_char {
 /// `error` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_attach(error: *mut ErrorInfo) -> c_int {
+    // This library asks `dlsym` for the functions of the preload library only.
+    // SAFETY: as the caller states.
+    unsafe { attach_but_for(c"windlass_attach_early".as_ptr(), error) }
+}
+
+/// See windlass.h.
+///
+/// # Safety
+/// As for [`windlass_attach`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_attach_early(error: *mut ErrorInfo) -> c_int {
+    // SAFETY: as the caller states.
+    unsafe { attach_but_for(ptr::null(), error) }
+}
+
+/// `excused`: see the preload library's `windlass_preload_excuse`.
+///
+/// # Safety
+/// As for [`windlass_attach`].
+unsafe fn attach_but_for(excused: *const c_char, error: *mut ErrorInfo) -> c_int {
     let mut state = State::Failed;
     let attach = || {
-        state = attach().inspect_err(|_| state = State::Unavailable)?;
+        state = attach(excused).inspect_err(|_| state = State::Unavailable)?;
         if state == State::Failed { Err(Failure::new(Code::Internal)) } else { Ok(()) }
     };
     // SAFETY: as above.
@@ -68,7 +89,7 @@ pub unsafe extern "C" fn windlass_attach(error: *mut ErrorInfo) -> c_int {
     state as c_int
 }
 
-fn attach() -> Result<State, Failure> {
+fn attach(excused: *const c_char) -> Result<State, Failure> {
     // SAFETY: no preconditions.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return Ok(State::Secure);
@@ -77,13 +98,16 @@ fn attach() -> Result<State, Failure> {
     let here = preload::functions();
     // SAFETY: functions of the preload library, which is never unloaded.
     let state = |functions: &preload::Functions| State::of(unsafe { (functions.state)() });
-    if here.as_ref().map(state) == Some(State::Attached) {
-        return Ok(State::Already);
-    }
+    let was_attached = here.as_ref().map(state) == Some(State::Attached);
     let functions = here.map_or_else(preload::load, Ok)?;
     // SAFETY: as above.
     if unsafe { (functions.attach)() } < 0 {
         return Ok(State::Failed);
+    }
+    // SAFETY: as above.
+    unsafe { (functions.excuse)(excused) };
+    if was_attached {
+        return Ok(State::Already);
     }
     Ok(Some(state(&functions)).filter(|state| *state != State::Detached).unwrap_or(State::Failed))
 }

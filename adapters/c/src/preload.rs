@@ -22,6 +22,7 @@ const NAME: &[u8] = b"libwindlass_preload.so";
 pub struct Functions {
     pub attach: unsafe extern "C" fn() -> c_int,
     pub detach: unsafe extern "C" fn() -> c_int,
+    pub excuse: unsafe extern "C" fn(*const c_char) -> c_int,
     pub state: unsafe extern "C" fn() -> c_int,
     pub status: unsafe extern "C" fn(*mut c_char, usize) -> usize,
 }
@@ -57,12 +58,14 @@ fn of_handle(handle: *mut c_void) -> Option<Functions> {
     // SAFETY: the handle is RTLD_DEFAULT or of a loaded library; the names end in NUL.
     let find = |name: &CStr| ptr::NonNull::new(unsafe { libc::dlsym(handle, name.as_ptr()) }).map(ptr::NonNull::as_ptr);
     let (attach, detach) = (find(c"windlass_preload_attach")?, find(c"windlass_preload_detach")?);
+    let excuse = find(c"windlass_preload_excuse")?;
     let (state, status) = (find(c"windlass_preload_state")?, find(c"windlass_preload_status")?);
     // SAFETY: functions of these names are the preload library's, and have these types.
     let functions = unsafe {
         Functions {
             attach: transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(attach),
             detach: transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(detach),
+            excuse: transmute::<*mut c_void, unsafe extern "C" fn(*const c_char) -> c_int>(excuse),
             state: transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(state),
             status: transmute::<*mut c_void, unsafe extern "C" fn(*mut c_char, usize) -> usize>(status),
         }

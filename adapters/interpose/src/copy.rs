@@ -93,14 +93,14 @@ impl Copy {
         self.pin.load(Ordering::Acquire) == PINNED
     }
 
-    /// Whether it was loaded when this library was attached to a running program. Then the program may have taken
-    /// addresses of its functions before, and their calls are not seen.
+    /// Whether it was loaded when this library was attached to a running program, in which something may have taken
+    /// addresses of its functions before: their calls are not seen.
     pub fn is_from_before(&self) -> bool {
         self.from_before.load(Ordering::Acquire)
     }
 
-    pub(crate) fn note_from_before(&self) {
-        self.from_before.store(true, Ordering::Release);
+    pub(crate) fn set_from_before(&self, is_from_before: bool) {
+        self.from_before.store(is_from_before, Ordering::Release);
     }
 
     /// The address of a function that it defines.

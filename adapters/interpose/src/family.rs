@@ -180,12 +180,6 @@ impl Family {
         self.hook(name).is_some_and(|hook| copy.has_noted_own_call(hook))
     }
 
-    /// The address of the trampoline for a copy's own calls of a hooked function.
-    pub fn own_trampoline(&self, number: usize, name: Name) -> Option<usize> {
-        let hook = self.hooks().get(self.hook(name)?)?;
-        Some((hook.trampoline)(Caller::new(number, Origin::Itself).number()))
-    }
-
     /// Whether copies of this family may be called unseen: by an object whose slots could not be written.
     pub fn is_hidden(&self) -> bool {
         self.hidden.load(Ordering::Acquire)

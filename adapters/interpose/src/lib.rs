@@ -8,7 +8,7 @@
 //! | `kernel` | system calls before the C library is ready |
 //! | `wanted`, `elf`, `definitions`, `linker` | names, loaded objects, the dynamic linker and its lock |
 //! | `family`, `copy` | kinds of libraries, their copies, and a trampoline for each function of each copy |
-//! | `dlsym` | functions that a program finds by name |
+//! | `dlsym`, `taken` | functions that a program finds by name, and may have found before |
 //! | `sibling` | another of our libraries in the same process |
 //! | `hook` | one guard for all handlers, and calling an original |
 //! | `unwinding` | cancelled threads and exceptions that pass through hooked functions |
@@ -48,6 +48,7 @@ pub mod reserve;
 pub mod scope;
 pub mod sibling;
 pub mod slots;
+mod taken;
 pub mod unwinding;
 pub mod wanted;
 pub mod way_in;

@@ -116,6 +116,11 @@ impl Scratch {
     pub fn forget(&mut self) {
         self.scope.forget();
     }
+
+    /// The imports of the object whose slots were written last.
+    pub(crate) fn imports(&self) -> &Imports {
+        &self.imports
+    }
 }
 
 /// The pending writes, done once it is certain that all are possible.
@@ -271,7 +276,7 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
 }
 
 /// Whether an object is a copy of some family: its calls to other families are a companion's.
-fn is_copy(way: &WayIn, object: &Loaded) -> bool {
+pub(crate) fn is_copy(way: &WayIn, object: &Loaded) -> bool {
     let mut copies = way.families.iter().flat_map(|family| family.copies());
     copies.any(|(_, copy)| copy.object().is_some_and(|known| known.dynamic == object.dynamic))
 }

@@ -5,6 +5,7 @@
 //! which copy of a library is meant, and the slot gets the address of a trampoline for that copy.
 
 use std::ffi::{CStr, c_void};
+use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
@@ -15,7 +16,7 @@ use crate::scope::{self, Room};
 use crate::sibling::Sibling;
 use crate::wanted::Names;
 use crate::wanted::Wanted;
-use crate::{dlsym, linker, slots, unwinding};
+use crate::{dlsym, linker, slots, taken, unwinding};
 
 /// The hooks of a library, and the state of its attachment.
 pub struct WayIn {
@@ -208,17 +209,22 @@ impl WayIn {
         // A slot that was not bound before can lead to a library that has just been loaded.
         let from = if news { 0 } else { seen };
         let is_program_start = is_loading && linker::is_program_start();
-        if is_attaching && !is_program_start {
-            let copies = self.families.iter().flat_map(|family| family.copies());
-            copies.for_each(|(_, copy)| copy.note_from_before());
+        let is_running = is_attaching && !is_program_start;
+        if is_running {
+            self.set_from_before(true);
         }
+        let mut taken = false;
         // SAFETY: the linker's lock is held, and nothing called in here comes back here.
         let room = unsafe { ROOM.lend() };
         room.forget();
         linker::each_object(from, |object| {
             self.write(object, page, room, is_program_start);
+            taken |= is_running && taken::may_have_taken(self, object, room.imports());
             true
         });
+        if is_running && !taken {
+            self.set_from_before(false);
+        }
         for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
             // The libraries that a program starts with stay loaded. None of them may be opened before the program
             // begins: the linker would initialise it out of order, the C library without an environment.
@@ -233,6 +239,41 @@ impl WayIn {
         linker::note_seen();
         self.added.store(added, Ordering::Relaxed);
         self.removed.store(removed, Ordering::Relaxed);
+    }
+
+    fn set_from_before(&self, is_from_before: bool) {
+        let copies = self.families.iter().flat_map(|family| family.copies());
+        copies.for_each(|(_, copy)| copy.set_from_before(is_from_before));
+    }
+
+    /// The caller states what has taken no addresses (see `taken`): any object, or any that defines the function
+    /// `excused`. Returns whether libraries from before the attach are served from now on.
+    pub fn excuse(&self, excused: Option<Name>) -> bool {
+        if !self.is_attached() || linker::is_out_of_reach() {
+            return false;
+        }
+        let mut taken = false;
+        if let Some(excused) = excused {
+            taken::each(self, |object| {
+                taken |= !taken::defines(object, excused);
+                if taken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        }
+        if !taken {
+            self.set_from_before(false);
+        }
+        !taken
+    }
+
+    /// Visits the objects that may have taken addresses of functions by themselves. None if this made no difference.
+    pub fn each_taker(&self, mut visit: impl FnMut(&Loaded)) {
+        let mut copies = self.families.iter().flat_map(|family| family.copies());
+        if copies.any(|(_, copy)| copy.is_from_before()) {
+            taken::each(self, |object| {
+                visit(object);
+                ControlFlow::Continue(())
+            });
+        }
     }
 
     fn write(&self, object: &Loaded, page: usize, room: &mut slots::Scratch, is_program_start: bool) {

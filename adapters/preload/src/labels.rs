@@ -102,6 +102,9 @@ labels! {
         Allocator = "own-allocator",
         /// The store or trust list was created out of sight (through `dlsym`, or before the library was loaded).
         UnknownStore = "unknown-store",
+        /// The TLS library was there when this library was attached to the running program, and something in the
+        /// process may have taken addresses of its functions before.
+        LoadedBefore = "loaded-before",
         /// Something in the process may call the library unseen: the import slots of an object could not be written, or
         /// lead to another interposer.
         HiddenCallers = "hidden-callers",
@@ -133,8 +136,6 @@ labels! {
         /// GnuTLS: a list or credentials of a libgnutls whose internal calls can't be seen; anything loaded into them
         /// counts here.
         HiddenCalls = "gnutls-hidden-calls",
-        /// GnuTLS: a list of a libgnutls that was there when the library was attached to a running program.
-        LoadedBefore = "gnutls-loaded-before",
         /// GnuTLS: the list was already filled completely, because something reads or changes it.
         CompleteList = "gnutls-complete-list",
         /// GnuTLS: a server in this process asks for client certificates, and reads CA names straight from the lists.

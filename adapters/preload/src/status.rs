@@ -4,7 +4,8 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use windlass_interpose::family::Family;
+use windlass_interpose::elf::Loaded;
+use windlass_interpose::family::{Copy, Family};
 use windlass_interpose::linker;
 
 use crate::attach;
@@ -37,14 +38,18 @@ const STATES: [&str; 5] = ["detached", "attached", "disabled", "secure-execution
 /// ```text
 /// version 0.1.0
 /// state detached | attached | disabled | secure-execution | audited
-/// library libcrypto | libssl | libgnutls  seen | hidden  PATH
+/// library libcrypto | libssl | libgnutls  seen | hidden | before  PATH
+/// addresses PATH
 /// counter NAME VALUE
 /// ```
 ///
 /// In a child that was forked while other threads ran, no libraries are listed: the list may stay locked there.
-/// `hidden`: the calls of some object can't be seen, so this kind of library is not served. In a path, a backslash and
-/// control characters are written as `\ooo`. Counters are those of `windlass run --stats` (docs/counters.md), without
-/// those that are 0. With `WINDLASS_STATS` they include what other processes have counted in the same page.
+/// `hidden`: the calls of some object can't be seen, so this kind of library is not served. `before`: this library was
+/// there when ours was attached, and each object of a line `addresses` (no path: the program) may have taken addresses
+/// of its functions before, so it is not served ([`windlass_preload_excuse`](attach::windlass_preload_excuse)). In a
+/// path, a backslash and control characters are written as `\ooo`. Counters are those of `windlass run --stats`
+/// (docs/counters.md), without those that are 0. With `WINDLASS_STATS` they include what other processes have counted
+/// in the same page.
 ///
 /// May be called by any thread, but not from a signal handler.
 ///
@@ -70,11 +75,18 @@ fn tell(out: &mut Text) -> fmt::Result {
     if process::enabled() && !linker::is_out_of_reach() {
         linker::each_object(0, |object| {
             for (name, family) in FAMILIES.into_iter().filter(|(_, family)| family.is_one(object)) {
-                // SAFETY: the object stays loaded during this call, and its path ends in NUL.
-                let path = (!object.path.is_null()).then(|| unsafe { CStr::from_ptr(object.path) });
-                let _ = library(out, name, family.is_hidden(), path.unwrap_or_default());
+                let is_it = |copy: &Copy| copy.object().is_some_and(|known| known.dynamic == object.dynamic);
+                let how = match () {
+                    () if family.is_hidden() => "hidden",
+                    () if family.copies().any(|(_, copy)| is_it(copy) && copy.is_from_before()) => "before",
+                    () => "seen",
+                };
+                let _ = write!(out, "library {name} {how} ").and_then(|()| write_path(out, object));
             }
             true
+        });
+        attach::each_taker(|object| {
+            let _ = write!(out, "addresses ").and_then(|()| write_path(out, object));
         });
     }
     let counters = LABELS.iter().enumerate().map(|(slot, label)| (label, process::counter(slot)));
@@ -86,9 +98,11 @@ fn tell(out: &mut Text) -> fmt::Result {
 
 static FAMILIES: [(&str, &Family); 3] = [("libcrypto", &LIBCRYPTO), ("libssl", &LIBSSL), ("libgnutls", &LIBGNUTLS)];
 
-fn library(out: &mut Text, name: &str, is_hidden: bool, path: &CStr) -> fmt::Result {
-    write!(out, "library {name} {} ", if is_hidden { "hidden" } else { "seen" })?;
-    for &byte in path.to_bytes() {
+/// The path of an object, and the end of the line.
+fn write_path(out: &mut Text, object: &Loaded) -> fmt::Result {
+    // SAFETY: the object stays loaded during this call, and its path ends in NUL.
+    let path = (!object.path.is_null()).then(|| unsafe { CStr::from_ptr(object.path) });
+    for &byte in path.unwrap_or_default().to_bytes() {
         match byte {
             0..b' ' | b'\\' | 0x7F => write!(out, "\\{byte:03o}")?,
             _ => out.push(&[byte]),

@@ -31,11 +31,11 @@ def main(as_json: bool) -> int:
     rows = [_row(name, module) for name, module in _MODULES.items()]
     rows = [row for row in rows if row]
     found = status()
-    hidden = {library.path for library in found.libraries if library.is_hidden}
+    hidden = {library.path for library in found.libraries if library.is_hidden or library.is_from_before}
     attached = result in ("attached", "already")
     for row in rows:
         if row["library"] in hidden:
-            row["why_not"] = "something in this process calls that library where Windlass can't see it"
+            row["why_not"] = found.reason
         row["reached"] = attached and row["why_not"] is None
     if as_json:
         print(json.dumps({"attach": result, "reason": found.reason, "modules": rows}, indent=2))

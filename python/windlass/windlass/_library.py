@@ -1,6 +1,7 @@
 """Loads the preload library into this process, and calls its functions."""
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ PATH = os.path.join(_FOLDER, "libwindlass_preload.so") if _FOLDER else ""
 # Why the library could not be loaded.
 failure: "Optional[str]" = None
 
-_NAMES = ("windlass_preload_attach", "windlass_preload_detach", "windlass_preload_state", "windlass_preload_status")
+_NAMES = tuple(f"windlass_preload_{what}" for what in ("attach", "detach", "excuse", "state", "status"))
 # Their addresses. Kept: a forked child must not need the dynamic linker's locks, which stay locked there if another
 # thread had them. The library is never unloaded.
 _functions: "Optional[Dict[str, int]]" = None
@@ -27,6 +28,20 @@ _functions: "Optional[Dict[str, int]]" = None
 # dlopen(3). CPython has RTLD_NOLOAD in `os`, other implementations may not.
 _RTLD_NOW = 2
 _RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
+
+
+def _has_ctypes() -> bool:
+    """Whether something may have used ctypes: this interpreter, or another one in this process."""
+    if "_ctypes" in sys.modules or "_ctypes" in sys.builtin_module_names:
+        return True
+    try:
+        with open("/proc/self/maps", "rb", buffering=0) as maps:
+            return b"/_ctypes." in maps.read()
+    except Exception:  # no /proc, or an audit hook
+        return True
+
+
+_had_ctypes = _has_ctypes()
 
 try:
     # What ctypes is made of. Importing ctypes itself takes longer than attaching.
@@ -122,11 +137,18 @@ def attach() -> "Attached":
         found = found or _load()
         if _call(found["windlass_preload_attach"], ()) < 0:
             return "failed"
+        _excuse_ctypes(found)
         result = state(found)
     except Exception as error:  # OSError, or what an audit hook raises
         failure = text_of(error)
         return "unavailable"
     return "failed" if result == "detached" else result
+
+
+def _excuse_ctypes(functions: "Dict[str, int]") -> None:
+    """ctypes finds any function by its name, but only this module has used it so far."""
+    if not _had_ctypes and "ctypes" not in sys.modules:
+        _call(functions["windlass_preload_excuse"], (b"PyInit__ctypes",))
 
 
 def detach() -> "Detached":

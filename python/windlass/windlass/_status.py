@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import sys
 from typing import Dict, List, Optional, Tuple
 
 from . import _library
@@ -16,6 +17,9 @@ class Library:
     path: str
     is_hidden: bool
     """Something in the process calls it where Windlass can't see it, so it is left alone."""
+    is_from_before: bool
+    """It was there before Windlass was attached, and something in the process may have taken addresses of its functions
+    by then. Windlass would not see calls by these, so it is left alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +69,7 @@ def status() -> Status:
 def _read(text: str) -> Status:
     version, state = "", "detached"
     libraries: List[Library] = []
+    takers: List[str] = []
     counters: Dict[str, int] = {}
     for line in text.rstrip("\n").split("\n"):
         key, _, rest = line.partition(" ")
@@ -73,18 +78,23 @@ def _read(text: str) -> Status:
         elif key == "state":
             state = rest
         elif key == "library":
-            kind, seen, path = rest.split(" ", 2)
-            path = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), path)
-            libraries.append(Library(kind, path, seen == "hidden"))
+            kind, how, path = rest.split(" ", 2)
+            libraries.append(Library(kind, _unescaped(path), how == "hidden", how == "before"))
+        elif key == "addresses":
+            takers.append(_unescaped(rest) or sys.executable)
         elif key == "counter":
             name, _, value = rest.partition(" ")
             counters[name] = int(value)
     served = {name[len("served/"):]: value for name, value in counters.items() if name.startswith("served/")}
     reason = _REASONS.get(state)
     if state == "attached":
-        reason = _why_not_reached(libraries, bool(served))
+        reason = _why_not_reached(libraries, takers, bool(served))
     bypassed = {name[len("bypass/"):]: value for name, value in counters.items() if name.startswith("bypass/")}
     return Status(state, reason, version, tuple(libraries), served, bypassed, counters)
+
+
+def _unescaped(path: str) -> str:
+    return re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), path)
 
 
 def _text(functions: Dict[str, int]) -> str:
@@ -101,10 +111,16 @@ def _text(functions: Dict[str, int]) -> str:
         room = length + 256
 
 
-def _why_not_reached(libraries: List[Library], has_served: bool) -> Optional[str]:
+def _why_not_reached(libraries: List[Library], takers: List[str], has_served: bool) -> Optional[str]:
     hidden = [library.path for library in libraries if library.is_hidden]
     if hidden:
         return f"something in this process calls {', '.join(hidden)} where Windlass can't see it"
+    before = [library.path for library in libraries if library.is_from_before]
+    if before:
+        return (
+            f"{', '.join(before)} came before Windlass, and {', '.join(takers)} may have taken addresses of functions "
+            "there: call windlass.attach() before they are imported"
+        )
     try:
         from . import _reach
 

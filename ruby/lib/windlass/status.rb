@@ -2,8 +2,9 @@
 
 module Windlass
   # A TLS library in this process. `kind` is "libcrypto", "libssl" or "libgnutls". `hidden`: something in the process
-  # calls it where Windlass can't see it, so it is left alone.
-  Library = Struct.new(:kind, :path, :hidden)
+  # calls it where Windlass can't see it, so it is left alone. `from_before`: it was there before Windlass was attached,
+  # and something in the process may have taken addresses of its functions by then, so it is left alone.
+  Library = Struct.new(:kind, :path, :hidden, :from_before)
 
   # The status of this process, at one moment:
   #
@@ -36,7 +37,8 @@ module Windlass
         libraries = facts.fetch("library", []).map { |fact| library(fact) }
         counters = facts.fetch("counter", []).to_h { |fact| [fact[/\S+/], fact[/\d+\z/].to_i] }
         state = facts.fetch("state").first
-        reason = state == "attached" ? not_reached(libraries) : REASONS[state]
+        takers = facts.fetch("addresses", []).map { |path| unescaped(path.to_s) }
+        reason = state == "attached" ? not_reached(libraries, takers) : REASONS[state]
         new(state, reason, facts.fetch("version").first, libraries, below("served/", counters),
             below("bypass/", counters), counters)
       end
@@ -52,18 +54,27 @@ module Windlass
       end
 
       def library(fact)
-        kind, seen, path = fact.split(" ", 3)
-        path = path.b.gsub(/\\(\d{3})/n) { $1.oct.chr }.force_encoding(Encoding::UTF_8)
-        Library.new(kind, path, seen == "hidden")
+        kind, how, path = fact.split(" ", 3)
+        Library.new(kind, unescaped(path), how == "hidden", how == "before")
+      end
+
+      def unescaped(path)
+        path.b.gsub(/\\(\d{3})/n) { $1.oct.chr }.force_encoding(Encoding::UTF_8)
       end
 
       def below(prefix, counters)
         counters.select { |name, _| name.start_with?(prefix) }.transform_keys { |name| name.delete_prefix(prefix) }
       end
 
-      def not_reached(libraries)
+      def not_reached(libraries, takers)
         hidden = libraries.select(&:hidden).map(&:path)
         return "something in this process calls #{hidden.join(', ')} where Windlass can't see it" if hidden.any?
+
+        before = libraries.select(&:from_before).map(&:path)
+        if before.any?
+          return "#{before.join(', ')} came before Windlass, and #{takers.join(', ')} may have taken addresses of " \
+                 "functions there: require windlass before them"
+        end
 
         own = extension
         return "#{own} has OpenSSL linked in statically" if own && libraries.none? { |one| one.kind == "libcrypto" }

@@ -73,3 +73,17 @@ def secure(context):
     said = context.run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", program)
     assert said == "secure-execution\n0 \n\nnot-loaded\nnothing served\n", said
     return None
+
+
+def taken(context):
+    """The program has addresses from before: its OpenSSL is left alone. It says that it has none: served."""
+    program = context.test_program("taken")
+    lines = context.run(program, "attach", context.pki.bundle).splitlines()
+    assert any(line.startswith("library libcrypto before ") for line in lines), lines
+    # No path: the program itself.
+    assert "addresses " in lines and "counter bypass/loaded-before 1" in lines, lines
+    assert not any(line.startswith("counter served/") for line in lines), lines
+    early = context.run(program, "early", context.pki.bundle).splitlines()
+    assert any(line.startswith("library libcrypto seen ") for line in early), early
+    assert "counter served/X509_STORE_set_default_paths 1" in early and "addresses " not in early, early
+    assert early[0] == lines[0], (early[0], lines[0])

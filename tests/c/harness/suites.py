@@ -169,6 +169,7 @@ CASES = [
     ("attach, switched off", attaching.not_attached),
     ("attach, damaged library", attaching.damaged),
     ("attach, secure execution", attaching.secure),
+    ("attach, addresses taken before", attaching.taken),
     ("example: libcurl", curl),
     ("example: static OpenSSL", static_openssl),
     ("example: mbedTLS", mbedtls),

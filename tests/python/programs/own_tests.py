@@ -18,6 +18,15 @@ mode, *names = sys.argv[1:]
 windlass = __import__("windlass") if mode != "stock" else None
 
 
+def excuse():
+    """These tests use ctypes, but not to find functions of OpenSSL."""
+    from windlass import _library
+
+    functions = _library.functions()
+    if functions is not None:
+        _library._call(functions["windlass_preload_excuse"], (None,))
+
+
 class Results(unittest.TestResult):
     """The outcome of each test by its name."""
 
@@ -33,6 +42,8 @@ class Results(unittest.TestResult):
         elif mode == "turns":
             done = windlass.attach() if self.testsRun % 2 else windlass.detach()
             assert done in ("attached", "detached"), done
+        if mode in ("middle", "turns"):
+            excuse()
 
     def note(self, test, outcome, why):
         # A sub-test, or a class or module that can't be set up, has a name of its own.

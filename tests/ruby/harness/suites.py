@@ -23,6 +23,16 @@ def disabled(ruby):
     assert ruby.run("-rwindlass", "-e", say, WINDLASS_AUTO=1).startswith('"attached"\n"already"')
 
 
+def taken(ruby):
+    """What finds functions by name was there before Windlass: an OpenSSL that was there as well is left alone."""
+    say = 'require "windlass"; require "openssl"; OpenSSL::X509::Store.new.set_default_paths; now = Windlass.status; ' \
+          "p now.libraries.map(&:from_before).uniq, now.served.size, now.reason"
+    for before, served in (("openssl", 1), ("fiddle", 1), ("openssl fiddle", 0)):
+        said = ruby.run(*(f"-r{name}" for name in before.split()), "-e", say).splitlines()
+        assert said[:2] == [str([not served]).lower(), str(served)], (before, said)
+        assert ("fiddle" in said[2]) == (not served), (before, said)
+
+
 def audited(ruby):
     # The linker says that it can't load this auditor, and goes on.
     said = ruby.run("-rwindlass", "-e", "print Windlass.attach", silent=False, LD_AUDIT="/nonexistent/auditor.so")
@@ -182,6 +192,7 @@ def ractors(ruby):
 CASES = [
     ("attached", program("attached.rb")),
     ("attached in the middle, detached", program("attached_late.rb")),
+    ("addresses taken before", taken),
     ("with LD_PRELOAD", lambda ruby: ruby.run("says.rb", "already", LD_PRELOAD=ruby.library) and None),
     ("switched off", disabled),
     ("LD_AUDIT", audited),

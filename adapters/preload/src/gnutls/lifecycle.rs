@@ -64,7 +64,7 @@ fn watch(caller: Caller, size: c_uint, list: impl FnOnce() -> Option<*mut List>)
             return None;
         }
         let served = match &library.served {
-            // A function whose address the program has from before would find the list empty.
+            // A function whose address something has from before would find the list empty.
             Ok(_) if library.is_from_before() => return None,
             Ok(served) => served,
             Err(reason) => {

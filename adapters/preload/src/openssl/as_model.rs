@@ -40,10 +40,6 @@ impl Foreign for Objects {
         self.library.shows_additions
     }
 
-    fn may_change_unseen(&self) -> bool {
-        self.library.is_from_before()
-    }
-
     fn is_same(&self, a: &Arc<Snapshot>, b: &Arc<Snapshot>) -> bool {
         let (a, b) = (&a.roots, &b.roots);
         // A rewritten file is a different source.

@@ -18,7 +18,6 @@ use crate::openssl::exchanging::{
 };
 use crate::openssl::libcrypto::{Libcrypto, transparent};
 use crate::openssl::store::StoreState;
-use crate::openssl::verification;
 
 /// The result of `X509_STORE_CTX_get1_issuer` without a libcrypto.
 const NOT_FOUND: c_int = -1;
@@ -57,7 +56,6 @@ pub extern "C-unwind" fn get1_certs(
     caller: Caller,
 ) -> *mut OPENSSL_STACK {
     let library = Libcrypto::of_caller(caller);
-    verification::search(library, context);
     let found = transparent!(caller, X509_STORE_CTX_get1_certs(context, name), or ptr::null_mut());
     exchange_all(library, || !is_openssl(caller), found, Whose::Nobodys, |api| of_context(api, context));
     found
@@ -92,7 +90,6 @@ pub extern "C-unwind" fn get1_issuer(
     caller: Caller,
 ) -> c_int {
     let library = Libcrypto::of_caller(caller);
-    verification::search(library, context);
     let found = transparent!(caller, X509_STORE_CTX_get1_issuer(issuer, context, certificate), or NOT_FOUND);
     if found == 1 && !issuer.is_null() {
         // SAFETY: libcrypto has stored a certificate there, with a reference for the program.
@@ -110,7 +107,6 @@ pub extern "C-unwind" fn get_by_subject(
     caller: Caller,
 ) -> c_int {
     let library = Libcrypto::of_caller(caller);
-    verification::search(library, context);
     let found = transparent!(caller, X509_STORE_CTX_get_by_subject(context, kind, name, object), or 0);
     if found == 1 {
         exchange_in_object(library, caller, object, context);
@@ -126,7 +122,6 @@ pub extern "C-unwind" fn get_obj_by_subject(
     caller: Caller,
 ) -> *mut X509_OBJECT {
     let library = Libcrypto::of_caller(caller);
-    verification::search(library, context);
     let found = transparent!(caller, X509_STORE_CTX_get_obj_by_subject(context, kind, name), or ptr::null_mut());
     exchange_in_object(library, caller, found, context);
     found

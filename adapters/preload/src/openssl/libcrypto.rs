@@ -33,9 +33,6 @@ pub struct Libcrypto {
     pub shows_additions: bool,
     /// The same for the beginning of its own verifications (CMS, OCSP, …).
     pub shows_verifications: bool,
-    /// The same for its searches for issuers. If they are not seen: the addresses of hooks for the searches of a store
-    /// (`X509_STORE_set_get_issuer`, `X509_STORE_set_lookup_certs`).
-    pub unseen_searches: Option<[*mut c_void; 2]>,
     /// The originals of the hooked functions.
     pub originals: Originals,
     /// One more than the number of changes at which `keys::is_ready` last held; 0: never.
@@ -138,13 +135,6 @@ impl Libcrypto {
         let shows = |name: &'static CStr| LIBCRYPTO.sees_own_call(copy, Name::new(name));
         let shows_additions = shows(c"X509_STORE_add_cert") && shows(c"X509_STORE_add_crl");
         let shows_verifications = shows(c"X509_STORE_CTX_init");
-        let searches = [c"X509_STORE_CTX_get1_issuer", c"X509_STORE_CTX_get1_certs"];
-        let hook = |name| {
-            let (number, _) = LIBCRYPTO.copies().find(|(_, one)| ptr::eq(*one, copy))?;
-            LIBCRYPTO.own_trampoline(number, Name::new(name)).map(|address| address as *mut c_void)
-        };
-        let hooks = || Some([hook(searches[0])?, hook(searches[1])?]);
-        let unseen_searches = if searches.into_iter().all(shows) { None } else { hooks() };
         // A program, or a library of another kind, that has libcrypto linked in calls it unseen by any hook.
         let is_apart = copy.object().is_some_and(|object| !object.is_executable()) && find(c"SSL_CTX_new").is_null();
         // SAFETY: as above.
@@ -154,8 +144,7 @@ impl Libcrypto {
             Some(api) => Served::new(api, &originals)?,
             None => Err(Bypass::UnsupportedLibrary),
         };
-        let ready = AtomicU32::new(0);
-        Some(Libcrypto { copy, shows_additions, shows_verifications, unseen_searches, originals, ready, serving })
+        Some(Libcrypto { copy, shows_additions, shows_verifications, originals, ready: AtomicU32::new(0), serving })
     }
 }
 

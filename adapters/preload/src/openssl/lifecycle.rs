@@ -24,7 +24,7 @@ pub extern "C-unwind" fn new(caller: Caller) -> *mut X509_STORE {
                 keys::note_configured(library);
             }
             // Somebody may call unseen by any hook.
-            if LIBCRYPTO.is_hidden() || process::is_leaving() || way_in::has_strangers() {
+            if LIBCRYPTO.is_hidden() || library.is_from_before() || process::is_leaving() || way_in::has_strangers() {
                 return None;
             }
             lookup::attach(library, store);

@@ -11,8 +11,7 @@ use crate::arranged::arranged;
 use crate::hook;
 use crate::labels::Event;
 use crate::openssl::api::{
-    Originals, Required, X509, X509_LOOKUP, X509_LOOKUP_METHOD, X509_LU_CRL, X509_LU_X509, X509_NAME, X509_OBJECT,
-    X509_STORE,
+    Required, X509, X509_LOOKUP, X509_LOOKUP_METHOD, X509_LU_CRL, X509_LU_X509, X509_NAME, X509_OBJECT, X509_STORE,
 };
 use crate::openssl::errors::Marked;
 use crate::openssl::libcrypto::Libcrypto;
@@ -39,38 +38,14 @@ pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
 pub fn attach(library: &'static Libcrypto, store: *mut X509_STORE) {
     let Some(served) = library.served() else { return };
     let _marked = Marked::new(served);
-    let phase = match () {
-        // What comes in unseen can't be put behind what was loaded before it: a table has no order that we can change.
-        () if library.is_from_before() && !served.sorts_objects() => Phase::Eager,
-        () if library.shows_verifications => Phase::Lazy,
-        // Where libcrypto's own verifications (CMS, OCSP, …) can't be seen, one may begin at any time.
-        () => Phase::Verifying,
-    };
+    // Where libcrypto's own verifications (CMS, OCSP, …) can't be seen, one may begin at any time.
+    let phase = if library.shows_verifications { Phase::Lazy } else { Phase::Verifying };
     // SAFETY: `store` is fresh from X509_STORE_new, and no one else knows it yet.
     unsafe {
         let lookup = (served.api.X509_STORE_add_lookup)(store, served.first_method);
         if !lookup.is_null() {
             (*StoreState::begin(library, served, store, phase)).track_lookup(lookup, LookupKind::First);
-            take_part(library, store);
             process::count(Event::StoreCreated, 1);
-        }
-    }
-}
-
-/// A verification, or what hides a certificate from it, may come from a function whose address the program took before
-/// the library was attached: then the store's searches themselves have to be seen (`verification::search`).
-///
-/// # Safety
-/// `store` is a store of this library that nobody else knows yet.
-unsafe fn take_part(library: &Libcrypto, store: *mut X509_STORE) {
-    let Originals { X509_STORE_set_get_issuer, X509_STORE_set_lookup_certs, .. } = library.originals;
-    if let (true, Some([get_issuer, lookup_certs]), Some(set_get_issuer), Some(set_lookup_certs)) =
-        (library.is_from_before(), library.unseen_searches, X509_STORE_set_get_issuer, X509_STORE_set_lookup_certs)
-    {
-        // SAFETY: as the caller states; the hooks have the types of the functions that libcrypto uses by itself.
-        unsafe {
-            set_get_issuer(store, get_issuer);
-            set_lookup_certs(store, lookup_certs);
         }
     }
 }

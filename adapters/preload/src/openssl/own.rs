@@ -7,9 +7,6 @@
 //! no shared ones from then on. The copies are made from the bytes that were read, not from the shared certificates. A
 //! store whose certificates the program never asks for goes on sharing.
 //!
-//! A program that had the addresses of libcrypto's functions before this library was attached can get certificates
-//! where no hook sees it. The stores of such a libcrypto never share.
-//!
 //! 4.0 keeps its objects in a table that only it can reach, so nothing can be exchanged there: its stores never share.
 
 use std::sync::Arc;
@@ -80,8 +77,7 @@ impl Own {
     }
 
     fn may_share(&self) -> bool {
-        let may_be_changed = || users::may_change_certificates() || self.library.is_from_before();
-        !self.is_apart() && self.served.sorts_objects() && (self.has_shared() || !may_be_changed())
+        !self.is_apart() && self.served.sorts_objects() && (self.has_shared() || !users::may_change_certificates())
     }
 
     /// Whether the store gets no shared certificate any more.

@@ -114,12 +114,13 @@ pub fn serve_or_prepare<R>(
     all_stores::complete_what_is_due();
     guarded(|| {
         let Some(state) = state else {
-            let unserved = Libcrypto::of_caller(caller).and_then(Libcrypto::unserved);
+            let library = Libcrypto::of_caller(caller);
             process::count(
-                match (unserved, LIBCRYPTO.is_hidden()) {
-                    (Some(reason), _) => reason,
-                    (None, true) => Bypass::HiddenCallers,
-                    (None, false) => Bypass::UnknownStore,
+                match library.and_then(Libcrypto::unserved) {
+                    Some(reason) => reason,
+                    None if LIBCRYPTO.is_hidden() => Bypass::HiddenCallers,
+                    None if library.is_some_and(Libcrypto::is_from_before) => Bypass::LoadedBefore,
+                    None => Bypass::UnknownStore,
                 },
                 1,
             );

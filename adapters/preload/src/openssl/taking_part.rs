@@ -107,10 +107,6 @@ fn keep_apart(state: Option<&StoreState>) {
     if let Some(state) = state.filter(|state| !state.is_locked_here()) {
         guarded(|| {
             apart::keep_apart(&state.model);
-            // The program's own function for searches may search by an address from before, past our hooks.
-            if state.library.is_from_before() {
-                state.make_eager();
-            }
             Some(())
         });
     }

@@ -1,4 +1,4 @@
-//! The beginning of a verification, and its searches for issuers.
+//! The beginning of a verification.
 
 use std::ffi::c_int;
 
@@ -6,9 +6,8 @@ use crate::hook::{Caller, guarded};
 use crate::openssl::apart::keep_apart;
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
-use crate::openssl::exchanging::of_context;
-use crate::openssl::libcrypto::{Libcrypto, transparent};
-use crate::openssl::store::{StoreState, tracked};
+use crate::openssl::libcrypto::transparent;
+use crate::openssl::store::tracked;
 
 /// `X509_STORE_CTX_init`: nothing can be verified with a store without it. Certificates that have to be in memory
 /// before a verification are added here (see `model`): parsing them earlier would be most of the cost of a first
@@ -29,19 +28,6 @@ pub extern "C-unwind" fn begin(
             Some(())
         });
     }
-    look(state);
-    transparent!(caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
-}
-
-/// libcrypto, or the program, is about to search the memory of a context's store for certificates. A verification that
-/// began unseen comes past here as well: by the function pointers of the context, or of the store (`lookup::attach`).
-pub fn search(library: Option<&'static Libcrypto>, context: *const X509_STORE_CTX) {
-    if let Some(served) = library.filter(|library| library.is_from_before()).and_then(|library| library.served()) {
-        look(of_context(&served.api, context));
-    }
-}
-
-fn look(state: Option<&StoreState>) {
     if let Some(state) = state.filter(|state| state.model.needs_a_look()) {
         guarded(|| {
             if !state.is_locked_here() {
@@ -52,4 +38,5 @@ fn look(state: Option<&StoreState>) {
             Some(())
         });
     }
+    transparent!(caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0)
 }

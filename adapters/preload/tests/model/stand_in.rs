@@ -77,10 +77,6 @@ impl Foreign for Memory {
         self.kind.shows_additions
     }
 
-    fn may_change_unseen(&self) -> bool {
-        false
-    }
-
     fn is_same(&self, a: &Self::Source, b: &Self::Source) -> bool {
         a == b
     }

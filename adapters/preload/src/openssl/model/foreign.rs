@@ -35,10 +35,6 @@ pub trait Foreign: Sized {
     /// Whether additions that libcrypto makes by itself are seen.
     fn shows_additions(&self) -> bool;
 
-    /// Whether the program may have addresses of functions whose calls nobody sees, from before the library was
-    /// attached.
-    fn may_change_unseen(&self) -> bool;
-
     /// Whether two sources hold the same certificates in the same order.
     fn is_same(&self, a: &Self::Source, b: &Self::Source) -> bool;
 

@@ -88,10 +88,6 @@ impl<'m, F: Foreign> Locked<'m, F> {
     pub fn add(&self, certificate: F::Held) -> bool {
         let Model { foreign, registrations, .. } = self.model;
         let quiet = foreign.quietly();
-        // The count that is remembered below must not cover what came in unseen.
-        if foreign.may_change_unseen() && self.model.has_changed() && foreign.hides_something(registrations) {
-            self.settle();
-        }
         if registrations.iter().next().is_some() {
             match foreign.subject(&certificate) {
                 // With several certificates of one subject, some versions do not recognise one that is already there.
@@ -150,9 +146,8 @@ impl<'m, F: Foreign> Locked<'m, F> {
             self.settle_after_search();
         }
         let known = registrations.iter().find(|known| foreign.is_same(&known.source, &source));
-        let in_memory = self.model.has_trace(TOUCHED) || foreign.may_change_unseen();
         let is_harmless = known.is_some() && foreign.recognises_all();
-        if !is_harmless && foreign.is_contested(registrations, &source, is_first, in_memory) {
+        if !is_harmless && foreign.is_contested(registrations, &source, is_first, self.model.has_trace(TOUCHED)) {
             return Err(Contested);
         }
         if let Some(known) = known {
