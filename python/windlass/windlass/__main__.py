@@ -28,6 +28,8 @@ def main() -> int:
 
         return _doctor.main(options.json)
     attach()
+    if not options.is_module and not os.path.exists(options.program):
+        run.error(f"{options.program}: no such file")
     sys.argv = [options.program, *options.arguments]
     if options.is_module:
         runpy.run_module(options.program, run_name="__main__", alter_sys=True)

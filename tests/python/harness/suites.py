@@ -100,8 +100,8 @@ def run_command(context):
     assert said == "__main__ ['3', '--help', '-m'] True 7 {'X509_STORE_set_default_paths': 1}\n", said
     said = context.run("-m", "windlass", "run", "-m", "json.tool", "--help")
     assert "json" in said, said
-    said = context.run("-m", "windlass", "run", folder / "missing.py", status=1)
-    assert "missing.py" in said, said
+    said = context.run("-m", "windlass", "run", folder / "missing.py", status=2)
+    assert said.startswith("usage: ") and said.endswith("missing.py: no such file\n"), said
     assert "usage" in context.run("-m", "windlass", status=2)
 
 

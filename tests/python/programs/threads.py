@@ -38,4 +38,4 @@ while time.monotonic() < end:
 stop.set()
 [thread.join() for thread in threads]
 assert not wrong, set(wrong)
-assert results == {"attached", "detached"} and len(made) > 20, (results, len(made))
+assert results == {"attached", "detached"} and made, results
