@@ -34,10 +34,14 @@ static NEXT_DLVSYM: AtomicUsize = AtomicUsize::new(0);
 /// Set when something else also defines the function, in front of the C library.
 static IS_CONTESTED: AtomicBool = AtomicBool::new(false);
 
-/// Notes the object that defines `dlsym`: libc.so.6, or libdl.so.2 before glibc 2.34.
+/// Notes the C library, and the object that defines `dlsym`: the same, or libdl.so.2 before glibc 2.34.
 pub fn meet(object: &Loaded, definitions: &Definitions) {
+    let is_libc = object.soname() == Some(c"libc.so.6");
+    if is_libc {
+        linker::meet_libc(definitions);
+    }
     let Some(dlsym) = definitions.find(DLSYM) else { return };
-    if object.soname().is_some_and(|name| name == c"libc.so.6" || name == c"libdl.so.2") {
+    if is_libc || object.soname() == Some(c"libdl.so.2") {
         START.store(object.start, Ordering::Relaxed);
         END.store(object.end, Ordering::Release);
         let dlvsym = definitions.find(DLVSYM).unwrap_or(0);
@@ -48,7 +52,6 @@ pub fn meet(object: &Loaded, definitions: &Definitions) {
         }
         DLOPEN_FOUND.store(definitions.find(DLOPEN).unwrap_or(0), Ordering::Release);
         DLERROR_FOUND.store(definitions.find(DLERROR).unwrap_or(0), Ordering::Release);
-        linker::meet_libc(definitions);
     } else {
         IS_CONTESTED.store(true, Ordering::Release);
     }
