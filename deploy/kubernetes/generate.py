@@ -1,4 +1,4 @@
-"""generate.py [--check]: writes base/, overlays/, components/ and chart/ from what is in here.
+"""generate.py [--check]: writes base/, overlays/, components/, agent/ and chart/ from what is in here.
 
 Kustomize and Helm get the same text: the chart's templates are the base's files, and where an overlay differs, what it
 puts there. The variables that name the bundle are those of `windlass run --add-ca` (variables.txt of windlass-run).
@@ -9,12 +9,14 @@ import pathlib
 import re
 import sys
 
+import agent_manifests as agent
 import expressions as cel
 
 HERE = pathlib.Path(__file__).resolve().parent
 VERSION = re.search(r'^version = "(.*)"', (HERE / "../../Cargo.toml").read_text(encoding="utf-8"), re.M)[1]
 NOTE = "# Made by deploy/kubernetes/generate.py. docs/kubernetes.md explains it.\n"
 IMAGE = f"registry.example/windlass-library:{VERSION}"
+AGENT_IMAGE = f"registry.example/windlass-agent:{VERSION}"
 MUTATIONS, VALIDATIONS = "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"
 GROUP = "admissionregistration.k8s.io"
 # What a delivery decides: the volume, in which namespaces it may be used, and the containers that fill it.
@@ -28,9 +30,9 @@ DELIVERED = ("volume", "allowed", "installers")
 
 
 def main():
-    files = {**base(), **overlays(), **chart()}
+    files = {**base(), **overlays(), **agents(), **chart()}
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    folders = ("base", "overlays", "components", "chart")
+    folders = ("base", "overlays", "components", "agent", "chart")
     made = {path for folder in folders for path in (HERE / folder).rglob("*") if path.is_file()}
     stale += sorted(made - set(files))
     if "--check" in sys.argv:
@@ -73,6 +75,15 @@ def overlays():
     return written
 
 
+def agents():
+    """Beside the policies, of which it needs none."""
+    return {
+        HERE / "agent/loopback/agent.yaml": NOTE + agent.manifests(AGENT_IMAGE),
+        HERE / "agent/loopback/kustomization.yaml": NOTE + kustomization("agent.yaml"),
+        HERE / "agent/pod/kustomization.yaml": NOTE + kustomization("../loopback") + agent.patches(),
+    }
+
+
 def chart():
     """The same files as templates: a value in each place where an overlay differs."""
     choices = {name: "\n".join(
@@ -98,7 +109,9 @@ def chart():
             f"image: {IMAGE}\n# How pods get the library: image, hostPath or initContainer.\ndelivery: image\n"
             "# The version of the mutating policies' API: v1beta1 for Kubernetes 1.34 and 1.35.\npolicies: v1\n"
             "# Whether ConfigMaps with the label windlass=trust count as well, as trust-manager writes them.\n"
-            "configMaps: false\n"),
+            "configMaps: false\n"
+            "# The agent on each node, and where it serves metrics: none, loopback, or pod (the pod's address).\n"
+            f"agent: none\nagentImage: {AGENT_IMAGE}\n"),
         folder / "templates/library.yaml": versioned(NOTE + library(choices, as_is=True)),
         folder / "templates/trust.yaml": versioned(NOTE + trust()),
         folder / "templates/warnings.yaml": NOTE + warnings(),
@@ -106,6 +119,7 @@ def chart():
             '{{- if eq .Values.delivery "hostPath" }}\n' + NOTE + host_path + "{{- end }}\n",
         folder / "templates/config-maps.yaml":
             "{{- if .Values.configMaps }}\n" + NOTE + versioned(config_maps()) + "{{- end }}\n",
+        folder / "templates/agent.yaml": NOTE + agent.chart(),
     }
 
 

@@ -64,7 +64,7 @@ def the_files_are_what_the_generator_writes():
 
 
 def the_manifests_are_valid():
-    for folder in [DEPLOY / "base", *(DEPLOY / "overlays").iterdir()]:
+    for folder in [DEPLOY / "base", *(DEPLOY / "overlays").iterdir(), *(DEPLOY / "agent").iterdir()]:
         for described in built(folder):
             validate(described)
 

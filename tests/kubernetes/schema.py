@@ -8,6 +8,7 @@ GROUPS = {"api/v1": ("Namespace", "Pod"), "apis/apps/v1": ("DaemonSet",),
           "apis/admissionregistration.k8s.io/v1": (
               "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy",
               "ValidatingAdmissionPolicyBinding"),
+          "apis/networking.k8s.io/v1": ("NetworkPolicy",),
           "apis/certificates.k8s.io/v1beta1": ("ClusterTrustBundle",)}
 PREFIX = "#/components/schemas/"
 

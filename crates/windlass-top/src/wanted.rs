@@ -40,7 +40,7 @@ pub struct WantedPlaces {
 }
 
 impl WantedPlaces {
-    /// Finds the places. `named` are the paths of the command line, in this process's own root directory.
+    /// Finds the places. `named` are the paths of the command line.
     pub fn find(root: &RootDirectory, is_own: bool, named: &[PathBuf]) -> WantedPlaces {
         let most = if is_own { HOMES } else { HOMES_ELSEWHERE };
         let passwd = root.find(Path::new("/etc/passwd")).ok().and_then(|found| regular::open(&found.path()).ok());
@@ -55,9 +55,11 @@ impl WantedPlaces {
             let real = here.strip_prefix(&root.path).map(|real| Path::new("/").join(real));
             Wanted { real: real.unwrap_or_else(|_| place.path.clone()), path: place.path, why: place.why, owner }
         });
-        let named = named.iter().filter(|_| is_own);
-        let named =
-            named.map(|path| Wanted { path: path.clone(), real: path.clone(), why: "--watch".to_owned(), owner: None });
+        let owner = (!is_own).then_some(0);
+        let named = named.iter().map(|path| {
+            let (path, real) = (path.clone(), path.clone());
+            Wanted { path, real, why: "--watch".to_owned(), owner }
+        });
         WantedPlaces { list: named.chain(known).collect(), left_out }
     }
 }

@@ -12,7 +12,9 @@ import shutil
 import subprocess
 import sys
 
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+# capability.h: those that deploy/kubernetes names.
+CAPABILITIES = {"DAC_READ_SEARCH": 2, "SYS_PTRACE": 19, "SYS_ADMIN": 21}
 
 
 def main():
@@ -44,6 +46,10 @@ def main():
         mount("-o", "remount,ro", root)
     os.chroot(root)
     os.chdir("/")
+    if context.get("capabilities", {}).get("drop") == ["ALL"]:
+        kept = {CAPABILITIES[name] for name in context["capabilities"].get("add", [])}
+        for number in set(range(64)) - kept:
+            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
     group = context.get("runAsGroup", 0)
     os.setgroups([context["fsGroup"]] if "fsGroup" in context else [])
     os.setgid(group)

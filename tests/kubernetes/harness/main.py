@@ -12,7 +12,7 @@ import typing
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE / "harness"), str(HERE), str(ROOT / "tests/e2e/harness")]
+sys.path[:0] = [str(HERE / "harness"), str(HERE), str(ROOT / "tests/e2e/harness"), str(ROOT / "tests/top/harness")]
 
 import pods
 import suites

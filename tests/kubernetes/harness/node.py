@@ -3,11 +3,14 @@
 import itertools
 import json
 import pathlib
+import re
 import subprocess
 import time
 
 from sides import die_with_parent
 
+# There is no network of pods.
+POD_IP = "127.0.0.1"
 CONTAINER = pathlib.Path(__file__).resolve().parent / "container.py"
 
 
@@ -62,14 +65,17 @@ class Node:
         scratch.mkdir()
         # The image's own variables, then the pod's, as a runtime joins them.
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **image_environment,
-                       **{one["name"]: one.get("value", "") for one in container.get("env", [])}}
+                       **{one["name"]: value(one) for one in container.get("env", [])}}
+        command = [re.sub(r"\$\((\w+)\)", lambda found: environment.get(found[1], found[0]), word)
+                   for word in container.get("command", []) + container.get("args", [])]
         asked.write_text(json.dumps({
             "scratch": str(scratch), "image": str(self.images[container["image"]]),
             "mounts": [{**one, "source": places[one["name"]]} for one in container.get("volumeMounts", [])],
             "securityContext": {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})},
-            "command": container.get("command", []) + container.get("args", []), "environment": environment}))
-        process = subprocess.Popen(["unshare", "--mount", "--propagation", "slave", "/usr/bin/python3", "-B", CONTAINER,
-                                    asked], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            "command": command, "environment": environment}))
+        # Without the machine's site modules: they may open bundles, and a runtime opens none.
+        command = ["unshare", "--mount", "--propagation", "slave", "/usr/bin/python3", "-BS", CONTAINER, asked]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, preexec_fn=die_with_parent, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
         self.running.append(process)
         return process
@@ -103,3 +109,9 @@ class Node:
         mounted = [line.split()[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
         for place in reversed([place for place in mounted if place.startswith(str(self.folder))]):
             subprocess.run(["umount", place], check=False)
+
+
+def value(variable):
+    """Of the fields that a variable may name, only the pod's address is used here."""
+    field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+    return POD_IP if field == "status.podIP" else variable.get("value", "")

@@ -10,6 +10,7 @@ import subprocess
 # As deploy/kubernetes/generate.py names it.
 VERSION = re.search(r'^version = "(.*)"', (pathlib.Path(__file__).parents[3] / "Cargo.toml").read_text(), re.M)[1]
 LIBRARY_IMAGE = f"registry.example/windlass-library:{VERSION}"
+AGENT_IMAGE = f"registry.example/windlass-agent:{VERSION}"
 LOADER, MUSL = "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"
 _numbers = itertools.count()
 
@@ -56,7 +57,7 @@ def compiled(sources, out):
 
 def images(root, target, folder, built, pki):
     """debian is this machine; trusting is, too, and trusts the tests' root; alpine has musl and nothing else;
-    distroless has glibc, OpenSSL and one program."""
+    distroless has glibc, OpenSSL and one program; the agent's has glibc and the command."""
     folder.mkdir()
     library = folder / "library"
     subprocess.run([root / "deploy/kubernetes/image/build.sh", target / "release", library], check=True)
@@ -69,20 +70,28 @@ def images(root, target, folder, built, pki):
          MUSL)
     copy(alpine, built / "hello-musl", "/bin/hello")
     distroless = folder / "distroless"
-    for line in subprocess.run(["ldd", "/usr/bin/openssl"], check=True, stdout=subprocess.PIPE,
-                               text=True).stdout.splitlines():
-        for word in line.split():
-            if word.startswith("/"):
-                copy(distroless, word, word)
-    copy(distroless, "/usr/bin/openssl", "/usr/bin/openssl")
+    copy_program(distroless, "/usr/bin/openssl", "/usr/bin/openssl")
     copy(distroless, "/etc/ssl/openssl.cnf", "/usr/lib/ssl/openssl.cnf")
     copy(distroless, built / "hello", "/bin/hello")
+    subprocess.run([root / "deploy/kubernetes/image/build-agent.sh", target / "release", folder / "built"], check=True)
+    agent = folder / "agent"
+    copy_program(agent, folder / "built/windlass", "/bin/windlass")
     trusting = folder / "trusting"
     copy(trusting, pki.bundle, "/etc/ssl/certs/ca-certificates.crt")
     for link in pki.capath.iterdir():
         copy(trusting, link, f"/etc/ssl/certs/{link.name}")
     return {"debian": pathlib.Path("/"), "python:3.12-slim": pathlib.Path("/"), "alpine": alpine,
-            "distroless": distroless, "trusting": f"{trusting}:/", LIBRARY_IMAGE: library / "root"}
+            "distroless": distroless, "trusting": f"{trusting}:/", LIBRARY_IMAGE: library / "root",
+            AGENT_IMAGE: agent}
+
+
+def copy_program(image, source, place):
+    """With its libraries."""
+    for line in subprocess.run(["ldd", source], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines():
+        for word in line.split():
+            if word.startswith("/"):
+                copy(image, word, word)
+    copy(image, source, place)
 
 
 def copy(image, source, place):

@@ -16,6 +16,7 @@ class Programs(dict):
     def __missing__(self, name):
         makers = {"dynamic": lambda: self.compiled("loads", "-lcrypto"),
                   "static": lambda: self.compiled("loads", "-static", "-lcrypto", "-ldl", "-lpthread"),
+                  "short": lambda: self.compiled("short", "-lcrypto"),
                   "containers": lambda: self.compiled("containers", "-static"), "go": self.go}
         self[name] = makers[name]()
         return self[name]

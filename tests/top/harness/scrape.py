@@ -12,26 +12,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from context import PATIENCE
 
 
-class Agent:
-    """A running `windlass top --metrics`."""
+class Metrics:
+    """What is served at an address."""
 
-    def __init__(self, context, *arguments, port="0", prefix=()):
-        command = [*prefix, context.windlass, "top", "--metrics", port, *arguments]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        said = [self.process.stderr.readline() for _ in range(2)]
-        assert said[0].startswith("windlass: watching "), (said, self.process.stderr.read())
-        self.url = said[1].removeprefix("windlass: metrics at ").strip()
-        assert self.url.startswith("http://127.0.0.1:") and self.url.endswith("/metrics"), said
-        self.port = int(self.url.split(":")[2].split("/")[0])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+    def __init__(self, url):
+        self.url = url
 
     def text(self):
         with urllib.request.urlopen(self.url, timeout=PATIENCE) as answer:
@@ -56,6 +41,27 @@ class Agent:
             # An answer is used again for a second.
             time.sleep(0.3)
         raise AssertionError(f"never came: {what}\n{samples}")
+
+class Agent(Metrics):
+    """A running `windlass top --metrics`."""
+
+    def __init__(self, context, *arguments, port="0", prefix=()):
+        command = [*prefix, context.windlass, "top", "--metrics", port, *arguments]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        said = [self.process.stderr.readline() for _ in range(2)]
+        assert said[0].startswith("windlass: watching "), (said, self.process.stderr.read())
+        super().__init__(said[1].removeprefix("windlass: metrics at ").strip())
+        assert self.url.startswith("http://127.0.0.1:") and self.url.endswith("/metrics"), said
+        self.port = int(self.url.split(":")[2].split("/")[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)

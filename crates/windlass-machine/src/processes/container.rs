@@ -107,6 +107,14 @@ mod tests {
             "0::/kubepods/podUID/crio-ID",
             "4:memory:/kubepods/besteffort/podUID/ID\n0::/",
             "0::/\n11:cpu,cpuacct:/kubepods.slice/kubepods-podUNDER.slice/docker-ID.scope",
+            // Version 1, where not every hierarchy has a group for containers.
+            "12:rdma:/\n3:pids:/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUNDER.slice/\
+             cri-containerd-ID.scope\n1:name=systemd:/kubepods.slice/kubepods-burstable.slice/\
+             kubepods-burstable-podUNDER.slice/cri-containerd-ID.scope\n0::/system.slice/containerd.service",
+            "5:memory:/kubepods.slice/kubepods-podUNDER.slice/crio-ID.scope\n1:name=systemd:/kubepods.slice/\
+             kubepods-podUNDER.slice/crio-ID.scope",
+            "2:cpu,cpuacct:/kubepods/burstable/podUID/crio-ID\n1:name=systemd:/kubepods/burstable/podUID/crio-ID",
+            "0::/kubepods-burstable-podUNDER.slice:cri-containerd:ID",
             "4:memory:/system.slice/containerd.service/kubepods-besteffort-podUNDER.slice:cri-containerd:ID",
             // kind: kubelet in a container.
             "0::/docker/OTHER/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-podUNDER.slice/\
@@ -122,6 +130,13 @@ mod tests {
         let hash = "fa1b2c3d4e5f60718293a4b5c6d7e8f9";
         let path = format!("0::/kubepods.slice/kubepods-pod{hash}.slice/cri-containerd-ID.scope");
         assert_eq!(parts(&path), (hash.to_owned(), ID.to_owned()));
+    }
+
+    #[test]
+    fn a_pod_without_a_container() {
+        // CRI-O's conmon watches from a group beside the containers.
+        let path = "0::/kubepods.slice/kubepods-podUNDER.slice/crio-conmon-ID.scope";
+        assert_eq!(parts(path), (UID.to_owned(), String::new()));
     }
 
     #[test]

@@ -153,6 +153,8 @@ pub const HELP: &[Section] = &[
 #[derive(Debug, Args)]
 pub struct TopArgs {
     /// Watch this file or directory as well (repeatable)
+    ///
+    /// It is looked for in containers and chroots, too. With --metrics it need not exist here.
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub watch: Vec<PathBuf>,
 
@@ -251,9 +253,14 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     let wrong = "not a port, and not an IP address with a port, as in 9753, 0.0.0.0:9753 or [::1]:9753";
-    match text.parse() {
-        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
-        Err(_) => text.parse().map_err(|_| wrong.to_owned()),
+    if let Ok(port) = text.parse() {
+        return Ok((Ipv4Addr::LOCALHOST, port).into());
+    }
+    // A manifest with `[$(POD_IP)]:9753` does not know which kind of address a pod gets: brackets fit both.
+    let in_brackets = text.strip_prefix('[').and_then(|rest| rest.split_once("]:"));
+    match in_brackets.and_then(|(ip, port)| Some((ip.parse::<Ipv4Addr>().ok()?, port.parse().ok()?))) {
+        Some(version_4) => Ok(version_4.into()),
+        None => text.parse().map_err(|_| wrong.to_owned()),
     }
 }
 
@@ -263,11 +270,17 @@ mod tests {
 
     #[test]
     fn addresses() {
-        for (text, address_of) in [("9753", "127.0.0.1:9753"), ("0", "127.0.0.1:0"), ("[::1]:9753", "[::1]:9753")] {
+        for (text, address_of) in [
+            ("9753", "127.0.0.1:9753"),
+            ("0", "127.0.0.1:0"),
+            ("[::1]:9753", "[::1]:9753"),
+            ("10.0.0.7:9753", "10.0.0.7:9753"),
+            ("[10.0.0.7]:9753", "10.0.0.7:9753"),
+        ] {
             assert_eq!(address(text), Ok(address_of.parse().unwrap()));
         }
         // In Go's notation `:9753` means all addresses: nobody gets these by mistake.
-        for wrong in ["", ":9753", "localhost:9753", "65536", "127.0.0.1", "::1:9753"] {
+        for wrong in ["", ":9753", "localhost:9753", "65536", "127.0.0.1", "::1:9753", "[10.0.0.7]", "[10.0.0.7]:x"] {
             assert!(address(wrong).is_err(), "{wrong}");
         }
     }

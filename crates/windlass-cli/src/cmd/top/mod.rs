@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Watches, or looks at `/proc`, and shows it.
 pub fn run(arguments: &TopArgs) -> Result<ExitCode, Failure> {
-    let named = named(&arguments.watch)?;
+    let named = named(&arguments.watch, arguments.metrics.is_some())?;
     let mut control = Control::new().map_err(|error| Failure::other("signals can't be read", error))?;
     if let Some(address) = arguments.metrics {
         return metrics::serve(address, arguments, named, &mut control);
@@ -185,13 +185,15 @@ fn wait(view: &mut View, control: &mut Control, lines: Option<Duration>, end: Op
     }
 }
 
-fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// An agent in a container has few of the paths itself: it names those of other containers.
+fn named(paths: &[PathBuf], may_be_missing: bool) -> Result<Vec<PathBuf>, Failure> {
     let look = |path: &PathBuf| {
         let failure = |error| {
             Failure::new(FailureKind::SourceUnreadable, format!("can't watch {}", path.display()), error)
                 .advise("name an existing file or directory; if it is replaced later, the new one is watched")
         };
-        std::fs::metadata(path).and_then(|_| std::path::absolute(path)).map_err(failure)
+        let there = if may_be_missing { Ok(()) } else { std::fs::metadata(path).map(drop) };
+        there.and_then(|()| std::path::absolute(path)).map_err(failure)
     };
     paths.iter().map(look).collect()
 }
