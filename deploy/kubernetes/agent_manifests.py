@@ -52,7 +52,7 @@ spec:
             - {{name: metrics, containerPort: {PORT}}}
           # No limit of CPU: an agent that is held back loses events.
           resources:
-            requests: {{cpu: 20m, memory: 32Mi}}
+            requests: {{cpu: 50m, memory: 32Mi}}
             limits: {{memory: 128Mi}}
           securityContext:
             runAsUser: 0

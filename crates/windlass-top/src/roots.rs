@@ -1,8 +1,9 @@
 //! The root directories of processes: this process's own, and those of containers and chroots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
@@ -40,6 +41,34 @@ pub struct Others {
     pub left_out: usize,
 }
 
+/// How often a process is asked again that was there before. A younger one is asked each time: the first process of a
+/// container begins with the machine's root directory.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// The root directory of each process, as it was when the process was last asked: there may be ten thousand.
+#[derive(Debug, Default)]
+pub struct Asked(HashMap<u32, Answer>);
+
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    root: Option<RootId>,
+    first: Instant,
+    last: Instant,
+}
+
+impl Asked {
+    /// All processes and their root directories. An answer may be as old as [`AGAIN`]: [`RootDirectory::of`] checks it.
+    fn all(&mut self, ask: impl Fn(u32) -> Option<RootId>) -> impl Iterator<Item = (RootId, u32)> {
+        let now = Instant::now();
+        let answer = |pid| match self.0.get(&pid) {
+            Some(known) if now - known.first >= AGAIN && now - known.last < AGAIN => *known,
+            known => Answer { root: ask(pid), first: known.map_or(now, |known| known.first), last: now },
+        };
+        self.0 = processes::pids().into_iter().map(|pid| (pid, answer(pid))).collect();
+        self.0.iter().filter_map(|(pid, answer)| Some((answer.root?, *pid)))
+    }
+}
+
 /// The most root directories watched besides this process's own. Where users may make namespaces, anybody can make
 /// many.
 pub const ROOTS: usize = 256;
@@ -60,13 +89,12 @@ impl RootDirectory {
 
     /// The root directories of all other processes, each once. Only root can see those of other users. If there are too
     /// many, known ones and those of root's processes come first.
-    pub fn others(own: RootId, is_known: impl Fn(&RootId) -> bool) -> Others {
+    pub fn others(asked: &mut Asked, own: RootId, is_known: impl Fn(&RootId) -> bool) -> Others {
         let mut found = BTreeMap::new();
-        for pid in processes::pids() {
-            let process = process(pid);
-            if let Some(id) = id(&process, &process.join("root")).filter(|id| *id != own) {
-                found.entry(id).or_insert(pid);
-            }
+        let root = |pid| id(&process(pid), &process(pid).join("root"));
+        for (id, pid) in asked.all(root).filter(|(id, _)| *id != own) {
+            let first = found.entry(id).or_insert(pid);
+            *first = pid.min(*first);
         }
         let mut roots: Vec<_> = found.into_iter().collect();
         let left_out = roots.len().saturating_sub(ROOTS);
@@ -158,7 +186,30 @@ mod tests {
     #[test]
     fn this_process_has_the_own_root() {
         let own = RootDirectory::own().unwrap();
-        assert!(RootDirectory::others(own.id, |_| false).roots.iter().all(|(id, _)| *id != own.id));
+        assert!(
+            RootDirectory::others(&mut Asked::default(), own.id, |_| false).roots.iter().all(|(id, _)| *id != own.id)
+        );
         assert!(RootDirectory::of(own.id, std::process::id()).is_ok());
+    }
+
+    #[test]
+    fn a_process_that_stays_is_asked_every_ten_seconds() {
+        let own = std::process::id();
+        let mut asked = Asked::default();
+        let is_asked = |asked: &mut Asked| {
+            let was_asked = std::cell::Cell::new(false);
+            let root = |pid| {
+                was_asked.set(was_asked.get() || pid == own);
+                Some(RootId { namespace: 1, directory: (1, 1) })
+            };
+            assert_eq!(asked.all(root).filter(|(_, pid)| *pid == own).count(), 1);
+            was_asked.get()
+        };
+        assert!(is_asked(&mut asked) && is_asked(&mut asked), "it is young");
+        let earlier = Instant::now().checked_sub(AGAIN).unwrap();
+        asked.0.get_mut(&own).unwrap().first = earlier;
+        assert!(!is_asked(&mut asked), "it was asked just now");
+        asked.0.get_mut(&own).unwrap().last = earlier;
+        assert!(is_asked(&mut asked), "its answer is old");
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, Stat};
@@ -14,7 +15,7 @@ use super::entries::{Entries, Inode};
 use super::marks::Marks;
 use super::numbered::Numbered;
 use super::parents::Parents;
-use super::roots::{Found, Namespace, Others, RootDirectory, RootId, is_shortage};
+use super::roots::{Asked, Found, Namespace, Others, RootDirectory, RootId, is_shortage};
 use super::source::{LeftOut, Source, SourceKind};
 use super::wanted::{Owner, Wanted, WantedPlaces};
 
@@ -39,8 +40,11 @@ pub struct Sources {
     files: HashMap<Inode, Seen>,
     directories: HashMap<Inode, Directory>,
     entries: Entries,
-    places: HashMap<RootId, (Instant, WantedPlaces)>,
+    places: HashMap<RootId, (Instant, Arc<WantedPlaces>)>,
+    /// The last round in which the list of another root directory was made again.
+    renewed: u64,
     named: Vec<PathBuf>,
+    asked: Asked,
     /// The directories in which a change may give a watched name another file.
     pub parents: Parents,
     /// Numbers of sources that are not watched.
@@ -98,7 +102,8 @@ impl Sources {
             return;
         };
         self.round += 1;
-        let Others { roots, left_out } = RootDirectory::others(own.id, |id| self.places.contains_key(id));
+        let Others { roots, left_out } =
+            RootDirectory::others(&mut self.asked, own.id, |id| self.places.contains_key(id));
         self.places.retain(|id, _| *id == own.id || roots.iter().any(|(other, _)| other == id));
         self.left_out = LeftOut { roots: left_out, ..LeftOut::default() };
         self.look(Look { root: &own, namespace: None, marks, budgets: HashMap::new() });
@@ -136,13 +141,18 @@ impl Sources {
         }
     }
 
-    fn wanted(&mut self, root: &RootDirectory, is_own: bool) -> WantedPlaces {
+    /// Of the other root directories, one has its list made again in a round: a search takes tens of milliseconds, and
+    /// events wait meanwhile.
+    fn wanted(&mut self, root: &RootDirectory, is_own: bool) -> Arc<WantedPlaces> {
         let age = if is_own { PLACES_AGE } else { PLACES_AGE_ELSEWHERE };
-        if let Some((_, places)) = self.places.get(&root.id).filter(|(read, _)| read.elapsed() < age) {
-            return places.clone();
+        if let Some((made, places)) = self.places.get(&root.id) {
+            if made.elapsed() < age || (!is_own && self.renewed == self.round) {
+                return Arc::clone(places);
+            }
+            self.renewed = if is_own { self.renewed } else { self.round };
         }
-        let wanted = WantedPlaces::find(root, is_own, &self.named);
-        self.places.insert(root.id, (Instant::now(), wanted.clone()));
+        let wanted = Arc::new(WantedPlaces::find(root, is_own, &self.named));
+        self.places.insert(root.id, (Instant::now(), Arc::clone(&wanted)));
         wanted
     }
 

@@ -4,6 +4,8 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 
 import pods
@@ -170,3 +172,15 @@ def the_chart_has_it_on_demand(world):
         assert "other.example/y" in str(rendered(f"agent={where}", "agentImage=other.example/y"))
         done = world.cluster.try_kubectl("apply", "--dry-run=server", "-k", folder)
         assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+@case
+def the_overlay_of_the_page_names_an_image(world):
+    text = (world.root / "docs/kubernetes.md").read_text(encoding="utf-8")
+    [overlay] = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.S) if "agent/loopback" in block]
+    folder = world.folder / "agent-overlay"
+    shutil.copytree(deploy(world) / "agent", folder / "deploy/kubernetes/agent")
+    (folder / "kustomization.yaml").write_text(overlay.replace("…", "."), encoding="utf-8")
+    made = objects(world.cluster.kubectl("kustomize", folder))
+    [container] = made["DaemonSet", NAMESPACE]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == pods.AGENT_IMAGE.replace("registry.example", "REGISTRY"), container["image"]

@@ -84,19 +84,23 @@ def in_a_pod(context):
         prefix = [*inside(os.path.join(groups, own)), "unshare", "--cgroup", "--mount", "sh", "-c", script, "sh"]
         command = [*inside(os.path.join(groups, f"{SLICE}{UNDER}.slice/cri-containerd-{ID}.scope")), *PYTHON,
                    context.programs["opens.py"]]
-        with Agent(context, "--watch", base, prefix=prefix) as agent, Program(command) as program:
+        missing = "/etc/ssl/openssl.cnf"
+        with Agent(context, "--watch", base, "--watch", missing, prefix=prefix) as agent, Program(command) as program:
             path = open(f"/proc/{agent.process.pid}/cgroup", encoding="ascii").read()
             assert "11111111_2222" in path, path
             open_all(program, names)
             agent.wait_for("the opens", lambda samples: (
                 total(samples, "windlass_opens_total", pod_uid=UID, container_id=ID) == FILES))
+            # The node's own bundle, and a named file: neither is at this path for the agent. Found within a second.
+            opens = lambda samples: total(samples, "windlass_opens_total", pod_uid=UID, container_id=ID)
+            for path in (BUNDLE, missing):
+                before = opens(agent.samples())
 
-            def bundle(samples):
-                """The node's own bundle, which is not at this path for the agent; found within a second."""
-                open_all(program, [BUNDLE])
-                return total(samples, "windlass_opens_total", pod_uid=UID, container_id=ID) > FILES
+                def opened(samples):
+                    open_all(program, [path])
+                    return opens(samples) > before
 
-            agent.wait_for("an open of the node's bundle", bundle)
+                agent.wait_for(f"an open of the node's {path}", opened)
             program.end()
             agent.end()
 
