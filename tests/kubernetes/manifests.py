@@ -41,7 +41,9 @@ def built(folder):
             place = target
             for step in parents:
                 place = place[int(step) if isinstance(place, list) else step]
-            assert change["op"] == "replace" and last in place, change
+            last = int(last) if isinstance(place, list) else last
+            # What is not there can't be replaced.
+            assert change["op"] == "replace" and place[last] is not None, change
             place[last] = change["value"]
     return objects
 
