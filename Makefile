@@ -198,7 +198,7 @@ test-kubernetes-manifests: ## deploy/kubernetes without a cluster: made, valid, 
 	$(PYTHON) tests/kubernetes/manifests.py
 
 # Not in `make test`: it builds an API server from Go modules, once (six minutes of CPU).
-test-kubernetes: build ## deploy/kubernetes on a real API server: admission, freshness, trust-manager, scale (as root)
+test-kubernetes: build ## deploy/kubernetes on a real API server: admission, freshness, the agent, scale (as root)
 	tests/setup.sh tests/kubernetes/suite-packages.txt
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/kubernetes/build.sh
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) WINDLASS_BLESS=$(WINDLASS_BLESS) tests/kubernetes/run.sh
