@@ -21,7 +21,6 @@ void rb_ext_ractor_safe(_Bool) __attribute__((weak)); /* Ruby 3.0 */
 /* Kept: a forked child must not need the dynamic linker's locks. The preload library is never unloaded. */
 static int (*attach_function)(void);
 static int (*detach_function)(void);
-static int (*excuse_function)(const char *);
 static int (*state_function)(void);
 static size_t (*status_function)(char *, size_t);
 
@@ -33,14 +32,12 @@ static VALUE integer(long number) { return (VALUE)number << 1 | 1; }
 static int find_in(void *library) {
     void *status = dlsym(library, "windlass_preload_status");
     void *state = dlsym(library, "windlass_preload_state");
-    void *excuse = dlsym(library, "windlass_preload_excuse");
     void *detach = dlsym(library, "windlass_preload_detach");
     void *attach = dlsym(library, "windlass_preload_attach");
-    if (!status || !state || !excuse || !detach || !attach)
+    if (!status || !state || !detach || !attach)
         return 0;
     *(void **)&status_function = status;
     *(void **)&state_function = state;
-    *(void **)&excuse_function = excuse;
     *(void **)&detach_function = detach;
     *(void **)&attach_function = attach;
     return 1;
@@ -76,14 +73,9 @@ static VALUE detach(VALUE self) { return (void)self, integer(detach_function());
 
 /* `note`: whether Ruby's default store exists already. */
 static VALUE attach(VALUE self, VALUE note) {
-    int result = attach_function();
-
     (void)self;
     default_store_was_first |= note == integer(1);
-    /* This file asks dlsym for nothing but the functions above. */
-    if (result == 1)
-        excuse_function("windlass_ruby");
-    return integer(result);
+    return integer(attach_function());
 }
 
 static VALUE was_default_store_first(VALUE self) { return (void)self, integer(default_store_was_first); }
@@ -103,7 +95,7 @@ static VALUE status(VALUE self) {
     }
 }
 
-/* The name by which the preload library knows this file. */
+/* By this the preload library knows this file, which asks dlsym for nothing but its functions. */
 void windlass_ruby(void) {}
 
 void Init_native(void) {

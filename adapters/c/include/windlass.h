@@ -83,9 +83,9 @@ const char *windlass_state_text(int state);
 /* Serves TLS contexts that are made from now on by shared libraries of OpenSSL and GnuTLS. Contexts that exist stay as
  * they are.
  *
- * A TLS library that is loaded already is served only if nothing in the process imports dlsym(3), apart from a few
- * libraries whose use of it is known: calls by an address that was taken before are not seen. windlass_status() says
- * so, and names the objects.
+ * A TLS library that is loaded already is served only if no object in the process can have taken the address of one of
+ * its functions, because calls by it would not be seen: no object imports dlsym(3), apart from a few whose use of it is
+ * known, or uses such a function as a value, or was unloaded. windlass_status() names the objects.
  *
  * If the preload library is in this process (LD_PRELOAD, or another package loaded it), that one is used. Otherwise
  * the one is loaded that was installed with this library: windlass/libwindlass_preload.so in its directory. No variable
@@ -96,10 +96,10 @@ const char *windlass_state_text(int state);
  * other threads ran) or WINDLASS_UNAVAILABLE. The last two set the error. */
 int windlass_attach(windlass_error *error);
 
-/* The same, and you state that nothing in the process has taken the address of a function of OpenSSL or GnuTLS with
- * dlsym(3) so far: TLS libraries that are loaded already are served as well. Call it first in main(), before any code
- * of yours, or of a plugin, that looks for such functions by name. If you are wrong, a certificate that is added or
- * removed by such an address can go unnoticed, and verdicts can change. */
+/* The same, and you state that nothing in the process has taken the address of a function of OpenSSL or GnuTLS so far:
+ * TLS libraries that are loaded already are served as well. Call it first in main(), before any code of yours, or of a
+ * plugin, that looks for such functions by name. If you are wrong, a certificate that is added or removed by such an
+ * address can go unnoticed, and verdicts can change. */
 int windlass_attach_early(windlass_error *error);
 
 /* Ends the serving: existing contexts get the certificates that they were promised, and calls go straight to the TLS
@@ -124,7 +124,9 @@ int windlass_state(void);
  *     counter bypass/missing 2
  *
  * A library is "seen" and served; "hidden": something calls it where that can't be seen; or "before": it was there
- * before, and each object of a line "addresses" may have taken addresses of its functions. No path: the program itself.
+ * before, and each object of a line "addresses" may have taken addresses of its functions. No path: the program itself;
+ * "(unloaded)": an object that is gone.
+ *
  * docs/counters.md explains the counters: `served/` by function, `bypass/` by reason. Those that are 0 are left out. */
 size_t windlass_status(char *text, size_t room);
 

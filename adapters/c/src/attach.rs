@@ -1,7 +1,6 @@
 //! Attaching the preload library from within a program.
 
 use std::ffi::{CStr, c_char, c_int};
-use std::ptr;
 
 use windlass_interpose::fork_lock::ForkLock;
 
@@ -59,9 +58,8 @@ pub extern "C" fn windlass_state_text(state: c_int) -> *const c_char {
 /// `error` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_attach(error: *mut ErrorInfo) -> c_int {
-    // This library asks `dlsym` for the functions of the preload library only.
     // SAFETY: as the caller states.
-    unsafe { attach_but_for(c"windlass_attach_early".as_ptr(), error) }
+    unsafe { attach_and_tell(false, error) }
 }
 
 /// See windlass.h.
@@ -71,17 +69,15 @@ pub unsafe extern "C" fn windlass_attach(error: *mut ErrorInfo) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_attach_early(error: *mut ErrorInfo) -> c_int {
     // SAFETY: as the caller states.
-    unsafe { attach_but_for(ptr::null(), error) }
+    unsafe { attach_and_tell(true, error) }
 }
 
-/// `excused`: see the preload library's `windlass_preload_excuse`.
-///
 /// # Safety
 /// As for [`windlass_attach`].
-unsafe fn attach_but_for(excused: *const c_char, error: *mut ErrorInfo) -> c_int {
+unsafe fn attach_and_tell(early: bool, error: *mut ErrorInfo) -> c_int {
     let mut state = State::Failed;
     let attach = || {
-        state = attach(excused).inspect_err(|_| state = State::Unavailable)?;
+        state = attach(early).inspect_err(|_| state = State::Unavailable)?;
         if state == State::Failed { Err(Failure::new(Code::Internal)) } else { Ok(()) }
     };
     // SAFETY: as above.
@@ -89,7 +85,7 @@ unsafe fn attach_but_for(excused: *const c_char, error: *mut ErrorInfo) -> c_int
     state as c_int
 }
 
-fn attach(excused: *const c_char) -> Result<State, Failure> {
+fn attach(early: bool) -> Result<State, Failure> {
     // SAFETY: no preconditions.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return Ok(State::Secure);
@@ -104,8 +100,10 @@ fn attach(excused: *const c_char) -> Result<State, Failure> {
     if unsafe { (functions.attach)() } < 0 {
         return Ok(State::Failed);
     }
-    // SAFETY: as above.
-    unsafe { (functions.excuse)(excused) };
+    if early {
+        // SAFETY: as above.
+        unsafe { (functions.excuse)(1) };
+    }
     if was_attached {
         return Ok(State::Already);
     }

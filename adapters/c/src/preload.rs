@@ -22,7 +22,7 @@ const NAME: &[u8] = b"libwindlass_preload.so";
 pub struct Functions {
     pub attach: unsafe extern "C" fn() -> c_int,
     pub detach: unsafe extern "C" fn() -> c_int,
-    pub excuse: unsafe extern "C" fn(*const c_char) -> c_int,
+    pub excuse: unsafe extern "C" fn(c_int) -> c_int,
     pub state: unsafe extern "C" fn() -> c_int,
     pub status: unsafe extern "C" fn(*mut c_char, usize) -> usize,
 }
@@ -65,7 +65,7 @@ fn of_handle(handle: *mut c_void) -> Option<Functions> {
         Functions {
             attach: transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(attach),
             detach: transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(detach),
-            excuse: transmute::<*mut c_void, unsafe extern "C" fn(*const c_char) -> c_int>(excuse),
+            excuse: transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> c_int>(excuse),
             state: transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(state),
             status: transmute::<*mut c_void, unsafe extern "C" fn(*mut c_char, usize) -> usize>(status),
         }

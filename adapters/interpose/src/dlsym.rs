@@ -36,7 +36,7 @@ static IS_CONTESTED: AtomicBool = AtomicBool::new(false);
 
 /// Notes the C library, and the object that defines `dlsym`: the same, or libdl.so.2 before glibc 2.34.
 pub fn meet(object: &Loaded, definitions: &Definitions) {
-    let is_libc = object.soname() == Some(c"libc.so.6");
+    let is_libc = object.soname() == Some(linker::LIBC);
     if is_libc {
         linker::meet_libc(definitions);
     }

@@ -14,6 +14,8 @@ pub(crate) struct Imports {
     count: usize,
     /// Whether there was room for all of them.
     pub fits: bool,
+    /// Whether it imports a function that finds others by their names.
+    pub finds: bool,
     /// For [`Loaded::slots`]: for each value of the lowest bits of a symbol's number, the place of the last such symbol
     /// in `found`, counted from 1.
     pub filter: [u8; FILTER],
@@ -24,7 +26,7 @@ pub(crate) const MOST: usize = 192;
 
 impl Imports {
     pub const NONE: Imports =
-        Imports { found: [(0, Wanted::Dlsym, 0); MOST], count: 0, fits: true, filter: [0; FILTER] };
+        Imports { found: [(0, Wanted::Dlsym, 0); MOST], count: 0, fits: true, finds: false, filter: [0; FILTER] };
 
     /// The symbols that matter; `None` if there are none.
     pub fn of(way: &WayIn, object: &Loaded) -> Option<Imports> {
@@ -34,14 +36,15 @@ impl Imports {
 
     /// Finds the symbols of this object that matter. Returns whether there are any.
     pub fn fill(&mut self, way: &WayIn, object: &Loaded) -> bool {
-        if self.count > 0 {
+        if self.count > 0 || self.finds {
             *self = Imports::NONE;
         }
         let mut note = |symbol: usize, wanted: Wanted| {
-            if matches!(wanted, Wanted::Noticed(_)) {
-                way.notice();
-            } else {
-                self.add(symbol, wanted);
+            self.finds |= matches!(wanted, Wanted::Dlsym | Wanted::Dlvsym | Wanted::Finder);
+            match wanted {
+                Wanted::Noticed(_) => way.notice(),
+                Wanted::Finder => {}
+                _ => self.add(symbol, wanted),
             }
         };
         let mut find = |symbols: Range<usize>| {

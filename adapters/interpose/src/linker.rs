@@ -263,6 +263,9 @@ pub fn each_unreached(mut visit: impl FnMut(Option<&Loaded>)) {
     }
 }
 
+/// The C library's soname.
+pub const LIBC: &CStr = c"libc.so.6";
+
 /// Notes the C library's definitions.
 pub fn meet_libc(definitions: &Definitions) {
     const VARIABLE: Name = Name::new(c"__libc_single_threaded");
@@ -270,33 +273,23 @@ pub fn meet_libc(definitions: &Definitions) {
         SINGLE_THREADED.store(found as *mut c_char, Ordering::Relaxed);
     }
     ITERATE.store(definitions.find(Name::new(c"dl_iterate_phdr")).unwrap_or(0), Ordering::Release);
-    const ENVIRONMENT: Name = Name::new(c"__environ");
-    // An executable that uses the variable has it (`R_*_COPY`), and the C library then uses that copy, too.
-    let of_executable = executable().and_then(Loaded::definitions).and_then(|of| of.find(ENVIRONMENT));
-    if let Some(found) = of_executable.or_else(|| definitions.find(ENVIRONMENT)) {
-        ENVIRON.store(found as *mut *const c_void, Ordering::Relaxed);
-    }
 }
 
-/// The C library's `environ`.
-static ENVIRON: AtomicPtr<*const c_void> = AtomicPtr::new(ptr::null_mut());
-
-/// Set if a constructor was called by `dlopen` in a program that has cleared its environment.
-static IS_RUNNING: AtomicBool = AtomicBool::new(false);
-
-/// Call this in the constructor, with its third argument. When a program starts, it is never null; later it is what
-/// `environ` is then (elf/dl-open.c), which `clearenv` sets to null.
-pub fn note_environment(environment: *const *const c_char) {
-    IS_RUNNING.store(environment.is_null(), Ordering::Relaxed);
-}
-
-/// In a constructor: whether its library is one that the program starts with, before the C library was initialised.
+/// In a constructor: whether its library is one that the program starts with. The linker lists objects in the order in
+/// which it has loaded them, and `dlopen` comes after the C library, which the program itself needs.
 pub fn is_program_start() -> bool {
-    if IS_RUNNING.load(Ordering::Relaxed) {
-        return false;
+    unsafe extern "C" fn compare(info: *mut libc::dl_phdr_info, _size: usize, is_first: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid record, and the variable unchanged; the object stays loaded as long as
+        // this callback runs.
+        let (object, is_first) = unsafe { (Loaded::of(&*info), &mut *is_first.cast::<bool>()) };
+        let Some(object) = object else { return 0 };
+        *is_first = object.contains(compare as *const () as usize);
+        c_int::from(*is_first || object.soname() == Some(LIBC))
     }
-    // SAFETY: null, or a variable of the C library, which stays.
-    unsafe { ENVIRON.load(Ordering::Relaxed).as_ref() }.is_some_and(|environ| environ.is_null())
+    let mut is_first = false;
+    // SAFETY: the callback keeps nothing, and gets the variable back, which outlives the call.
+    unsafe { iterate(Some(compare), (&raw mut is_first).cast()) };
+    is_first
 }
 
 /// Call this once, when the library is loaded.

@@ -183,7 +183,7 @@ pub fn imported_families(way: &WayIn, object: &Loaded) -> u32 {
         Wanted::Hook(family, _) => families | 1 << family,
         // It can find any function.
         Wanted::Dlsym | Wanted::Dlvsym => u32::MAX,
-        Wanted::Noticed(_) => families,
+        Wanted::Noticed(_) | Wanted::Finder => families,
     })
 }
 
@@ -239,14 +239,14 @@ fn decide(way: &WayIn, object: &Loaded, outside: Origin, slot: &Slot, wanted: Wa
     if object.base != 0 && value < object.end - object.start && !slot.is_variable() {
         return Decision::Unready;
     }
-    if !(at as usize).is_multiple_of(align_of::<usize>()) {
+    if !(at as usize).is_multiple_of(align_of::<usize>()) || object.is_per_thread(place) {
         return Decision::Refuse;
     }
     if !object.is_unbound(slot, value) && linker::is_stand_in(way.name(wanted), value) {
         return Decision::Leave;
     }
     match wanted {
-        Wanted::Noticed(_) => Decision::Leave,
+        Wanted::Noticed(_) | Wanted::Finder => Decision::Leave,
         Wanted::Dlsym | Wanted::Dlvsym => match dlsym::trampoline_for(way, object, slot, value, wanted) {
             Some(trampoline) => Decision::Write(at, trampoline),
             None if slot.is_variable() && object.contains(value) => Decision::Leave,

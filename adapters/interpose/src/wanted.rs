@@ -17,7 +17,19 @@ pub enum Wanted {
     Hook(u8, u8),
     /// A function whose users only have to be noted: its number.
     Noticed(u8),
+    /// A function that gives away what `dlsym` finds.
+    Finder,
 }
+
+/// Functions of other libraries that find any function by its name. ICU's has the version at its end.
+const FINDERS: [&CStr; 5] = [
+    c"DSO_bind_func",           // libcrypto
+    c"DSO_global_lookup",       // libcrypto
+    c"krb5int_get_plugin_func", // libkrb5support
+    c"rb_ext_resolve_symbol",   // libruby
+    c"xmlModuleSymbol",         // libxml2
+];
+const FINDER_OF_ICU: &CStr = c"uprv_dlsym_func";
 
 /// The names that matter.
 pub struct Names {
@@ -59,22 +71,32 @@ impl Names {
             names = names.with(&noticed[at], Wanted::Noticed(at as u8));
             at += 1;
         }
+        names = names.begin_longer(FINDER_OF_ICU.to_bytes());
+        let mut at = 0;
+        while at < FINDERS.len() {
+            names = names.begin_longer(FINDERS[at].to_bytes());
+            at += 1;
+        }
         names
     }
 
     const fn with(mut self, name: &Name, wanted: Wanted) -> Names {
-        let bytes = name.text().to_bytes();
+        self = self.begin_longer(name.text().to_bytes());
+        let mut place = name.hash() as usize % PLACES;
+        while self.wanted[place].is_some() {
+            place = (place + 1) % PLACES;
+        }
+        self.wanted[place] = Some(wanted);
+        self
+    }
+
+    const fn begin_longer(mut self, bytes: &[u8]) -> Names {
         assert!(bytes.len() >= 8, "shorter names are not told apart by their beginning");
         let beginning =
             u64::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]);
         self = self.begin(beginning as u32);
         let place = longer_place(beginning);
         self.longer[place / 64] |= 1 << (place % 64);
-        let mut place = name.hash() as usize % PLACES;
-        while self.wanted[place].is_some() {
-            place = (place + 1) % PLACES;
-        }
-        self.wanted[place] = Some(wanted);
         self
     }
 
@@ -133,13 +155,16 @@ impl Names {
         if name == DLVSYM {
             return Some(Wanted::Dlvsym);
         }
+        if FINDERS.contains(&name) || name.to_bytes().starts_with(FINDER_OF_ICU.to_bytes()) {
+            return Some(Wanted::Finder);
+        }
         let name = Name::new(name);
         let mut place = name.hash() as usize % PLACES;
         while let Some(wanted) = self.wanted[place] {
             let known = match wanted {
                 Wanted::Hook(family, hook) => self.hooks[usize::from(family)][usize::from(hook)].name,
                 Wanted::Noticed(number) => self.noticed[usize::from(number)],
-                Wanted::Dlsym | Wanted::Dlvsym => return None,
+                Wanted::Dlsym | Wanted::Dlvsym | Wanted::Finder => return None,
             };
             if known.hash() == name.hash() && known.text() == name.text() {
                 return Some(wanted);
@@ -180,6 +205,7 @@ mod tests {
         assert_eq!(find(c"X509_STORE_add_cert"), Some(Wanted::Hook(0, 1)));
         assert_eq!(find(c"X509_set_pubkey"), Some(Wanted::Noticed(0)));
         assert_eq!((find(c"dlsym"), find(c"dlvsym")), (Some(Wanted::Dlsym), Some(Wanted::Dlvsym)));
+        assert_eq!((find(c"DSO_bind_func"), find(c"uprv_dlsym_func_72")), (Some(Wanted::Finder), Some(Wanted::Finder)));
         for other in [c"X509_STORE_news", c"X509_STORE_", c"X509_STORE_free", c"X", c"", c"dlsyms", c"dlsy", c"malloc"]
         {
             assert_eq!(find(other), None, "{other:?}");

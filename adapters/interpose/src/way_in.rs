@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_void};
 use std::ops::ControlFlow;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use crate::definitions::Name;
 use crate::elf::Loaded;
@@ -47,6 +47,10 @@ pub struct WayIn {
     /// Set if `on_hidden` is still to be called.
     hidden: AtomicBool,
     noticed: AtomicBool,
+    /// Who may have taken addresses before it was attached to a running program.
+    taken: AtomicU8,
+    /// The linker's counter of removals when it was last detached.
+    removed_unseen: AtomicU64,
 }
 
 static ROOM: Room<slots::Scratch> = Room::new(slots::Scratch::new());
@@ -81,6 +85,8 @@ impl WayIn {
             strangers: AtomicBool::new(false),
             hidden: AtomicBool::new(false),
             noticed: AtomicBool::new(false),
+            taken: AtomicU8::new(taken::NOBODY),
+            removed_unseen: AtomicU64::new(0),
         }
     }
 
@@ -112,6 +118,7 @@ impl WayIn {
     pub fn detach(&'static self) -> bool {
         linker::locked(self.resolver, || {
             self.attached.store(false, Ordering::Release);
+            self.removed_unseen.store(linker::counters().1, Ordering::Relaxed);
             let page = linker::page_size();
             linker::each_object(0, |object| {
                 slots::restore(self, object, page);
@@ -213,17 +220,22 @@ impl WayIn {
         if is_running {
             self.set_from_before(true);
         }
-        let mut taken = false;
+        // What was unloaded may have taken some, and passed them on.
+        let was_unloaded = removed != self.removed_unseen.load(Ordering::Relaxed);
+        let mut takers = if was_unloaded { taken::OTHERS } else { taken::NOBODY };
         // SAFETY: the linker's lock is held, and nothing called in here comes back here.
         let room = unsafe { ROOM.lend() };
         room.forget();
         linker::each_object(from, |object| {
             self.write(object, page, room, is_program_start);
-            taken |= is_running && taken::may_have_taken(self, object, room.imports());
+            if is_running {
+                takers |= taken::by(self, object, room.imports());
+            }
             true
         });
-        if is_running && !taken {
-            self.set_from_before(false);
+        if is_running {
+            self.taken.store(takers, Ordering::Release);
+            self.set_from_before(takers != taken::NOBODY);
         }
         for (_, copy) in self.families.iter().flat_map(|family| family.copies()) {
             // The libraries that a program starts with stay loaded. None of them may be opened before the program
@@ -246,33 +258,29 @@ impl WayIn {
         copies.for_each(|(_, copy)| copy.set_from_before(is_from_before));
     }
 
-    /// The caller states what has taken no addresses (see `taken`): any object, or any that defines the function
-    /// `excused`. Returns whether libraries from before the attach are served from now on.
-    pub fn excuse(&self, excused: Option<Name>) -> bool {
-        if !self.is_attached() || linker::is_out_of_reach() {
-            return false;
-        }
-        let mut taken = false;
-        if let Some(excused) = excused {
-            taken::each(self, |object| {
-                taken |= !taken::defines(object, excused);
-                if taken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-        }
-        if !taken {
+    /// The caller states who has taken no addresses before this library was [attached](WayIn::attach) to the running
+    /// program: anybody, or Python's ctypes. Returns whether libraries from before are served from now on.
+    pub fn excuse(&self, anybody: bool) -> bool {
+        let excused = if anybody { u8::MAX } else { taken::CTYPES };
+        let left = self.taken.fetch_and(!excused, Ordering::AcqRel) & !excused;
+        if left == taken::NOBODY {
             self.set_from_before(false);
         }
-        !taken
+        left == taken::NOBODY && self.is_attached()
     }
 
-    /// Visits the objects that may have taken addresses of functions by themselves. None if this made no difference.
-    pub fn each_taker(&self, mut visit: impl FnMut(&Loaded)) {
-        let mut copies = self.families.iter().flat_map(|family| family.copies());
-        if copies.any(|(_, copy)| copy.is_from_before()) {
-            taken::each(self, |object| {
-                visit(object);
-                ControlFlow::Continue(())
-            });
+    /// Visits the objects that may have taken addresses, if libraries from before are not served for that reason; with
+    /// None if they were unloaded.
+    pub fn each_taker(&self, mut visit: impl FnMut(Option<&Loaded>)) {
+        let takers = self.taken.load(Ordering::Acquire);
+        let mut are_there = takers == taken::NOBODY;
+        taken::each(self, takers, |object| {
+            are_there = true;
+            visit(Some(object));
+            ControlFlow::Continue(())
+        });
+        if !are_there {
+            visit(None);
         }
     }
 
@@ -337,7 +345,8 @@ impl WayIn {
 
     pub(crate) fn name(&self, wanted: Wanted) -> Name<'static> {
         match wanted {
-            Wanted::Dlsym => dlsym::DLSYM,
+            // A finder has no slot that matters.
+            Wanted::Dlsym | Wanted::Finder => dlsym::DLSYM,
             Wanted::Dlvsym => dlsym::DLVSYM,
             Wanted::Hook(family, hook) => self.names.hooks[usize::from(family)][usize::from(hook)].name,
             Wanted::Noticed(number) => self.names.noticed[usize::from(number)],
@@ -367,6 +376,13 @@ pub fn has_news() -> bool {
 /// Looks through the added objects.
 pub fn look() {
     if let Some(way) = active() {
+        way.look();
+    }
+}
+
+/// Looks through all objects if a slot may have been written once more since.
+pub fn look_again() {
+    if let Some(way) = active().filter(|way| way.unready.load(Ordering::Relaxed)) {
         way.look();
     }
 }

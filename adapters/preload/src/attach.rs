@@ -1,9 +1,8 @@
 //! Attaching to the program and its TLS libraries, as soon as this library is loaded, and detaching again.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ffi::{c_char, c_int, c_void};
+use std::panic::catch_unwind;
 
-use windlass_interpose::definitions::Name;
 use windlass_interpose::elf::Loaded;
 use windlass_interpose::sibling::Sibling;
 use windlass_interpose::way_in::{self, WayIn};
@@ -38,7 +37,6 @@ static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) 
 extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
     let _errno = KeptErrno::new();
     let _ = catch_unwind(|| {
-        linker::note_environment(environment);
         // SAFETY: the environment that the program was started with.
         let environment = unsafe { Environment::new(environment) };
         if process::decide(environment) {
@@ -64,6 +62,8 @@ pub extern "C" fn windlass_preload_attach() -> c_int {
     if !process::enabled() {
         return 0;
     }
+    // Another thread may have been in its first call through a slot, and the linker has then written it once more.
+    way_in::look_again();
     let is_attached = WAY_IN.is_attached() || WAY_IN.attach(false);
     process::set_leaving(!is_attached);
     if is_attached { 1 } else { -1 }
@@ -71,24 +71,18 @@ pub extern "C" fn windlass_preload_attach() -> c_int {
 
 /// Serves the TLS libraries that were there before the library was attached, if something that may have taken addresses
 /// of their functions kept them from being served ([`windlass_preload_status`](crate::status::windlass_preload_status)
-/// names it). The caller states that it took none: the object that defines the function `definition`, or, if this is
-/// null, any object. A function that is called by such an address can change a store without our knowledge, and then a
-/// verification can end otherwise than without this library. Returns 1 if they are served, 0 if others may have taken
-/// addresses, or if the library is not attached.
-///
-/// # Safety
-/// `definition` is null or ends in NUL.
+/// names it). The caller states that nothing has (`anybody` is not 0), or that Python's ctypes has not. A function that
+/// is called by such an address can change a store without our knowledge, and then a verification with it can end
+/// otherwise than without this library. Returns 1 if they are served, 0 if others may have taken addresses, or if the
+/// library is not attached.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn windlass_preload_excuse(definition: *const c_char) -> c_int {
-    let _errno = KeptErrno::new();
-    // SAFETY: as the caller states.
-    let excused = (!definition.is_null()).then(|| Name::new(unsafe { CStr::from_ptr(definition) }));
-    c_int::from(catch_unwind(AssertUnwindSafe(|| WAY_IN.excuse(excused))).unwrap_or(false))
+pub extern "C" fn windlass_preload_excuse(anybody: c_int) -> c_int {
+    c_int::from(WAY_IN.excuse(anybody != 0))
 }
 
 /// Visits the objects that may have taken addresses before the library was attached, if this keeps a TLS library from
-/// being served.
-pub fn each_taker(visit: impl FnMut(&Loaded)) {
+/// being served; with None if they were unloaded.
+pub fn each_taker(visit: impl FnMut(Option<&Loaded>)) {
     WAY_IN.each_taker(visit);
 }
 

@@ -86,7 +86,10 @@ fn tell(out: &mut Text) -> fmt::Result {
             true
         });
         attach::each_taker(|object| {
-            let _ = write!(out, "addresses ").and_then(|()| write_path(out, object));
+            let _ = write!(out, "addresses ").and_then(|()| match object {
+                Some(object) => write_path(out, object),
+                None => writeln!(out, "{UNLOADED}"),
+            });
         });
     }
     let counters = LABELS.iter().enumerate().map(|(slot, label)| (label, process::counter(slot)));
@@ -97,6 +100,9 @@ fn tell(out: &mut Text) -> fmt::Result {
 }
 
 static FAMILIES: [(&str, &Family); 3] = [("libcrypto", &LIBCRYPTO), ("libssl", &LIBSSL), ("libgnutls", &LIBGNUTLS)];
+
+/// In place of a path.
+const UNLOADED: &str = "(unloaded)";
 
 /// The path of an object, and the end of the line.
 fn write_path(out: &mut Text, object: &Loaded) -> fmt::Result {

@@ -22,7 +22,7 @@ def dlsym(library: Any, name: str) -> int:
         raise OSError(str(error)) from None
 
 
-def call_function(address: int, arguments: Tuple[bytes, ...]) -> int:
+def call_function(address: int, arguments: Tuple[int, ...]) -> int:
     import ctypes
 
     result: int = ctypes.CFUNCTYPE(ctypes.c_int)(address)(*arguments)

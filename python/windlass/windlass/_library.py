@@ -5,7 +5,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, Literal, Optional
+    from typing import Any, Dict, Literal, Optional
 
     State = Literal["detached", "attached", "disabled", "secure-execution", "audited"]
     Attached = Literal[
@@ -30,24 +30,32 @@ _RTLD_NOW = 2
 _RTLD_NOLOAD = getattr(os, "RTLD_NOLOAD", 4)
 
 
-def _has_ctypes() -> bool:
-    """Whether something may have used ctypes: this interpreter, or another one in this process."""
-    if "_ctypes" in sys.modules or "_ctypes" in sys.builtin_module_names:
-        return True
+# What ctypes is made of: `_ctypes`, or `_by_ctypes`. Imported when it is needed: see `attach`.
+_ctypes: "Any" = None
+
+
+def _import_ctypes() -> bool:
+    """Returns whether nothing in this process, also in another interpreter, can have used ctypes before."""
+    global _ctypes
+    if _ctypes is not None:
+        return False
     try:
         with open("/proc/self/maps", "rb", buffering=0) as maps:
-            return b"/_ctypes." in maps.read()
+            is_new = b"/_ctypes." not in maps.read() and "_ctypes" not in sys.builtin_module_names
     except Exception:  # no /proc, or an audit hook
-        return True
+        is_new = False
+    try:
+        # Importing ctypes itself takes longer than attaching.
+        import _ctypes as found
+    except Exception:  # ImportError, or what an audit hook raises
+        from . import _by_ctypes as found  # type: ignore[no-redef]
+    _ctypes = found
+    return is_new
 
 
-_had_ctypes = _has_ctypes()
-
-try:
-    # What ctypes is made of. Importing ctypes itself takes longer than attaching.
-    from _ctypes import call_function as _call, dlopen as _dlopen, dlsym as _dlsym
-except Exception:  # ImportError, or what an audit hook raises
-    from ._by_ctypes import call_function as _call, dlopen as _dlopen, dlsym as _dlsym  # type: ignore[assignment]
+def _call(address: int, *arguments: int) -> int:
+    result: int = _ctypes.call_function(address, arguments)
+    return result
 
 
 def functions() -> "Optional[Dict[str, int]]":
@@ -56,9 +64,10 @@ def functions() -> "Optional[Dict[str, int]]":
     It may have come with LD_PRELOAD, from another path: then its functions are among the global ones.
     """
     global failure
+    _import_ctypes()
     for path, mode in () if _functions else ((None, _RTLD_NOW), (PATH, _RTLD_NOW | _RTLD_NOLOAD)):
         try:
-            return _find(_dlopen(path, mode))  # type: ignore[arg-type]
+            return _find(_ctypes.dlopen(path, mode))
         except OSError:
             continue
         except Exception as error:  # an audit hook's
@@ -68,7 +77,7 @@ def functions() -> "Optional[Dict[str, int]]":
 
 def _find(library: int) -> "Dict[str, int]":
     global _functions
-    _functions = {name: _dlsym(library, name) for name in _NAMES}
+    _functions = {name: _ctypes.dlsym(library, name) for name in _NAMES}
     return _functions
 
 
@@ -82,11 +91,11 @@ def _load() -> "Dict[str, int]":
         os.confstr("CS_GNU_LIBC_VERSION")
     except ValueError:
         raise OSError("the C library of this system is not glibc") from None
-    program = _dlopen(None, _RTLD_NOW)
+    program = _ctypes.dlopen(None, _RTLD_NOW)
     # An audit hook may forbid calls, not only the loading.
-    _call(_dlsym(program, "getpid"), ())
+    _call(_ctypes.dlsym(program, "getpid"))
     try:
-        _dlsym(program, "windlass_preload_bound_to")
+        _ctypes.dlsym(program, "windlass_preload_bound_to")
     except OSError:
         pass
     else:
@@ -99,7 +108,7 @@ def _load() -> "Dict[str, int]":
         end += int.from_bytes(header[58:60], "little") * int.from_bytes(header[60:62], "little")
         if header[:6] != b"\x7fELF\x02\x01" or end == 0 or os.fstat(file.fileno()).st_size < end:
             raise OSError(f"{PATH}: damaged. Install the package again")
-    return _find(_dlopen(PATH, _RTLD_NOW))
+    return _find(_ctypes.dlopen(PATH, _RTLD_NOW))
 
 
 def text_of(error: Exception) -> str:
@@ -110,7 +119,7 @@ def text_of(error: Exception) -> str:
 def state(functions: "Dict[str, int]") -> "State":
     """Whether calls are seen, or why not."""
     names: "tuple[State, ...]" = ("detached", "attached", "disabled", "secure-execution", "audited")
-    number: int = _call(functions["windlass_preload_state"], ())
+    number = _call(functions["windlass_preload_state"])
     return names[number]
 
 
@@ -131,24 +140,22 @@ def attach() -> "Attached":
     """
     global failure
     try:
+        # From here to the excuse: what else uses ctypes meanwhile is not seen.
+        is_new = _import_ctypes()
         found = functions()
         if found is not None and state(found) == "attached":
             return "already"
         found = found or _load()
-        if _call(found["windlass_preload_attach"], ()) < 0:
+        if _call(found["windlass_preload_attach"]) < 0:
             return "failed"
-        _excuse_ctypes(found)
+        if is_new:
+            # ctypes finds any function by its name, but only this module has used it.
+            _call(found["windlass_preload_excuse"], 0)
         result = state(found)
     except Exception as error:  # OSError, or what an audit hook raises
         failure = text_of(error)
         return "unavailable"
     return "failed" if result == "detached" else result
-
-
-def _excuse_ctypes(functions: "Dict[str, int]") -> None:
-    """ctypes finds any function by its name, but only this module has used it so far."""
-    if not _had_ctypes and "ctypes" not in sys.modules:
-        _call(functions["windlass_preload_excuse"], (b"PyInit__ctypes",))
 
 
 def detach() -> "Detached":
@@ -160,6 +167,6 @@ def detach() -> "Detached":
     """
     found = functions()
     try:
-        return "failed" if found and _call(found["windlass_preload_detach"], ()) < 0 else "detached"
+        return "failed" if found and _call(found["windlass_preload_detach"]) < 0 else "detached"
     except Exception:  # an audit hook's
         return "failed"

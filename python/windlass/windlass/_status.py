@@ -1,8 +1,8 @@
 """What Windlass sees and serves in this process."""
 
 import dataclasses
+import os
 import re
-import sys
 from typing import Dict, List, Optional, Tuple
 
 from . import _library
@@ -81,7 +81,7 @@ def _read(text: str) -> Status:
             kind, how, path = rest.split(" ", 2)
             libraries.append(Library(kind, _unescaped(path), how == "hidden", how == "before"))
         elif key == "addresses":
-            takers.append(_unescaped(rest) or sys.executable)
+            takers.append(_unescaped(rest) or _program())
         elif key == "counter":
             name, _, value = rest.partition(" ")
             counters[name] = int(value)
@@ -91,6 +91,14 @@ def _read(text: str) -> Status:
         reason = _why_not_reached(libraries, takers, bool(served))
     bypassed = {name[len("bypass/"):]: value for name, value in counters.items() if name.startswith("bypass/")}
     return Status(state, reason, version, tuple(libraries), served, bypassed, counters)
+
+
+def _program() -> str:
+    """The path of the program: a program with Python inside may say what it likes of `sys.executable`."""
+    try:
+        return os.readlink("/proc/self/exe")
+    except Exception:  # no /proc, or an audit hook
+        return "this program"
 
 
 def _unescaped(path: str) -> str:

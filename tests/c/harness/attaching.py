@@ -5,6 +5,8 @@ import shutil
 import struct
 import subprocess
 
+from context import PROGRAMS
+
 SERVED = "counter served/SSL_CTX_set_default_verify_paths"
 
 
@@ -76,14 +78,24 @@ def secure(context):
 
 
 def taken(context):
-    """The program has addresses from before: its OpenSSL is left alone. It says that it has none: served."""
-    program = context.test_program("taken")
-    lines = context.run(program, "attach", context.pki.bundle).splitlines()
-    assert any(line.startswith("library libcrypto before ") for line in lines), lines
+    """The program has an address from before: its OpenSSL is left alone. It says that it has none: served."""
+    plugin = context.compile(PROGRAMS / "taken.c", "-DPLUGIN", "-shared", "-fPIC", name="taken-plugin.so")
+
+    def status(take, *arguments):
+        program = context.compile(PROGRAMS / "taken.c", f"-DTAKE={take}", "-rdynamic", "-lssl", "-lcrypto", "-ldl",
+                                  name=f"taken-{take}")
+        return context.run(program, *arguments).splitlines()
+
     # No path: the program itself.
-    assert "addresses " in lines and "counter bypass/loaded-before 1" in lines, lines
-    assert not any(line.startswith("counter served/") for line in lines), lines
-    early = context.run(program, "early", context.pki.bundle).splitlines()
-    assert any(line.startswith("library libcrypto seen ") for line in early), early
-    assert "counter served/X509_STORE_set_default_paths 1" in early and "addresses " not in early, early
-    assert early[0] == lines[0], (early[0], lines[0])
+    for take, how, why in ((1, "before", ["addresses "]), (2, "before", ["addresses "]), (3, "before", ["addresses "]),
+                           (4, "hidden", ["addresses "]), (5, "before", ["addresses (unloaded)"])):
+        lines = status(take, "attach", context.pki.bundle, plugin)
+        assert any(line.startswith(f"library libcrypto {how} ") for line in lines), (take, lines)
+        assert [line for line in lines if line.startswith("addresses ")] == why, (take, lines)
+        assert not any(line.startswith("counter served/") for line in lines), (take, lines)
+        assert ("counter bypass/loaded-before 1" in lines) == (how == "before"), (take, lines)
+    for take, wanted in ((0, "attach"), (0, "early"), (1, "early")):
+        lines = status(take, wanted, context.pki.bundle)
+        assert any(line.startswith("library libcrypto seen ") for line in lines), lines
+        assert "counter served/X509_STORE_set_default_paths 1" in lines, lines
+        assert not any(line.startswith("addresses") for line in lines), lines

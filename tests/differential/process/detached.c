@@ -47,7 +47,7 @@ static void *run(void *found)
 int main(int argc, char **argv)
 {
     void *library;
-    int (*attach)(void), (*detach)(void), (*excuse)(const char *);
+    int (*attach)(void), (*detach)(void), (*excuse)(int);
     pthread_t threads[3];
     time_t end;
 
@@ -59,14 +59,14 @@ int main(int argc, char **argv)
     bad = read_certificate(argv[5]);
     attach = (int (*)(void))dlsym(library, "windlass_preload_attach");
     detach = (int (*)(void))dlsym(library, "windlass_preload_detach");
-    excuse = (int (*)(const char *))dlsym(library, "windlass_preload_excuse");
+    excuse = (int (*)(int))dlsym(library, "windlass_preload_excuse");
     found_make = (make *)dlsym(RTLD_DEFAULT, "X509_STORE_new");
     found_load = (load *)dlsym(RTLD_DEFAULT, "X509_STORE_load_locations");
     for (int i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, run, i == 2 ? main : NULL);
     for (end = time(NULL) + atoi(argv[6]); time(NULL) < end;) {
         /* All addresses come from while it was there. */
-        if (detach() != 0 || (usleep(rand() % 2000), attach()) != 1 || excuse(NULL) != 1)
+        if (detach() != 0 || (usleep(rand() % 2000), attach()) != 1 || excuse(1) != 1)
             return 3;
         usleep(rand() % 2000);
     }

@@ -119,9 +119,9 @@ int main(int argc, char **argv)
     }
     if (argc == 4) {
         void *library = dlopen(argv[3], RTLD_NOW);
-        int (*excuse)(const char *) = library ? (int (*)(const char *))dlsym(library, "windlass_preload_excuse") : NULL;
+        int (*excuse)(int) = library ? (int (*)(int))dlsym(library, "windlass_preload_excuse") : NULL;
 
-        if (excuse == NULL || (!has_old && excuse(NULL) != 1))
+        if (excuse == NULL || (!has_old && excuse(1) != 1))
             return 3;
     }
     for (int i = 0; i < count; i++)

@@ -117,9 +117,12 @@ def doctor(context):
     (folder / "pycurl.c").write_text("int SSL_CTX_new(void) { return 0; }\n"
                                      "void *PyInit_pycurl(void) { extern void *PyModule_New(const char *); "
                                      "extern void *PyModule_Create2(void *, int); "
-                                     "static long definition[16] = {1}; definition[5] = (long)\"pycurl\"; "
+                                     "static long definition[20] = {1}; definition[NAME] = (long)\"pycurl\"; "
                                      "return PyModule_Create2(definition, 1013); }\n")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", folder / "pycurl.so", folder / "pycurl.c"], check=True)
+    # PyModuleDef.m_name: a free-threaded object has a larger head.
+    name = context.ask("import sysconfig; print(7 if sysconfig.get_config_var('Py_GIL_DISABLED') else 5)")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-w", f"-DNAME={name}", "-o", folder / "pycurl.so", folder / "pycurl.c"],
+                   check=True)
     said = json.loads(context.run("-m", "windlass", "doctor", "--json", PYTHONPATH=folder))
     row = next(row for row in said["modules"] if row["module"] == "pycurl")
     assert not row["reached"] and "statically into" in row["why_not"], said

@@ -24,7 +24,7 @@ def excuse():
 
     functions = _library.functions()
     if functions is not None:
-        _library._call(functions["windlass_preload_excuse"], (None,))
+        _library._call(functions["windlass_preload_excuse"], 1)
 
 
 class Results(unittest.TestResult):

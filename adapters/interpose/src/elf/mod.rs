@@ -38,6 +38,8 @@ pub struct Loaded {
     /// end.
     writable: (usize, usize),
     code: (usize, usize),
+    /// What each thread gets a copy of (`PT_TLS`): start and end.
+    per_thread: (usize, usize),
     strings: usize,
     strings_size: usize,
     symbols: *const Sym,
@@ -62,6 +64,7 @@ impl Loaded {
         relro: (0, 0),
         writable: (0, 0),
         code: (0, 0),
+        per_thread: (0, 0),
         strings: 0,
         strings_size: 0,
         symbols: ptr::null(),
@@ -80,7 +83,7 @@ impl Loaded {
     /// `info` comes from `dl_iterate_phdr`, and the object stays loaded as long as the result is used.
     pub unsafe fn of(info: &libc::dl_phdr_info) -> Option<Loaded> {
         let base = info.dlpi_addr as usize;
-        let (mut dynamic, mut start, mut end, mut relro) = (ptr::null(), usize::MAX, 0, (0, 0));
+        let (mut dynamic, mut start, mut end, mut relro, mut per_thread) = (ptr::null(), usize::MAX, 0, (0, 0), (0, 0));
         let [mut writable, mut code] = [(usize::MAX, 0); 2];
         // SAFETY: dlpi_phdr has dlpi_phnum entries.
         for header in unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) } {
@@ -89,6 +92,7 @@ impl Loaded {
             match header.p_type {
                 libc::PT_DYNAMIC => dynamic = at as *const Dyn,
                 libc::PT_GNU_RELRO => relro = (at, behind),
+                libc::PT_TLS => per_thread = (at, behind),
                 libc::PT_LOAD => {
                     start = start.min(at);
                     end = end.max(behind);
@@ -102,7 +106,7 @@ impl Loaded {
             }
         }
         let path = info.dlpi_name;
-        let unknown = Loaded { base, start, end, path, dynamic, relro, writable, code, ..Loaded::UNKNOWN };
+        let unknown = Loaded { base, start, end, path, dynamic, relro, writable, code, per_thread, ..Loaded::UNKNOWN };
         // SAFETY: as the caller states.
         (!dynamic.is_null()).then(|| unsafe { unknown.with_tables() }).filter(|object| object.strings != 0)
     }

@@ -38,6 +38,11 @@ impl Loaded {
         (start..end).contains(&slot)
     }
 
+    /// Whether threads have copies of a slot: those of threads that run are not reached.
+    pub fn is_per_thread(&self, slot: usize) -> bool {
+        (self.per_thread.0..self.per_thread.1).contains(&slot)
+    }
+
     /// Whether the linker has finished relocating it. The linker processes the relocations of the procedure linkage
     /// table last, and leaves none of their slots as it is in the file. An object without them is checked by the
     /// relocations of functions that choose among several (`STT_GNU_IFUNC`).
@@ -116,6 +121,11 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Whether only compiler-generated calls use it.
+    pub fn is_for_calls(&self) -> bool {
+        self.kind == KINDS[0]
+    }
+
     /// Whether it is a variable of the program's own, initialised with this address, and not a word that only
     /// compiler-generated calls use.
     pub fn is_variable(&self) -> bool {
