@@ -19,6 +19,7 @@ import tempfile
 import builds
 import change
 import editors
+import follow
 import one_store
 import one_subject
 from generate.forge import Signer
@@ -195,7 +196,7 @@ def main():
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     parser.add_argument("--only", default="threads,fork,forking,pinned,shared,race,growth,mixture,unseen,"
                         "removed,handed,late,shortage,editors,asked,asked_of_libssl,cancelled,plugins,changed,"
-                        "configured,nested,narrow,between,herd,detached,libraries,secure")
+                        "configured,nested,narrow,between,herd,detached,follow,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -236,6 +237,8 @@ def main():
         change.herd(results, options, pki, 10 * options.rounds)
     if "detached" in chosen:
         change.detached(results, options, pki, 5 * options.rounds)
+    if "follow" in chosen:
+        follow.follow(results, options, pki, 100 * options.rounds)
     if "libraries" in chosen:
         several_libraries(results, options, pki)
     if "secure" in chosen:

@@ -28,6 +28,7 @@ pub struct Family {
 }
 
 /// A hooked function.
+#[derive(Clone, Copy)]
 pub struct Hook {
     /// Its name.
     pub name: Name<'static>,

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
 
 use windlass_interpose::elf::Loaded;
+use windlass_interpose::family::{Family, Hook};
 use windlass_interpose::sibling::Sibling;
 use windlass_interpose::way_in::{self, WayIn};
 use windlass_interpose::{linker, resolver};
@@ -13,20 +14,35 @@ use crate::gnutls::libgnutls::LIBGNUTLS;
 use crate::hook::{KeptErrno, outside};
 use crate::openssl::libcrypto::{LIBCRYPTO, LIBSSL, Methods, serve_by};
 use crate::openssl::sync::is_locking;
-use crate::openssl::{LIBCRYPTO_HOOKS, LIBSSL_HOOKS, all_stores, default_store, lookup, users};
+use crate::openssl::{
+    FOLLOWING_LIBCRYPTO_HOOKS, FOLLOWING_LIBSSL_HOOKS, LIBCRYPTO_HOOKS, LIBSSL_HOOKS, all_stores, default_store,
+    lookup, users,
+};
 use crate::process::{self, Environment};
 
 resolver!(windlass_preload_resolver);
 
-static WAY_IN: WayIn = WayIn::new(
-    &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS],
-    &[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS],
-    users::CHANGING,
-    c"windlass_preload_resolver",
-    Sibling::in_front(c"windlass_trace_next"),
-    users::note_changer,
-    all_stores::complete,
-);
+const FAMILIES: &[&Family] = &[&LIBCRYPTO, &LIBSSL, &LIBGNUTLS];
+
+static WAY_IN: WayIn = by(&[LIBCRYPTO_HOOKS, LIBSSL_HOOKS, LIBGNUTLS_HOOKS]);
+/// With `WINDLASS_FOLLOW`.
+static FOLLOWING: WayIn = by(&[FOLLOWING_LIBCRYPTO_HOOKS, FOLLOWING_LIBSSL_HOOKS, LIBGNUTLS_HOOKS]);
+
+const fn by(hooks: &'static [&'static [Hook]]) -> WayIn {
+    WayIn::new(
+        FAMILIES,
+        hooks,
+        users::CHANGING,
+        c"windlass_preload_resolver",
+        Sibling::in_front(c"windlass_trace_next"),
+        users::note_changer,
+        all_stores::complete,
+    )
+}
+
+fn way_in() -> &'static WayIn {
+    if process::follows() { &FOLLOWING } else { &WAY_IN }
+}
 
 /// Runs when the library is loaded: before all other constructors if the program starts with it (`-z initfirst`). The C
 /// library has not read the environment by then; glibc passes it as an argument (elf/dl-init.c).
@@ -43,14 +59,14 @@ extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment
             serve_by(&Methods { first: lookup::method, default_store: default_store::method });
             process::prepare(environment);
             linker::watch_forks();
-            WAY_IN.attach(true);
+            way_in().attach(true);
         }
     });
 }
 
 /// Whether calls are seen.
 pub fn is_attached() -> bool {
-    WAY_IN.is_attached()
+    way_in().is_attached()
 }
 
 /// Attaches again after [`windlass_preload_detach`]; loading the library attaches it the first time. Returns 1 if calls
@@ -64,7 +80,7 @@ pub extern "C" fn windlass_preload_attach() -> c_int {
     }
     // Another thread may have been in its first call through a slot, and the linker has then written it once more.
     way_in::look_again();
-    let is_attached = WAY_IN.is_attached() || WAY_IN.attach(false);
+    let is_attached = way_in().is_attached() || way_in().attach(false);
     process::set_leaving(!is_attached);
     if is_attached { 1 } else { -1 }
 }
@@ -77,13 +93,13 @@ pub extern "C" fn windlass_preload_attach() -> c_int {
 /// library is not attached.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_preload_excuse(anybody: c_int) -> c_int {
-    c_int::from(WAY_IN.excuse(anybody != 0))
+    c_int::from(way_in().excuse(anybody != 0))
 }
 
 /// Visits the objects that may have taken addresses before the library was attached, if this keeps a TLS library from
 /// being served; with None if they were unloaded.
 pub fn each_taker(visit: impl FnMut(Option<&Loaded>)) {
-    WAY_IN.each_taker(visit);
+    way_in().each_taker(visit);
 }
 
 /// Detaches the library: stores get everything that was registered with them, and calls go straight to the TLS
@@ -91,7 +107,7 @@ pub fn each_taker(visit: impl FnMut(Option<&Loaded>)) {
 /// failure.
 #[unsafe(no_mangle)]
 pub extern "C" fn windlass_preload_detach() -> c_int {
-    if !WAY_IN.is_attached() {
+    if !way_in().is_attached() {
         return 0;
     }
     if is_locking() || linker::is_out_of_reach() {
@@ -101,7 +117,7 @@ pub extern "C" fn windlass_preload_detach() -> c_int {
     let _outside = outside();
     process::set_leaving(true);
     all_stores::part();
-    let is_detached = WAY_IN.detach();
+    let is_detached = way_in().detach();
     process::set_leaving(is_detached);
     // Certificates handed out by calls that were already under way.
     all_stores::part();

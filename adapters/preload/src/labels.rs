@@ -29,6 +29,10 @@ labels! {
         AnchorsShared = "certificates-shared",
         /// Stores that gave up the certificates they shared with others, because the program asked for some.
         StoreKeptApart = "stores-kept-apart",
+        /// Stores that were made again because a source of a followed one had changed.
+        StoreMadeAnew = "stores-made-anew",
+        /// Stores that are not followed although the program asked for it: successors could not replace them.
+        StoreNotFollowed = "stores-not-followed",
         /// Names for which a stock load would have parsed a whole certificate.
         NamesServed = "ca-names-served",
         /// Subjects looked up.

@@ -162,8 +162,8 @@ pub fn decide(environment: Environment) -> bool {
     // Under secure execution (set-user-ID and the like) the environment is not to be trusted, nor is anything that a
     // less privileged user prepared: the library stays out altogether. SAFETY: getauxval has no preconditions.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-    let switched_off =
-        || environment.variable(b"WINDLASS_DISABLE").is_some_and(|value| !matches!(value.to_bytes(), b"" | b"0"));
+    let is_set = |name: &[u8]| environment.variable(name).is_some_and(|value| !matches!(value.to_bytes(), b"" | b"0"));
+    let switched_off = || is_set(b"WINDLASS_DISABLE");
     // An auditor sees, and decides, where a slot leads when it is bound (rtld-audit(7)).
     let is_audited = || environment.variable(b"LD_AUDIT").is_some_and(|value| !value.is_empty());
     let state = match () {
@@ -173,7 +173,16 @@ pub fn decide(environment: Environment) -> bool {
         () => State::Enabled,
     };
     STATE.store(state as u8, Ordering::Relaxed);
+    FOLLOWS.store(state == State::Enabled && is_set(b"WINDLASS_FOLLOW"), Ordering::Relaxed);
     state == State::Enabled
+}
+
+/// Set by `WINDLASS_FOLLOW`.
+static FOLLOWS: AtomicBool = AtomicBool::new(false);
+
+/// Whether stores follow their sources.
+pub fn follows() -> bool {
+    FOLLOWS.load(Ordering::Relaxed)
 }
 
 /// Set while nothing new is served.

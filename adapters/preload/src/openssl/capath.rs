@@ -11,7 +11,7 @@ use crate::labels::Bypass;
 use crate::memory;
 use crate::openssl::libcrypto::Served;
 use crate::openssl::store::{HashedDirectory, LookupKind, StoreState};
-use crate::openssl::{names, serving};
+use crate::openssl::{follow, names, serving};
 use crate::process;
 
 /// Remembers the argument of `X509_LOOKUP_add_dir`: directories separated by `:`, without empty ones, each once, with
@@ -31,6 +31,7 @@ pub fn track(state: &StoreState, list: &CStr, is_pem: bool) {
         if known {
             continue;
         }
+        follow::took_directory(state, directory, is_pem);
         match memory::c_string(&[directory]) {
             Some(path) => state.directories.push(HashedDirectory { path, is_pem }),
             // Searches in it can't be predicted: from now on nothing is merely registered.

@@ -18,13 +18,13 @@ use crate::memory;
 use crate::openssl::api::{
     Required, X509, X509_CRL, X509_L_ADD_STORE, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT, X509_STORE,
 };
-use crate::openssl::capath;
 use crate::openssl::errors::Marked;
 use crate::openssl::held::{self, BaseObject};
 use crate::openssl::names::canonical;
 use crate::openssl::objects::answer;
 use crate::openssl::serving::serve_or_prepare;
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
+use crate::openssl::{capath, follow};
 
 /// Creates the method that replaces `X509_LOOKUP_store`.
 pub fn method(api: &Required) -> Option<*mut X509_LOOKUP_METHOD> {
@@ -65,6 +65,7 @@ pub fn register(state: &StoreState) -> bool {
         Some(_) => add_original(state),
         None => {
             let Some(fresh) = memory::c_string(&[uri.to_bytes()]) else { return add_original(state) };
+            follow::took_default_store(state, &fresh);
             state.default_store.set_directory(fresh);
             state.track_lookup(lookup, LookupKind::DefaultStore);
             true
@@ -86,6 +87,9 @@ pub fn make_way(state: &StoreState) {
 /// The program adds a URI. It can hold anything, and is read during a verification. Where we don't see what libcrypto
 /// then adds, nothing may be merely registered any more.
 pub fn prepare_for_uri(state: Option<&StoreState>, command: c_int, caller: Caller) {
+    if let Some(state) = state {
+        follow::leave(state);
+    }
     if let (Some(state), X509_L_ADD_STORE) = (state, command) {
         guarded(|| {
             if !state.is_locked_here() {
@@ -161,6 +165,10 @@ impl Uri {
 
 fn add_original(state: &StoreState) -> bool {
     let served = state.served();
+    // Later versions open nothing here.
+    if served.opens_default_store() {
+        follow::leave(state);
+    }
     let originals = &state.library.originals;
     let (Some(method), Some(ctrl)) = (originals.X509_LOOKUP_store, originals.X509_LOOKUP_ctrl_ex) else { return true };
     // SAFETY: the store is alive; the arguments are those of X509_LOOKUP_add_store_ex with a NULL URI.

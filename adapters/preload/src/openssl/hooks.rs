@@ -2,14 +2,16 @@
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
+use windlass_interpose::family::Hook;
+
 use crate::hook::{self, Caller};
 use crate::openssl::api::{
     BIO, OPENSSL_STACK, OSSL_LIB_CTX, SSL, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT,
     X509_STORE, X509_STORE_CTX,
 };
 use crate::openssl::{
-    ca_names, default_paths, directory_search, enumerate, handed_out, lifecycle, load_file, load_path, lookup_ctrl,
-    providers, taking_part, verification,
+    ca_names, default_paths, directory_search, enumerate, follow, handed_out, lifecycle, load_file, load_path,
+    lookup_ctrl, providers, taking_part, verification,
 };
 
 /// [`hooks!`], with `hook::enter` called before each handler.
@@ -270,4 +272,33 @@ entered! {
     fn SSL_get0_dane_authority(
         ssl: *mut SSL, certificate: *mut *mut X509, key: *mut *mut c_void,
     ) -> c_int => handed_out::ssl_get0_dane_authority;
+}
+
+entered! {
+    /// The hooks in libcrypto that only followed stores need.
+    OF_FOLLOWED, of_followed;
+    fn X509_STORE_CTX_get0_store(context: *const X509_STORE_CTX) -> *mut X509_STORE => follow::hooks::get0_store;
+}
+
+entered! {
+    /// The hooks in libssl that only followed stores need.
+    OF_FOLLOWED_LIBSSL, of_followed_libssl;
+    fn SSL_set_session(ssl: *mut SSL, session: *mut c_void) -> c_int => follow::hooks::set_session;
+}
+
+/// All hooks in libcrypto with `WINDLASS_FOLLOW`.
+pub const FOLLOWING_LIBCRYPTO_HOOKS: &[Hook] =
+    &both::<{ LIBCRYPTO_HOOKS.len() + OF_FOLLOWED.len() }>(LIBCRYPTO_HOOKS, OF_FOLLOWED);
+/// All hooks in libssl with `WINDLASS_FOLLOW`.
+pub const FOLLOWING_LIBSSL_HOOKS: &[Hook] =
+    &both::<{ LIBSSL_HOOKS.len() + OF_FOLLOWED_LIBSSL.len() }>(LIBSSL_HOOKS, OF_FOLLOWED_LIBSSL);
+
+const fn both<const COUNT: usize>(one: &[Hook], other: &[Hook]) -> [Hook; COUNT] {
+    let mut all = [const { OF_FOLLOWED[0] }; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        all[at] = if at < one.len() { one[at] } else { other[at - one.len()] };
+        at += 1;
+    }
+    all
 }

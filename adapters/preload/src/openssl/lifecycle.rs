@@ -10,7 +10,7 @@ use crate::openssl::api::{X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_
 use crate::openssl::libcrypto::{LIBCRYPTO, Libcrypto, original, transparent};
 use crate::openssl::serving::owner;
 use crate::openssl::store::{LookupKind, StoreState, tracked};
-use crate::openssl::{all_stores, keys, lookup};
+use crate::openssl::{all_stores, follow, keys, lookup};
 use crate::process;
 
 /// `X509_STORE_new`. Our lookup has to be the first: libcrypto asks lookups in the order in which they were added, and
@@ -45,8 +45,9 @@ pub extern "C-unwind" fn add_lookup(
     let lookup = transparent!(caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
     if let (Some(state), false) = (state, lookup.is_null()) {
         guarded(|| {
-            if let Some(kind) = kind_of(state, method) {
-                state.track_lookup(lookup, kind);
+            match kind_of(state, method) {
+                Some(kind) => state.track_lookup(lookup, kind),
+                None => leave(Some(state), caller),
             }
             Some(())
         });
@@ -57,6 +58,7 @@ pub extern "C-unwind" fn add_lookup(
 /// `X509_STORE_add_cert`: a certificate in memory would hide all registered ones of its subject, so those go first.
 pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) -> c_int {
     let state = tracked(store);
+    leave(state, caller);
     let added = state.and_then(|state| {
         guarded(|| {
             if certificate.is_null() || state.is_locked_here() {
@@ -73,6 +75,7 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
 /// is first brought to the state that an eager load would have left.
 pub extern "C-unwind" fn add_crl(store: *mut X509_STORE, crl: *mut X509_CRL, caller: Caller) -> c_int {
     let state = tracked(store);
+    leave(state, caller);
     if let Some(state) = state {
         guarded(|| {
             if !state.is_locked_here() {
@@ -96,6 +99,7 @@ pub extern "C-unwind" fn load_crl_file(
     if library.is_some_and(|library| library.contains(caller)) {
         return transparent!(caller, X509_load_crl_file(lookup, file, kind), or 0);
     }
+    leave(state, caller);
     if let Some(state) = state {
         guarded(|| {
             if !state.is_locked_here() {
@@ -105,6 +109,13 @@ pub extern "C-unwind" fn load_crl_file(
         });
     }
     original!(caller, X509_load_crl_file(lookup, file, kind), or 0)
+}
+
+/// What the program adds itself is in no source. libcrypto adds what it finds in directories.
+fn leave(state: Option<&StoreState>, caller: Caller) {
+    if let Some(state) = state.filter(|state| !state.library.contains(caller)) {
+        follow::leave(state);
+    }
 }
 
 fn kind_of(state: &StoreState, method: *mut X509_LOOKUP_METHOD) -> Option<LookupKind> {

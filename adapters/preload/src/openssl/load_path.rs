@@ -7,11 +7,11 @@ use crate::hook::{Caller, guarded, inside};
 use crate::labels::Served as Entry;
 use crate::openssl::after_load::Target;
 use crate::openssl::api::{OSSL_LIB_CTX, X509_L_ADD_STORE, X509_STORE};
-use crate::openssl::capath;
 use crate::openssl::default_store::prepare_for_uri;
 use crate::openssl::libcrypto::original;
 use crate::openssl::serving::{Within, load};
 use crate::openssl::store::{StoreState, tracked};
+use crate::openssl::{capath, follow};
 
 /// `X509_STORE_load_path`: the directory stays libcrypto's; we only remember it.
 pub extern "C-unwind" fn load_path(store: *mut X509_STORE, path: *const c_char, caller: Caller) -> c_int {
@@ -117,7 +117,7 @@ fn serve_locations(
         // SAFETY: the program's own path; without a file the function only adds the directory, as the whole call would.
         unsafe { (state.served().api.X509_STORE_load_locations)(state.store, ptr::null(), path) }
     };
-    track(Some(state), path, result);
+    follow::with_file(state, || track(Some(state), path, result));
     Some(result)
 }
 

@@ -24,6 +24,7 @@
 //! | `by_dir` | the contents of libcrypto's own lookup of hashed directories |
 //! | `default_store`, `opened_store` | the third, lazily opened source of OpenSSL 3.0 to 3.3's default paths |
 //! | `after_load` | the certificates of `windlass run --add-ca`, added after a load of the machine's own trust |
+//! | `follow` | stores that follow their sources (`WINDLASS_FOLLOW`) |
 //! | `load_file`, `load_path`, `default_paths`, `lookup_ctrl` | entry points that load |
 //! | `enumerate`, `handed_out`, `taking_part`, `lifecycle`, `ca_names` | other entry points |
 
@@ -44,6 +45,7 @@ pub mod directory_search;
 pub mod enumerate;
 pub mod errors;
 pub mod exchanging;
+pub mod follow;
 pub mod handed_out;
 pub mod held;
 pub mod hooks;
@@ -73,4 +75,4 @@ pub mod taking_part;
 pub mod users;
 pub mod verification;
 
-pub use hooks::{LIBCRYPTO_HOOKS, LIBSSL_HOOKS};
+pub use hooks::{FOLLOWING_LIBCRYPTO_HOOKS, FOLLOWING_LIBSSL_HOOKS, LIBCRYPTO_HOOKS, LIBSSL_HOOKS};

@@ -14,7 +14,7 @@ use crate::openssl::api::{OSSL_LIB_CTX, X509_LOOKUP};
 use crate::openssl::libcrypto::{LIBCRYPTO, Libcrypto};
 use crate::openssl::snapshot::Snapshot;
 use crate::openssl::store::{StoreState, tracked, tracked_lookup};
-use crate::openssl::{all_stores, keys, snapshots};
+use crate::openssl::{all_stores, follow, keys, snapshots};
 use crate::process;
 
 /// The library context and property query of a load. Both are null for functions without these arguments.
@@ -70,7 +70,11 @@ pub fn serve_file(state: &StoreState, path: &CStr) -> Result<c_int, Bypass> {
         return Err(Bypass::UnsupportedContent);
     }
     let count = c_int::try_from(snapshot.roots.len()).map_err(|_| Bypass::NotAFile)?;
+    let roots = state.follow.as_ref().map(|_| Arc::clone(&snapshot.roots));
     state.register(snapshot)?;
+    if let Some(roots) = roots {
+        follow::took_file(state, path, roots);
+    }
     if served.is_before_3_0() {
         // SAFETY: no preconditions.
         unsafe { (served.api.ERR_clear_error)() };
@@ -112,7 +116,7 @@ pub fn serve_or_prepare<R>(
     serve: impl FnOnce(&StoreState) -> Result<R, Bypass>,
 ) -> Option<R> {
     all_stores::complete_what_is_due();
-    guarded(|| {
+    let served = guarded(|| {
         let Some(state) = state else {
             let library = Libcrypto::of_caller(caller);
             process::count(
@@ -141,7 +145,11 @@ pub fn serve_or_prepare<R>(
                 None
             }
         }
-    })
+    });
+    if let (None, Some(state)) = (&served, state) {
+        follow::leave(state);
+    }
+    served
 }
 
 /// The store that a lookup belongs to, even if its method is the program's own.

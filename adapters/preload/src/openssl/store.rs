@@ -9,6 +9,7 @@ use crate::hook::{guarded, shielded};
 use crate::labels::{Bypass, Event};
 use crate::openssl::api::{OPENSSL_STACK, X509, X509_LOOKUP, X509_NAME, X509_OBJECT, X509_STORE};
 use crate::openssl::errors::Marked;
+use crate::openssl::follow::Following;
 use crate::openssl::held::Held;
 use crate::openssl::libcrypto::{Libcrypto, Served};
 use crate::openssl::model::{Foreign, Locked, Model, Phase};
@@ -33,6 +34,8 @@ pub struct StoreState {
     pub default_store: DefaultStore,
     /// The addresses of the chains that libssl has verified with this store.
     pub chains: AppendList<usize>,
+    /// With `WINDLASS_FOLLOW`: what it was loaded from.
+    pub follow: Option<Box<Following>>,
     /// The handle of each kind of lookup. X509_STORE_add_lookup creates one per method.
     lookups: [AtomicUsize; LookupKind::COUNT],
 }
@@ -132,6 +135,7 @@ impl StoreState {
             directories: AppendList::new(),
             default_store: DefaultStore::default(),
             chains: AppendList::new(),
+            follow: Following::of_new_store(),
             lookups: [const { AtomicUsize::new(0) }; LookupKind::COUNT],
         }));
         STORES.insert(store as usize, Tracked(state));

@@ -1,0 +1,65 @@
+"""WINDLASS_FOLLOW: verdicts of stores that are kept while their sources change, and those of stores made anew."""
+
+import pathlib
+import shutil
+import tempfile
+
+import builds
+from programs import execute, write_files
+
+HERE = pathlib.Path(__file__).resolve().parent / "process"
+FOLLOW = {"WINDLASS_FOLLOW": "1"}
+LOADS = ("file", "both", "directory", "defaults", "two", "lookup")
+# What a successor could not stand for.
+NOT_FOLLOWED = ("added", "listed", "function", "relative", "method", "chroot")
+RESUMED = "".join(f"""\
+first: set -1, accepted, full, 0
+again: set 1, accepted, resumed, 0
+without the root: set 1, {without}
+with it: set 1, accepted, {rest}, 0
+with it again: set 1, accepted, {rest}, 0
+""" for without, rest in (("{0}", "{1}"),) * 2) + "exit 0\n"
+
+
+def run(program, arguments, pki, library=None, env=None):
+    folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
+    write_files(folder, {**pki.files(), "root-a.pem": pki.pem("r0"), "root-b.pem": pki.pem("r1")})
+    out = execute([program, *arguments], folder, library, env=env or {})
+    shutil.rmtree(folder)
+    return out.replace(str(folder), "FOLDER")
+
+
+def first_difference(wanted, got):
+    for one, other in zip(wanted.splitlines(), got.splitlines()):
+        if one != other:
+            return f"wanted: {one}\ngot:    {other}"
+    return got[-200:]
+
+
+def follow(results, options, pki, rounds):
+    """What a kept store says is what stock says with a store made now; without the variable, what it says when kept."""
+    for build in options.builds:
+        program = builds.compile_c([HERE / "followed.c"], builds.WORK / "bin" / f"followed-{build}", build)
+
+        def same(label, wanted, got):
+            good = wanted == got and "0 wrong stores\nexit 0\n" in got
+            results.check(f"{label} on OpenSSL {build}", good, first_difference(wanted, got))
+        for load in LOADS:
+            anew, kept = run(program, ["anew", load], pki), run(program, ["kept", load], pki)
+            results.check(f"stock goes on with {load} on OpenSSL {build}", anew != kept, anew[-200:])
+            same(f"follows {load}", anew, run(program, ["kept", load], pki, options.library, FOLLOW))
+            same(f"does not follow {load}", kept, run(program, ["kept", load], pki, options.library))
+        for how in NOT_FOLLOWED:
+            kept = run(program, [how, "file"], pki)
+            same(f"{how} is not followed", kept, run(program, [how, "file"], pki, options.library, FOLLOW))
+        threads = builds.compile_c([HERE / "following.c"], builds.WORK / "bin" / f"following-{build}", build)
+        for more in ([], ["store"]):
+            out = run(threads, [rounds, *more], pki, options.library, FOLLOW)
+            results.check(f"threads follow {more} on OpenSSL {build}", out == "0 wrong\nexit 0\n", out[-200:])
+        program = builds.compile_c([HERE / "resumed.c"], builds.WORK / "bin" / f"resumed-{build}", build)
+        stock = RESUMED.format("accepted, resumed, 0", "resumed")
+        for label, wanted, arguments in (
+                ("sessions in stock", stock, ()), ("sessions without following", stock, (options.library,)),
+                ("sessions that are followed", RESUMED.format("refused, full, 20", "full"), (options.library, FOLLOW))):
+            out = run(program, [], pki, *arguments)
+            results.check(f"{label} on OpenSSL {build}", out == wanted, first_difference(wanted, out))
