@@ -191,6 +191,8 @@ def environment(here):
     named["WINDLASS_ADD_CA"] = BUNDLE
     # For the token, if something loads it.
     named["WINDLASS_TRUST_PATHS"] = BUNDLE
+    # For programs with one context: the cluster distributes the trust, and nobody reloads them.
+    named["WINDLASS_FOLLOW"] = "1"
     lines = [f'  {{"name": "{name}", "value": "{value}"}}' for name, value in named.items()]
     return "[\n" + ",\n".join(lines) + "\n]"
 

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from cases import Case
+from pki import SYSTEM_BUNDLE
 from servers import NGINX, nginx_config, wait_for_port
 from sides import STEP_SECONDS, Result, environment
 
@@ -44,6 +45,13 @@ def cases(world):
     yield Case("nginx: reload with a shorter bundle", lambda side: serve(
         side, world, CLIENT_CERTIFICATES, reload, live=True, names="ssl_client_certificate", mode="on"),
         shows=(r"before: 200", r"after: 400"), random=("nginx-log",))
+    # The stock nginx is reloaded after each change, the other never.
+    yield Case("nginx: upstreams, followed without a reload", lambda side: serve(
+        side, world, UPSTREAM, lambda *given: changes(*given, reloads=side.name == "stock"), live=True,
+        env={"WINDLASS_FOLLOW": "1"}),
+        shows=(r"with the root: 200.*, 502.*, 200", r"without it: 502", r"with both: 200.*, 200.*, 200",
+               r"with the root again: 200.*, 502.*, 200", r"with the other: 502.*, 200.*, 502"),
+        counts=("openssl/stores-made-anew",), random=("nginx-log",))
     for name, path, bypassed in (("a missing", "/nowhere/bundle.pem", "unreadable"),
                                  ("a broken", pki.broken, "unsupported-content"),
                                  ("an empty", pki.empty, "unsupported-content")):
@@ -63,14 +71,14 @@ def configure(world, template, bundle, **values):
     return port, [NGINX, "-e", "stderr", "-p", folder, "-c", config]
 
 
-def serve(side, world, template, talk, live=False, **values):
+def serve(side, world, template, talk, live=False, env=None, **values):
     """Starts nginx with a worker process, lets `talk` collect lines, ends it."""
     bundle = world.pki.bundle
     if live:
         bundle = world.place.folder / "live.pem"
         bundle.write_bytes(world.pki.bundle.read_bytes())
     port, argv = configure(world, template, bundle, **values)
-    with side.start(argv) as running:
+    with side.start(argv, env) as running:
         wait_for_port(port, running.process)
         lines = talk(world, port, running)
         result = running.stop(signal.SIGTERM)
@@ -117,7 +125,33 @@ def upstream(_world, port, _running):
 def reload(world, port, running):
     """The trusted root leaves the bundle; nginx reads it again on SIGHUP, under new worker processes."""
     lines = ["before: " + get(world, port, "client")]
-    (world.place.folder / "live.pem").write_bytes(open("/etc/ssl/certs/ca-certificates.crt", "rb").read())
+    (world.place.folder / "live.pem").write_bytes(SYSTEM_BUNDLE.read_bytes())
+    read_again(running)
+    lines.append("after: " + get(world, port, "client"))
+    return lines
+
+
+def changes(world, port, running, reloads):
+    """The bundle changes as an administrator or a package changes it: replaced, or written to."""
+    live, fresh = world.place.folder / "live.pem", world.place.folder / "fresh.pem"
+    root, other = (world.pki.path(name).read_bytes() for name in ("root.crt", "other.crt"))
+    lines = []
+    for title, content in (("with the root", None), ("without it", SYSTEM_BUNDLE.read_bytes()),
+                           ("with both", root + other), ("with the root again", root), ("with the other", other)):
+        if content is not None:
+            fresh.write_bytes(content)
+            fresh.rename(live)
+            if reloads:
+                read_again(running)
+        lines.append(f"{title}: {ask(port, 'good')}, {ask(port, 'untrusted')}, {ask(port, 'good')}")
+    return lines
+
+
+def ask(port, name):
+    return curl(f"http://127.0.0.1:{port}/{name}")
+
+
+def read_again(running):
     old = workers(running.process.pid)
     assert old, "no worker process of nginx was found"
     running.process.send_signal(signal.SIGHUP)
@@ -125,8 +159,6 @@ def reload(world, port, running):
     deadline = time.monotonic() + STEP_SECONDS
     while time.monotonic() < deadline and old & workers(running.process.pid):
         time.sleep(0.05)
-    lines.append("after: " + get(world, port, "client"))
-    return lines
 
 
 def workers(session):

@@ -1,7 +1,9 @@
 """A root leaves the cluster's bundle, or comes into it: what running programs make of that, with the time it took."""
 
+import pathlib
 import signal
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -107,6 +109,17 @@ def ruby_with_a_store_for_each_connection(world):
 
 
 @case
+def ruby_with_its_one_store(world):
+    return follow(world, Program(world, ["ruby", world.programs / "client.rb", "default"]))
+
+
+@case
+def out_of_reach_ruby_with_its_one_store_that_may_not_follow(world):
+    keep(world, Program(world, ["ruby", world.programs / "client.rb", "default"],
+                        env=[{"name": "WINDLASS_FOLLOW", "value": "0"}]))
+
+
+@case
 def curl_and_wget_as_new_processes(world):
     for command in (["curl", "-sS", "--fail"], ["wget", "-qO-"]):
         program = Program(world, [world.programs / "each.sh", *command])
@@ -135,11 +148,6 @@ def out_of_reach_roots_of_the_image_in_programs_that_name_its_bundle(world):
 
 
 @case
-def out_of_reach_ruby_with_its_one_store(world):
-    keep(world, Program(world, ["ruby", world.programs / "client.rb", "default"]))
-
-
-@case
 def out_of_reach_java_with_its_one_context(world):
     keep(world, Program(world, ["java", "-cp", world.binaries / "programs", "Client", "default"],
                         labels={"windlass-java": "token"}))
@@ -156,26 +164,42 @@ def out_of_reach_go(world):
 
 
 @case
-def out_of_reach_nginx_with_its_one_context_until_a_reload(world):
-    folder = world.folder / "nginx"
-    folder.mkdir()
+def nginx_with_its_one_context(world):
+    return follow(world, nginx(world))
+
+
+@case
+def nginx_that_resumes_sessions(world):
+    return follow(world, nginx(world, "proxy_ssl_session_reuse on"))
+
+
+@case
+def out_of_reach_nginx_that_may_not_follow_until_a_reload(world):
+    program = nginx(world, env=[{"name": "WINDLASS_FOLLOW", "value": "0"}])
+    keep(world, program, lambda program: program.process.send_signal(signal.SIGHUP))
+
+
+def nginx(world, reuse="proxy_ssl_session_reuse off", **described):
+    folder = pathlib.Path(tempfile.mkdtemp(dir=world.folder))
+    folder.chmod(0o755)
     ports = {name: reserve_port() for name in ("good", "untrusted")}
-    servers = "".join(PROXY.format(port=port, upstream=world.hosts.ports[name]) for name, port in ports.items())
+    servers = "".join(PROXY.format(port=port, upstream=world.hosts.ports[name], reuse=reuse)
+                      for name, port in ports.items())
     (folder / "nginx.conf").write_text(nginx_config("/tmp", servers, log="stderr"))
     pod, said = pods.create(world.cluster, pods.pod("served", command=["nginx", "-e", "stderr", "-p", "/tmp", "-c",
-                                                                       folder / "nginx.conf"]))
+                                                                       folder / "nginx.conf"], **described))
     assert not said, said
     process = world.node.start(pod)
     for port in ports.values():
         wait_for_port(port, process)
-    keep(world, Proxy(world, pod, process, ports), lambda program: program.process.send_signal(signal.SIGHUP))
+    return Proxy(world, pod, process, ports)
 
 
 PROXY = """  server {{
     listen 127.0.0.1:{port};
     location / {{
       proxy_pass https://127.0.0.1:{upstream}/; proxy_ssl_verify on; proxy_ssl_verify_depth 3; proxy_ssl_name localhost;
-      proxy_ssl_trusted_certificate /etc/windlass/trust/ca-certificates.crt; proxy_ssl_session_reuse off;
+      proxy_ssl_trusted_certificate /etc/windlass/trust/ca-certificates.crt; {reuse};
     }}
   }}
 """
