@@ -1,8 +1,8 @@
 /*
  * followed HOW LOAD: verdicts while the sources of a store change, in a folder with the files of pki.py.
  *
- * HOW is `anew` (a store for each step), `kept` (one for all steps), or a store that is kept and that nobody may follow:
- * `added`, `listed`, `function`, `relative`, `method`, `chroot`. LOAD is how a store is loaded.
+ * HOW is `anew` (a store for each step), `kept` (one for all steps), or a store that is kept and not followed: `added`,
+ * `listed`, `function`, `relative`, `method`, `chroot`. LOAD is how a store is loaded.
  */
 #include "pki.h"
 #include <openssl/ssl.h>

@@ -37,6 +37,7 @@ pub extern "C-unwind" fn begin(
 }
 
 /// Makes a store ready for a verification that is about to begin.
+#[inline(always)]
 pub fn look(state: Option<&StoreState>) {
     if let Some(state) = state.filter(|state| state.model.needs_a_look()) {
         guarded(|| {

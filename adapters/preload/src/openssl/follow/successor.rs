@@ -116,7 +116,8 @@ pub fn make(state: &StoreState, functions: &'static Functions, following: &Follo
     Some(held)
 }
 
-/// Loads a file as libcrypto does, and returns whether it could. Its errors would be taken for those of the connection that is being verified.
+/// Loads a file as libcrypto does, and returns whether it could. Its errors would be taken for those of the connection
+/// that is being verified.
 fn load(new: &StoreState, path: &CStr) -> bool {
     let api = &new.served().api;
     new.leave_to_original();

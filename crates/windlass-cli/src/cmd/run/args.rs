@@ -63,6 +63,11 @@ pub const HELP: &[Section] = &[
                 "How many seconds a loaded source may be used (default 86400; 0: never keep it; -1: no limit). A \
                  source that changed is read again at once, whatever its age.",
             ),
+            Item(
+                "WINDLASS_FOLLOW",
+                "If 1, a program that keeps its TLS context trusts what its sources hold now, not what they held when \
+                 it loaded them (OpenSSL only).",
+            ),
             Item("WINDLASS_STORE", "The only directory in which the library looks for compiled stores."),
             Item(
                 "WINDLASS_DISABLE",
