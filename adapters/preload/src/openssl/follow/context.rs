@@ -123,9 +123,10 @@ impl Functions {
                 return false;
             }
             let index = self.index();
-            let is_kept = index > 0 && (self.api.X509_STORE_CTX_set_ex_data)(context, index, held.store().cast()) == 1;
-            // Either the context has the reference now, or, as memory is short, nobody ever drops it.
-            let _ = is_kept;
+            if index > 0 {
+                (self.api.X509_STORE_CTX_set_ex_data)(context, index, held.store().cast());
+            }
+            // The reference is the context's now. When memory is short nobody drops it.
             std::mem::forget(held);
         }
         true
