@@ -150,6 +150,8 @@ unsafe extern "C" fn release(
 }
 
 /// `X509_STORE_CTX_init` with a store that may be followed.
+#[cold]
+#[inline(never)]
 pub fn begin(
     state: &StoreState,
     context: *mut X509_STORE_CTX,
