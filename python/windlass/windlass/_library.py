@@ -47,7 +47,9 @@ def _import_ctypes() -> bool:
     try:
         # Importing ctypes itself takes longer than attaching.
         import _ctypes as found
-    except Exception:  # ImportError, or what an audit hook raises
+
+        found.call_function, found.dlopen, found.dlsym
+    except Exception:  # ImportError, AttributeError where it is made of something else, or what an audit hook raises
         from . import _by_ctypes as found  # type: ignore[no-redef]
     _ctypes = found
     return is_new
