@@ -69,11 +69,11 @@ static void attach(const char *library)
 {
     void *handle = library == NULL ? NULL : dlopen(library, RTLD_NOW | RTLD_LOCAL);
     int (*attach_function)(void) = handle == NULL ? NULL : (int (*)(void))dlsym(handle, "windlass_preload_attach");
-    int (*excuse)(int);
+    int (*excuse)(int), state = 0;
 
     *(void **)&excuse = handle == NULL ? NULL : dlsym(handle, "windlass_preload_excuse");
     /* No address of a function of OpenSSL was taken so far. */
-    if (library != NULL && (attach_function == NULL || attach_function() < 0 || excuse(1) != 1))
+    if (library != NULL && (attach_function == NULL || (state = attach_function()) < 0 || (state && excuse(1) != 1)))
         die("cannot attach %s: %s", library, dlerror());
 }
 
