@@ -38,7 +38,7 @@ def first_difference(wanted, got):
 
 def follow(results, options, pki, rounds):
     """What a kept store says is what stock says with a store made now; without the variable, what it says when kept."""
-    for build in options.builds:
+    for build in options.few:
         program = builds.compile_c([HERE / "followed.c"], builds.WORK / "bin" / f"followed-{build}", build)
 
         def same(label, wanted, got):

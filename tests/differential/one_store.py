@@ -49,12 +49,10 @@ def named_and_not(pki):
 
 def mixture(results, options, pki, length):
     """No mixture of pointers and stores from before the library was attached with those from after changes a
-    verdict. Three builds stand for the others: one whose own calls are seen, one where they are not, and a table."""
-    wanted = ("system", "3.5.5-bsymbolic", "4.0.3") if options.rounds == 1 else options.builds
-    chosen = [build for build in options.builds if build in wanted]
+    verdict."""
     for how, files in named_and_not(pki).items():
         with filled(dict(files, **{"stranger.pem": pki.pem("leaf5")})) as folder:
-            for build, pointers in itertools.product(chosen, ("old", "new")):
+            for build, pointers in itertools.product(options.few, ("old", "new")):
                 # Through old pointers a store is not served at all: shorter sequences show that.
                 command = [compiled("mixture", build), length - (pointers == "old"), pointers]
                 stock, now = (execute([*command, *library], folder) for library in ((), (options.library,)))
