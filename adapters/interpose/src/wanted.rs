@@ -22,12 +22,11 @@ pub enum Wanted {
 }
 
 /// Functions of other libraries that find any function by its name. ICU's has the version at its end.
-const FINDERS: [&CStr; 5] = [
-    c"DSO_bind_func",           // libcrypto
-    c"DSO_global_lookup",       // libcrypto
-    c"krb5int_get_plugin_func", // libkrb5support
-    c"rb_ext_resolve_symbol",   // libruby
-    c"xmlModuleSymbol",         // libxml2
+const FINDERS: [&CStr; 4] = [
+    c"DSO_bind_func",         // libcrypto
+    c"DSO_global_lookup",     // libcrypto
+    c"rb_ext_resolve_symbol", // libruby
+    c"xmlModuleSymbol",       // libxml2
 ];
 const FINDER_OF_ICU: &CStr = c"uprv_dlsym_func";
 
@@ -155,9 +154,7 @@ impl Names {
         if name == DLVSYM {
             return Some(Wanted::Dlvsym);
         }
-        if FINDERS.contains(&name) || name.to_bytes().starts_with(FINDER_OF_ICU.to_bytes()) {
-            return Some(Wanted::Finder);
-        }
+        let text = name;
         let name = Name::new(name);
         let mut place = name.hash() as usize % PLACES;
         while let Some(wanted) = self.wanted[place] {
@@ -171,7 +168,8 @@ impl Names {
             }
             place = (place + 1) % PLACES;
         }
-        None
+        let is_finder = FINDERS.contains(&text) || text.to_bytes().starts_with(FINDER_OF_ICU.to_bytes());
+        is_finder.then_some(Wanted::Finder)
     }
 }
 
