@@ -19,10 +19,8 @@ pub(crate) const OTHERS: u8 = 2;
 
 /// Libraries that only look for functions of the C library, or for the entry points of their own plugins, by names that
 /// no TLS library has: the beginnings of their sonames.
-const HARMLESS: [&str; 9] = [
-    "libgssapi_krb5", // by libkrb5support
+const HARMLESS: [&str; 7] = [
     "libicuuc.",      // common/uplug.cpp
-    "libkrb5.",       // by libkrb5support
     "libkrb5support", // util/support/plugins.c
     "libncurses",     // base/lib_mouse.c: libgpm
     "libnss_systemd", // basic/dlfcn-util.c

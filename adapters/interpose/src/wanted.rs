@@ -154,7 +154,6 @@ impl Names {
         if name == DLVSYM {
             return Some(Wanted::Dlvsym);
         }
-        let text = name;
         let name = Name::new(name);
         let mut place = name.hash() as usize % PLACES;
         while let Some(wanted) = self.wanted[place] {
@@ -168,6 +167,7 @@ impl Names {
             }
             place = (place + 1) % PLACES;
         }
+        let text = name.text();
         let is_finder = FINDERS.contains(&text) || text.to_bytes().starts_with(FINDER_OF_ICU.to_bytes());
         is_finder.then_some(Wanted::Finder)
     }

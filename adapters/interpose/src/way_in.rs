@@ -273,7 +273,10 @@ impl WayIn {
     /// None if they were unloaded.
     pub fn each_taker(&self, mut visit: impl FnMut(Option<&Loaded>)) {
         let takers = self.taken.load(Ordering::Acquire);
-        let mut are_there = takers == taken::NOBODY;
+        if takers == taken::NOBODY {
+            return;
+        }
+        let mut are_there = false;
         taken::each(self, takers, |object| {
             are_there = true;
             visit(Some(object));

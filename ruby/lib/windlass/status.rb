@@ -32,12 +32,13 @@ module Windlass
       def now
         return new(*absent, nil, [], {}, {}, {}) unless Windlass.send(:loaded?)
 
-        facts = Native.status.force_encoding(Encoding::UTF_8).each_line(chomp: true).map { |line| line.split(" ", 2) }
+        lines = Native.status.force_encoding(Encoding::UTF_8).each_line(chomp: true)
+        facts = lines.map { |line| line.partition(" ").values_at(0, 2) }
         facts = facts.group_by(&:first).transform_values { |lines| lines.map(&:last) }
         libraries = facts.fetch("library", []).map { |fact| library(fact) }
         counters = facts.fetch("counter", []).to_h { |fact| [fact[/\S+/], fact[/\d+\z/].to_i] }
         state = facts.fetch("state").first
-        takers = facts.fetch("addresses", []).map { |path| unescaped(path.to_s) }
+        takers = facts.fetch("addresses", []).map { |path| path.empty? ? "this program" : unescaped(path) }
         reason = state == "attached" ? not_reached(libraries, takers) : REASONS[state]
         new(state, reason, facts.fetch("version").first, libraries, below("served/", counters),
             below("bypass/", counters), counters)

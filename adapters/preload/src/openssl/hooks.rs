@@ -39,7 +39,7 @@ macro_rules! entered {
 
 entered! {
     /// The hooks in libcrypto.
-    LIBCRYPTO_HOOKS, of_libcrypto;
+    OF_LIBCRYPTO, of_libcrypto;
     fn X509_STORE_new() -> *mut X509_STORE => lifecycle::new;
     fn X509_STORE_add_lookup(
         store: *mut X509_STORE, method: *mut X509_LOOKUP_METHOD,
@@ -256,7 +256,7 @@ entered! {
 
 entered! {
     /// The hooks in libssl.
-    LIBSSL_HOOKS, of_libssl;
+    OF_LIBSSL, of_libssl;
     fn SSL_load_client_CA_file(file: *const c_char) -> *mut OPENSSL_STACK => ca_names::load_client_ca_file;
     fn SSL_load_client_CA_file_ex(
         file: *const c_char, context: *mut OSSL_LIB_CTX, properties: *const c_char,
@@ -288,10 +288,14 @@ entered! {
 
 /// All hooks in libcrypto with `WINDLASS_FOLLOW`.
 pub const FOLLOWING_LIBCRYPTO_HOOKS: &[Hook] =
-    &both::<{ LIBCRYPTO_HOOKS.len() + OF_FOLLOWED.len() }>(LIBCRYPTO_HOOKS, OF_FOLLOWED);
+    &both::<{ OF_LIBCRYPTO.len() + OF_FOLLOWED.len() }>(OF_LIBCRYPTO, OF_FOLLOWED);
 /// All hooks in libssl with `WINDLASS_FOLLOW`.
 pub const FOLLOWING_LIBSSL_HOOKS: &[Hook] =
-    &both::<{ LIBSSL_HOOKS.len() + OF_FOLLOWED_LIBSSL.len() }>(LIBSSL_HOOKS, OF_FOLLOWED_LIBSSL);
+    &both::<{ OF_LIBSSL.len() + OF_FOLLOWED_LIBSSL.len() }>(OF_LIBSSL, OF_FOLLOWED_LIBSSL);
+/// The hooks in libcrypto without it: the beginning of the same table, which the linker relocates once in each process.
+pub const LIBCRYPTO_HOOKS: &[Hook] = FOLLOWING_LIBCRYPTO_HOOKS.split_at(OF_LIBCRYPTO.len()).0;
+/// The hooks in libssl without it.
+pub const LIBSSL_HOOKS: &[Hook] = FOLLOWING_LIBSSL_HOOKS.split_at(OF_LIBSSL.len()).0;
 
 const fn both<const COUNT: usize>(one: &[Hook], other: &[Hook]) -> [Hook; COUNT] {
     let mut all = [const { OF_FOLLOWED[0] }; COUNT];
