@@ -7,7 +7,8 @@ import subprocess
 
 import calls
 
-MODES = ("plain", "young", "compiled")
+# Compiled stores in a directory that WINDLASS_STORE names, and as they are where Windlass is installed.
+MODES = ("plain", "young", "compiled", "installed")
 
 
 def cases(world):
@@ -22,10 +23,12 @@ def one(world, program, entry, mode):
     shown = []
     for library in (None, world.library):
         place = world.places.fresh(young=mode == "young")
-        env = {"WINDLASS_STORE": world.compiled(place) if mode == "compiled" else ""}
+        store = world.compiled(place) if mode in ("compiled", "installed") else ""
+        env = {} if mode == "installed" else {"WINDLASS_STORE": store}
+        within = world.installed(store) if mode == "installed" else ()
         if library:
             env["LD_PRELOAD"] = library
-        done, lines = calls.trace([program.path, entry, place], env, world.folder / "strace")
+        done, lines = calls.trace([program.path, entry, place], env, world.folder / "strace", within=within)
         assert done.returncode == 0 and not done.stderr, (done, lines[-5:])
         shown.append((done.stdout, calls.between_marks(lines)))
     (stock_output, stock), (output, here) = shown

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, lstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use thiserror::Error;
@@ -101,7 +101,10 @@ pub(super) fn directory(path: &Path) -> Result<(OwnedFd, Voucher), ReadError> {
     // A user who can write to a directory on the path can replace the next one. The components are checked after the
     // last one was opened: if all are root's, nobody else can have changed the path meanwhile.
     for part in path.ancestors().filter(|_| is_machines(path)) {
-        let stat = lstat(part).map_err(|errno| failed(part, "stat", errno))?;
+        // By descriptor: a filter that lets a program load a file need not allow lstat.
+        let link = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let part_itself = openat(CWD, part, link, Mode::empty()).map_err(|errno| failed(part, "open", errno))?;
+        let stat = fstat(&part_itself).map_err(|errno| failed(part, "stat", errno))?;
         let why = if is_directory(&stat) { distrust(&stat, true) } else { Some(Distrust::Kind) };
         if let Some(why) = why {
             return Err(ReadError::Distrusted { path: part.to_owned(), why });
