@@ -27,6 +27,8 @@ class Linked:
     status: int = 0
     ways: tuple = BOTH
     env: dict = dataclasses.field(default_factory=dict)
+    # What must have been counted where the library was preloaded.
+    counts: tuple = ()
 
     def both(self, world):
         for way in self.ways:
@@ -38,7 +40,8 @@ class Linked:
                 return side.run(self.argv(), env)
 
             yield Case(
-                f"linker: {self.name}, {way}", run, self.status, self.shows, served=None
+                f"linker: {self.name}, {way}", run, self.status, self.shows, served=None,
+                counts=self.counts if way == PRELOADED else ()
             ), self.is_telling and way == PRELOADED
 
 

@@ -33,6 +33,9 @@
 
 #define SMALLEST 16384 /* bits/pthread_stack_min.h */
 
+#ifdef PER_THREAD
+__thread char per_thread PER_THREAD;
+#endif
 void *host_store;
 void (*plugin_enumerate)(void);
 

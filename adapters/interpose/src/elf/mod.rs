@@ -38,7 +38,7 @@ pub struct Loaded {
     /// end.
     writable: (usize, usize),
     code: (usize, usize),
-    /// What each thread gets a copy of (`PT_TLS`): start and end.
+    /// What each thread gets a copy of (`PT_TLS`, without `.tbss`): start and end.
     per_thread: (usize, usize),
     strings: usize,
     strings_size: usize,
@@ -92,7 +92,8 @@ impl Loaded {
             match header.p_type {
                 libc::PT_DYNAMIC => dynamic = at as *const Dyn,
                 libc::PT_GNU_RELRO => relro = (at, behind),
-                libc::PT_TLS => per_thread = (at, behind),
+                // Zeroes behind what is in the file take no addresses: other sections have them.
+                libc::PT_TLS => per_thread = (at, at.wrapping_add(header.p_filesz as usize)),
                 libc::PT_LOAD => {
                     start = start.min(at);
                     end = end.max(behind);

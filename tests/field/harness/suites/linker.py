@@ -1,5 +1,5 @@
 """What the dynamic linker writes into slots, where it looks for a function, and what a program can do with both.
-What a program prints has to be what it prints without the library; nobody asks how much was served."""
+What a program prints has to be what it prints without the library; how much was served is asked of few."""
 
 from linked import BOTH, GOOD, LAZY, LISTED, PRELOADED, Linked, Parts
 from objects import STYLES, SYSTEM
@@ -21,6 +21,7 @@ def cases(world):
         own_definitions,
         versions,
         exporting,
+        per_thread,
     ):
         for case in group(parts):
             yield from case.both(world)
@@ -411,3 +412,26 @@ def exporting(parts):
         True,
         ways=(PRELOADED,),
     )
+
+
+def per_thread(parts):
+    """Thread-local zeroes take no addresses in their object: what comes behind them in the file is not thread-local.
+    What begins as something else takes them."""
+    for style in ("lazy", "now", "no-pie"):
+        for title, kind in (("zeroes", ""), ("ones", "={1}")):
+            yield Linked(
+                f"a program with 4096 thread-local {title}, {style}",
+                lambda style=style, title=title, kind=kind: [
+                    parts.program(
+                        f"steps-{title}-{style}",
+                        "steps.c",
+                        *STYLES[style],
+                        f"-DPER_THREAD=[4096]{kind}",
+                        library=parts.system,
+                    ),
+                    *("store", "count", "verify"),
+                ],
+                (LISTED, GOOD),
+                style == "lazy",
+                counts=("openssl/stores", "openssl/certificates-registered"),
+            )
