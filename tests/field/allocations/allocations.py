@@ -25,7 +25,7 @@ import builds  # noqa: E402
 import counters  # noqa: E402
 import libraries  # noqa: E402
 from generate.forge import Signer  # noqa: E402
-from generate.pki import Pki  # noqa: E402
+from generate.pki import Pki, ca_name  # noqa: E402
 from one_subject import roots_of_one_subject  # noqa: E402
 from programs import CLEAN, execute, write_files  # noqa: E402
 
@@ -33,6 +33,8 @@ COMMON = [HERE / "children.c", HERE / "failing.c"]
 MACHINES = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 WORKERS = 2
 HALF = 512 * 64  # reserve/chunk.rs
+# A list of so many does not fit into the reserve.
+MANY = 600
 
 
 def files(pki):
@@ -128,6 +130,30 @@ def lists_names(pki, library, build):
     return bad
 
 
+def many_roots(pki, count):
+    for at in range(count):
+        pki.root(f"many{at}", ca_name(f"Many {at}"), "r0", 1000 + at)
+    return pki.pem(*(f"many{at}" for at in range(count)))
+
+
+def keeps_objects(many, pki, library, build):
+    """No root is lost, and nobody dies, where there is no memory for a store's objects in another order, or others."""
+    program = builds.compile_c([HERE / "objects.c", HERE / "failing.c"], builds.WORK / "bin" / f"objects-{build}",
+                               build, ("-rdynamic",))
+    few = tuple(f"r{at}" for at in range(6))
+    bad = False
+    with tempfile.TemporaryDirectory(dir=builds.WORK) as folder:
+        for name, content, count in (("many.pem", many, MANY), ("few.pem", pki.pem(*few), len(few))):
+            write_files(pathlib.Path(folder), {name: content})
+            out = execute([program, name, count], folder, library)
+            good = out == "all are there\nexit 0\n"
+            bad |= not good
+            print(f"{'ok  ' if good else 'FAIL'} objects of {name} on OpenSSL {build}", flush=True)
+            if not good:
+                print(out[-2000:])
+    return bad
+
+
 def opened(library, build):
     """A library that is opened late has its thread-local variables, also where there is no memory for them."""
     program = builds.compile_c([HERE / "opened.c", HERE / "failing.c"], builds.WORK / "bin" / f"opened-{build}", build,
@@ -157,7 +183,7 @@ def main():
     (libraries.WORK / "bin").mkdir(parents=True, exist_ok=True)
     signer = Signer(str(builds.signer()))
     pki = Pki(signer)
-    content = files(pki)
+    content, many = files(pki), many_roots(pki, MANY)
     bad = False
     for build in filter(None, options.builds.split(",")):
         program = builds.compile_c([HERE / "openssl.c", *COMMON], builds.WORK / "bin" / f"allocations-{build}", build,
@@ -166,6 +192,7 @@ def main():
         if options.sabotaged:
             bad |= bounded(f"the reserve is enough on OpenSSL {build}", program, content, options)
         bad |= lists_names(pki, options.library, build)
+        bad |= keeps_objects(many, pki, options.library, build)
         if options.library:
             bad |= opened(options.library, build)
     signer.close()

@@ -100,22 +100,45 @@ unsafe fn take_over(program: &Objects, shadow: *mut X509_STORE) {
             (api.X509_STORE_unlock)(program.store);
             return;
         };
-        retired.into_iter().for_each(|object| program.retired.append(object));
-        while objects.len() > arranged.len() && (api.OPENSSL_sk_num)(stack) as usize > arranged.len() {
-            (api.OPENSSL_sk_pop)(stack);
-        }
-        let length = usize::try_from((api.OPENSSL_sk_num)(stack)).unwrap_or(0);
-        for (at, object) in arranged.into_iter().enumerate() {
-            if at < length {
-                (api.OPENSSL_sk_set)(stack, i32::try_from(at).unwrap_or(i32::MAX), object.cast());
-            } else {
-                (api.OPENSSL_sk_push)(stack, object.cast());
+        if place(api, stack, &arranged) {
+            retired.into_iter().for_each(|object| program.retired.append(object));
+        } else {
+            // Everything is where it was.
+            for &copy in arranged.iter().filter(|object| !objects.contains(object)) {
+                (api.X509_OBJECT_free)(copy);
             }
         }
         if sorted {
             (api.OPENSSL_sk_sort)(stack);
         }
         (api.X509_STORE_unlock)(program.store);
+    }
+}
+
+/// Makes these the objects of a stack. False if there is no memory for them: the stack is then unchanged.
+///
+/// # Safety
+/// The live stack, under its store's lock, and live objects.
+unsafe fn place(api: &Required, stack: *mut OPENSSL_STACK, arranged: &[*mut X509_OBJECT]) -> bool {
+    // SAFETY: as the caller states.
+    unsafe {
+        let (before, after) = ((api.OPENSSL_sk_num)(stack).max(0), i32::try_from(arranged.len()).unwrap_or(i32::MAX));
+        // Only growing takes memory, so it comes before anything is replaced.
+        for &object in arranged.get(before as usize..).unwrap_or_default() {
+            if (api.OPENSSL_sk_push)(stack, object.cast()) <= 0 {
+                while (api.OPENSSL_sk_num)(stack) > before {
+                    (api.OPENSSL_sk_pop)(stack);
+                }
+                return false;
+            }
+        }
+        while (api.OPENSSL_sk_num)(stack) > after {
+            (api.OPENSSL_sk_pop)(stack);
+        }
+        for (at, object) in (0..before).zip(arranged) {
+            (api.OPENSSL_sk_set)(stack, at, object.cast());
+        }
+        true
     }
 }
 
