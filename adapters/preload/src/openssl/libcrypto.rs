@@ -86,15 +86,7 @@ impl Libcrypto {
 
     /// The libcrypto used by the libssl that a call is meant for.
     pub fn of_libssl(caller: Caller) -> Option<&'static Libcrypto> {
-        const UNKNOWN: u8 = 0;
-        /// For each libssl, one more than the number of its libcrypto; `UNKNOWN` before it is found.
-        static FOUND: [AtomicU8; COPIES] = [const { AtomicU8::new(UNKNOWN) }; COPIES];
-        let place = &FOUND[caller.copy() % COPIES];
-        if place.load(Ordering::Relaxed) == UNKNOWN {
-            let found = way_in::companion_of(LIBSSL.copy(caller.copy()), &LIBCRYPTO)?;
-            place.store(found as u8 + 1, Ordering::Relaxed);
-        }
-        let number = usize::from(place.load(Ordering::Relaxed) - 1);
+        let number = companion_of(caller.copy(), LIBSSL.copy(caller.copy()))?;
         Libcrypto::of_caller(Caller::new(number, Origin::Companion))
     }
 
@@ -161,8 +153,20 @@ fn allocates_itself(copy: &Copy, api: &Required) -> bool {
 
 /// The libssl that calls a libcrypto.
 pub fn libssl_of(caller: Caller) -> Option<&'static Copy> {
-    let works_with = |copy: &Copy| way_in::companion_of(copy, &LIBCRYPTO) == Some(caller.copy());
-    LIBSSL.copies().map(|(_, copy)| copy).find(|copy| works_with(copy))
+    LIBSSL.copies().find(|(number, copy)| companion_of(*number, copy) == Some(caller.copy())).map(|(_, copy)| copy)
+}
+
+/// The number of the libcrypto that a libssl calls. Finding it goes through all that the libssl imports.
+fn companion_of(number: usize, libssl: &Copy) -> Option<usize> {
+    const UNKNOWN: u8 = 0;
+    /// For each libssl, one more than the number of its libcrypto; `UNKNOWN` before it is found.
+    static FOUND: [AtomicU8; COPIES] = [const { AtomicU8::new(UNKNOWN) }; COPIES];
+    let place = &FOUND[number % COPIES];
+    if place.load(Ordering::Relaxed) == UNKNOWN {
+        let found = way_in::companion_of(libssl, &LIBCRYPTO)?;
+        place.store(found as u8 + 1, Ordering::Relaxed);
+    }
+    Some(usize::from(place.load(Ordering::Relaxed) - 1))
 }
 
 impl Served {
