@@ -105,6 +105,26 @@ def install(context):
     assert version == f"libwindlass.so.{header.split('WINDLASS_VERSION ')[1].split(chr(34))[1]}", version
 
 
+def relative(context):
+    """A relative DESTDIR is below the caller's directory. With a relative PREFIX or LIBDIR nothing is written: the file
+    for pkg-config has to name them."""
+    folder = context.fresh("relative")
+    beside = set(os.listdir(ROOT))
+
+    def installed(*arguments, **variables):
+        ended = subprocess.run([ROOT / "packaging/c/install.sh", *arguments], cwd=folder, text=True, check=False,
+                               stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **variables})
+        return ended.returncode, ended.stderr
+
+    for arguments in (("opt",), ("opt", "/opt/lib"), ("/opt", "lib"), ("",)):
+        for root in ("", "root", str(folder / "root")):
+            status, said = installed(*arguments, DESTDIR=root)
+            assert status == 2 and said.endswith("is not an absolute path\n"), (arguments, root, status, said)
+    assert not os.listdir(folder) and set(os.listdir(ROOT)) == beside, (os.listdir(folder), os.listdir(ROOT))
+    assert installed("/opt/windlass", DESTDIR="root") == (0, "")
+    assert os.listdir(folder) == ["root"] and (folder / "root/opt/windlass/lib/libwindlass.so").exists()
+
+
 def boringssl(context):
     """Without lookup methods: all certificates are added by reference."""
     libraries = "/usr/lib/x86_64-linux-gnu/android"
@@ -120,6 +140,7 @@ def boringssl(context):
 
 CASES = [
     ("install-c", install),
+    ("install-c, relative paths", relative),
     ("exported symbols", symbols),
     ("headers", headers),
     ("every certificate and search", api),
