@@ -148,7 +148,8 @@ def guide(folder):
     functions = []
     for number, block in enumerate(blocks):
         lines = [line for line in block.splitlines() if not line.startswith("#include")]
-        own = "".join(f"    {type}{name}{value};\n" for type, name, value in GIVEN if type + name not in block)
+        own = "".join(f"    {kind}{name}{value};\n" for kind, name, value in GIVEN
+                      if kind + name not in block)
         functions.append(f"int block{number}(ARGUMENTS);\nint block{number}(ARGUMENTS)\n{{\n{own}"
                          + "\n".join(f"    {line}" for line in lines) + "\n    USED;\n    return 0;\n}\n")
     source = folder / "guide.c"

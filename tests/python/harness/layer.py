@@ -2,14 +2,12 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import zipfile
 
-from context import PROGRAMS
+from context import PROGRAMS, ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 # $1 comes to /opt, $2 to the path $3 of the trust bundle.
 ENTER = 'mount --bind "$1" /opt && mount --bind "$2" "$3" && shift 3 && exec "$@"'
 
