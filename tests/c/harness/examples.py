@@ -121,8 +121,8 @@ def checked(context):
 
 def unchecked(context, source, folder, must=False):
     """What gcc says of a file in which every function's result has to be looked at."""
-    flags = ["-std=c11", "-D_GNU_SOURCE", *STRICT, "-Wno-attributes", "-DCURL_DISABLE_TYPECHECK", *system_headers("system"),
-             *context.flags("libcurl")[:-1], "-c", source]
+    flags = ["-std=c11", "-D_GNU_SOURCE", *STRICT, "-Wno-attributes", "-DCURL_DISABLE_TYPECHECK",
+             *system_headers("system"), *context.flags("libcurl")[:-1], "-c", source]
     plain = folder / "plain.o"
     subprocess.run(["gcc", *flags, "-o", plain], check=True)
     called = {line.split()[-1] for line in context.run("nm", "-u", plain).splitlines()}
