@@ -1,4 +1,4 @@
-"""The commands of docs/kubernetes.md, in order and without a cluster: an image that is applied has been built and pushed.
+"""The commands of docs/kubernetes.md, without a cluster: an image that is applied has been built and pushed before.
 
 In place of docker and kubectl are programs that note what they are given. manifests.py runs the cases.
 """
