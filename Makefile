@@ -22,7 +22,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
 	test-trace-library test-top test-doctor python-module test-python pythons test-ruby test-c test-packaging \
-	test-packaging-broken deb wheel layer gem install-c test-matrix test-kubernetes \
+	test-packaging-broken test-installed deb wheel layer gem install-c test-matrix test-kubernetes \
 	test-kubernetes-manifests test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
@@ -34,7 +34,7 @@ demo: build ## builds, then shows the gain on this machine's programs and trust 
 # From quick to slow. A suite that fails stops the others, unless make was told to keep going (-k).
 SUITES = test-docs test-kubernetes-manifests test-unit test-differential test-broken test-compiled test-process \
 	test-memory test-gnutls test-e2e test-guest test-field test-add-ca test-trace test-trace-library test-top \
-	test-doctor test-pkcs11 test-certdata test-python test-ruby test-c test-packaging
+	test-doctor test-pkcs11 test-certdata test-python test-ruby test-c test-packaging test-installed
 SHORT_FLAGS = $(filter-out --%,$(firstword $(MAKEFLAGS)))
 KEEP_GOING = $(if $(findstring =,$(SHORT_FLAGS)),,$(findstring k,$(SHORT_FLAGS)))
 
@@ -239,6 +239,12 @@ install-c: build ## libwindlass.so, its headers and pkg-config file below PREFIX
 
 deb: build ## target/debian/windlass_VERSION_ARCHITECTURE.deb
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) packaging/debian/build.sh
+
+test-installed: build build-sabotage openssl gnutls python-module
+test-installed: ## some suites where /var/cache/windlass has compiled stores, as where Windlass is installed (as root)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/stores.sh with $(MAKE) $(addprefix -o ,build build-sabotage openssl \
+	    gnutls python-module) test-guest test-top test-e2e test-python
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/stores.sh with $(PROCESS) --only threads,fork,pinned,shared
 
 test-packaging-broken: build ## packages that are broken on purpose must be noticed
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/packaging/run.sh --prove

@@ -4,6 +4,8 @@ Says which suite runs, how long it took the last time, and at the end what each 
 prepare (they install and build); if one of them fails, nothing else runs. After the first suite that fails the others
 do not run, unless --keep-going is given. Exit status 1 if anything failed.
 
+The suites don't see compiled stores in /var/cache/windlass; `make test-installed` has them.
+
 Times are kept in CARGO_TARGET_DIR (target/), so the first run can't tell them.
 """
 
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import time
 
+WITHOUT_STORES = [str(pathlib.Path(__file__).with_name("stores.sh")), "without"]
 KEPT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or "target") / "suite-times.json"
 # The closing lines of cargo's tests and of the harnesses; .ci/run counts the same.
 COUNTED = re.compile(rb"[ :](\d+) passed[;,] (\d+) failed")
@@ -38,7 +41,7 @@ def main(arguments):
     for number, name in enumerate(suites, 1):
         # What was built above is up to date: -o.
         old = [word for target in first for word in ("-o", target)]
-        rows.append(run(name, f"[{number}/{len(suites)}] {name}", [make, *old, name], times))
+        rows.append(run(name, f"[{number}/{len(suites)}] {name}", [*WITHOUT_STORES, make, *old, name], times))
         if not rows[-1]["good"]:
             say(f"{name} failed. `make {name}` repeats it.")
             if not keep_going:

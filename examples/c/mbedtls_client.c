@@ -8,6 +8,7 @@
  * handshake, from the chain that the server sent, and before anything else is read or written. */
 #include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
+#include <mbedtls/error.h>
 #include <mbedtls/net_sockets.h>
 #include <mbedtls/ssl.h>
 #include <mbedtls/version.h>
@@ -23,10 +24,14 @@ static int add_issuers(windlass_store *state, const mbedtls_x509_crt *child, mbe
 {
     size_t places[16], count;
     windlass_anchor anchor;
-    if (windlass_store_by_subject(state, child->issuer_raw.p, child->issuer_raw.len, places, 16, &count) != WINDLASS_OK)
+    int code = windlass_store_by_subject(state, child->issuer_raw.p, child->issuer_raw.len, places, 16, &count);
+    if (code == WINDLASS_E_NAME)
         return 0; /* such a name has no anchor here */
-    for (size_t at = 0; at < count && at < 16; at++) {
-        windlass_store_anchor(state, places[at], &anchor, sizeof anchor);
+    if (code != WINDLASS_OK || count > 16)
+        return MBEDTLS_ERR_X509_FATAL_ERROR; /* a part of them would be no answer */
+    for (size_t at = 0; at < count; at++) {
+        if (windlass_store_anchor(state, places[at], &anchor, sizeof anchor) != WINDLASS_OK)
+            return MBEDTLS_ERR_X509_BAD_INPUT_DATA;
         int failed = mbedtls_x509_crt_parse_der(anchors, anchor.der.bytes, anchor.der.length);
         if (failed)
             return failed;
@@ -82,12 +87,43 @@ static uint32_t verdict(const mbedtls_ssl_context *ssl, windlass_store *state, c
     for (mbedtls_x509_crt *child = chain; child && !failed; child = child->next)
         failed = add_issuers(state, child, &anchors);
     if (!failed && anchors.raw.p != NULL)
-        mbedtls_x509_crt_verify(chain, &anchors, NULL, host, &flags, NULL, NULL);
+        failed = mbedtls_x509_crt_verify(chain, &anchors, NULL, host, &flags, NULL, NULL);
+    if (failed && flags == 0)
+        flags = MBEDTLS_X509_BADCERT_NOT_TRUSTED;
     mbedtls_x509_crt_free(&anchors);
-    return flags;
+    /* The handshake has looked at the usage, which the function above does not do. */
+    return flags | (mbedtls_ssl_get_verify_result(ssl) &
+                    (MBEDTLS_X509_BADCERT_KEY_USAGE | MBEDTLS_X509_BADCERT_EXT_KEY_USAGE));
 }
 
 #endif
+
+/* Connects and prints what came of it. Returns 1 if the server is who it should be. */
+static int connect_to(mbedtls_ssl_context *ssl, mbedtls_net_context *net, windlass_store *state, const char *host,
+                      const char *port)
+{
+    char why[2048];
+    int failed = mbedtls_ssl_set_hostname(ssl, host);
+    if (!failed)
+        failed = mbedtls_net_connect(net, host, port, MBEDTLS_NET_PROTO_TCP);
+    mbedtls_ssl_set_bio(ssl, net, mbedtls_net_send, mbedtls_net_recv, NULL);
+    if (!failed)
+        failed = mbedtls_ssl_handshake(ssl);
+    /* Without a verification the flags are 0 or all set. */
+    uint32_t flags = failed ? mbedtls_ssl_get_verify_result(ssl) : verdict(ssl, state, host);
+    if (!failed && flags == 0) {
+        printf("%s: connected and verified\n", host);
+        return 1;
+    }
+    if ((!failed || (flags != 0 && flags != UINT32_MAX)) &&
+        mbedtls_x509_crt_verify_info(why, sizeof why, "", flags) >= 0) {
+        fprintf(stderr, "%s: refused: %s", host, why);
+    } else {
+        mbedtls_strerror(failed, why, sizeof why);
+        fprintf(stderr, "%s: not connected: %s\n", host, why);
+    }
+    return 0;
+}
 
 int main(int count, char **arguments)
 {
@@ -99,12 +135,17 @@ int main(int count, char **arguments)
     mbedtls_net_context net;
     mbedtls_ssl_config config;
     mbedtls_ssl_context ssl;
-    uint32_t flags = 1;
-    if (count < 3)
+    if (count < 3 || *arguments[1] == '\0') {
+        fprintf(stderr, "usage: %s HOST PORT [CAFILE]\n", count ? arguments[0] : "mbedtls_client");
         return 2;
-    if (windlass_trust_open(count > 3 ? arguments[3] : NULL, 0, &roots, &error) != WINDLASS_OK ||
-        windlass_trust_store(roots, &state, &error) != WINDLASS_OK) {
+    }
+    if (windlass_trust_open(count > 3 ? arguments[3] : NULL, 0, &roots, &error) != WINDLASS_OK) {
         fprintf(stderr, "%s\n", error.text);
+        return 2;
+    }
+    if (windlass_trust_store(roots, &state, &error) != WINDLASS_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        windlass_trust_release(roots);
         return 2;
     }
     mbedtls_entropy_init(&entropy);
@@ -112,6 +153,7 @@ int main(int count, char **arguments)
     mbedtls_net_init(&net);
     mbedtls_ssl_config_init(&config);
     mbedtls_ssl_init(&ssl);
+    int verified = 0;
     int failed = mbedtls_ctr_drbg_seed(&random, mbedtls_entropy_func, &entropy, NULL, 0);
     if (!failed)
         failed = mbedtls_ssl_config_defaults(&config, MBEDTLS_SSL_IS_CLIENT, MBEDTLS_SSL_TRANSPORT_STREAM,
@@ -120,15 +162,10 @@ int main(int count, char **arguments)
     trust(&config, state);
     if (!failed)
         failed = mbedtls_ssl_setup(&ssl, &config);
-    if (!failed)
-        failed = mbedtls_ssl_set_hostname(&ssl, arguments[1]);
-    if (!failed)
-        failed = mbedtls_net_connect(&net, arguments[1], arguments[2], MBEDTLS_NET_PROTO_TCP);
-    mbedtls_ssl_set_bio(&ssl, &net, mbedtls_net_send, mbedtls_net_recv, NULL);
-    if (!failed)
-        failed = mbedtls_ssl_handshake(&ssl);
-    flags = failed ? mbedtls_ssl_get_verify_result(&ssl) : verdict(&ssl, state, arguments[1]);
-    printf("handshake %s, flags 0x%x\n", failed ? "failed" : "done", (unsigned)flags);
+    if (failed)
+        fprintf(stderr, "mbedTLS can't be set up: -0x%x\n", (unsigned)-failed);
+    else
+        verified = connect_to(&ssl, &net, state, arguments[1], arguments[2]);
 
     mbedtls_ssl_free(&ssl);
     mbedtls_ssl_config_free(&config);
@@ -137,5 +174,5 @@ int main(int count, char **arguments)
     mbedtls_entropy_free(&entropy);
     windlass_store_release(state);
     windlass_trust_release(roots);
-    return failed || flags;
+    return !verified;
 }

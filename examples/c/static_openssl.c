@@ -30,41 +30,55 @@ static SSL_CTX *new_context(void)
     return context;
 }
 
-/* Connects and prints what came of the verification. */
+/* Has the connection check the certificate against this host, and connects to it. */
+static int connect_and_verify(BIO *bio, SSL *ssl, const char *host, const char *port)
+{
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1 &&
+           BIO_set_conn_hostname(bio, host) == 1 && BIO_set_conn_port(bio, port) == 1 && BIO_do_connect(bio) == 1;
+}
+
+/* Connects and prints what came of it. Returns 1 if the server is who it should be. */
 static int connect_to(const char *host, const char *port)
 {
-    char address[300];
     SSL *ssl = NULL;
-    int connected = 0;
+    int verified = 0;
     SSL_CTX *context = new_context();
     BIO *bio = context ? BIO_new_ssl_connect(context) : NULL;
-    if (bio) {
-        snprintf(address, sizeof address, "%s:%s", host, port);
-        BIO_set_conn_hostname(bio, address);
-        BIO_get_ssl(bio, &ssl);
-        SSL_set1_host(ssl, host);
-        SSL_set_tlsext_host_name(ssl, host);
-        connected = BIO_do_connect(bio) == 1;
-        printf("verified: %s\n", X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
+    if (bio && BIO_get_ssl(bio, &ssl) == 1)
+        verified = connect_and_verify(bio, ssl, host, port);
+    /* The result of the verification is X509_V_OK as well if there was none, because there is no such host, say. So it
+     * only tells why a connection was refused, or refuses one itself. */
+    long result = ssl ? SSL_get_verify_result(ssl) : X509_V_OK;
+    if (result != X509_V_OK) {
+        fprintf(stderr, "%s: refused: %s\n", host, X509_verify_cert_error_string(result));
+        verified = 0;
+    } else if (!verified) {
+        fprintf(stderr, "%s: not connected\n", host);
+        ERR_print_errors_fp(stderr);
+    } else {
+        printf("%s: connected and verified\n", host);
     }
     BIO_free_all(bio);
     SSL_CTX_free(context);
-    return connected;
+    return verified;
 }
 
 int main(int count, char **arguments)
 {
     windlass_error error;
-    if (count < 3)
+    /* To SSL_set1_host, an empty host means that any name will do. */
+    if (count < 3 || *arguments[1] == '\0') {
+        fprintf(stderr, "usage: %s HOST PORT [CAFILE]\n", count ? arguments[0] : "static_openssl");
         return 2;
+    }
     /* Without a path: the bundle of this machine. */
     if (windlass_trust_open(count > 3 ? arguments[3] : NULL, 0, &trust, &error) != WINDLASS_OK) {
         fprintf(stderr, "%s\n", error.text);
         return 2;
     }
-    int connected = 1;
-    for (int connection = 0; connection < 3 && connected; connection++)
-        connected = connect_to(arguments[1], arguments[2]);
+    int verified = 1;
+    for (int connection = 0; connection < 3 && verified; connection++)
+        verified = connect_to(arguments[1], arguments[2]);
     windlass_trust_release(trust);
-    return !connected;
+    return !verified;
 }

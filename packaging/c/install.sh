@@ -3,15 +3,23 @@
 #
 #   packaging/c/install.sh PREFIX [LIBDIR]      LIBDIR is PREFIX/lib by default
 #
-# Everything goes below DESTDIR, if that is set. The preload library lies beside libwindlass.so, which loads it from
-# there (windlass_attach).
+# Both are absolute paths, as windlass.pc names them. Everything goes below DESTDIR, if that is set. The preload library
+# lies beside libwindlass.so, which loads it from there (windlass_attach).
 set -eu
-cd "$(dirname "$0")/../.."
-umask 022
-release=${CARGO_TARGET_DIR:-target}/release
 prefix=$1
 libdir=${2:-$prefix/lib}
 root=${DESTDIR:-}
+absolute() { # what it is, path
+    case $2 in /*) return ;; esac
+    echo "install-c: $1 '$2' is not an absolute path" >&2
+    exit 2
+}
+absolute PREFIX "$prefix"
+absolute LIBDIR "$libdir"
+case $root in ''|/*) ;; *) root=$PWD/$root ;; esac
+cd "$(dirname "$0")/../.."
+umask 022
+release=${CARGO_TARGET_DIR:-target}/release
 version=$(sed -n '/^\[workspace.package\]/,/^$/ s/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 packaging/needs.sh "$release/libwindlass_c.so" "$release/libwindlass_preload.so"

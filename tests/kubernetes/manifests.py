@@ -2,7 +2,7 @@
 
 The manifests are what generate.py writes, and valid by the API server's own schema (schema.json); the overlays' patches
 apply; the policies are those that the whole suite has last seen at work (admitted.json). The suite keeps both files
-current.
+current. The page's commands apply images that they have pushed, and bundle.py says what is wrong with a file.
 """
 
 import hashlib
@@ -14,6 +14,8 @@ import sys
 import traceback
 
 import jsonschema
+import page
+import trust_bundles
 import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -99,7 +101,8 @@ def a_pod_gets_the_variables_of_add_ca():
 
 
 CASES = (the_files_are_what_the_generator_writes, the_manifests_are_valid, an_unknown_field_is_noticed,
-         the_policies_are_those_that_the_suite_has_seen, a_pod_gets_the_variables_of_add_ca)
+         the_policies_are_those_that_the_suite_has_seen, a_pod_gets_the_variables_of_add_ca,
+         *page.CASES, *trust_bundles.CASES)
 
 
 def main():

@@ -31,13 +31,28 @@ def main() -> int:
     if not options.is_module and not os.path.exists(options.program):
         run.error(f"{options.program}: no such file")
     sys.argv = [options.program, *options.arguments]
-    if options.is_module:
-        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
-    else:
-        # As `python PROGRAM` does.
-        sys.path[0] = os.path.dirname(os.path.abspath(options.program))
-        runpy.run_path(options.program, run_name="__main__")
+    try:
+        if options.is_module:
+            runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+        else:
+            # As `python PROGRAM` does.
+            sys.path[0] = os.path.dirname(os.path.abspath(options.program))
+            runpy.run_path(options.program, run_name="__main__")
+    except (ImportError, OSError) as error:
+        if _has_run(error):
+            raise
+        print(f"{sys.executable}: {error}", file=sys.stderr)
+        return 1
     return 0
+
+
+def _has_run(error: BaseException) -> bool:
+    """Whether code of the program was running, or there was none to run."""
+    step = error.__traceback__
+    # A program's __name__ is "__main__", too.
+    while step and any(step.tb_frame.f_globals is own for own in (globals(), vars(runpy))):
+        step = step.tb_next
+    return step is not None
 
 
 if __name__ == "__main__":

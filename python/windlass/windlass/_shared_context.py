@@ -60,7 +60,7 @@ def shared_context(alpn_protocols: Iterable[str] = ()) -> FrozenContext:
 
     `alpn_protocols`: what a client would pass to `set_alpn_protocols`. requests, urllib3 and httpx need `["http/1.1"]`.
     """
-    alpn_protocols = tuple(alpn_protocols)
+    alpn_protocols = _names(alpn_protocols)
     began = time.time_ns()
     state, newest = _look()
     known = _contexts.get(alpn_protocols)
@@ -80,6 +80,14 @@ def shared_context(alpn_protocols: Iterable[str] = ()) -> FrozenContext:
     if newest + _TICK_NS < began and is_whole and _look()[0] == state:
         _contexts[alpn_protocols] = (state, context)
     return context
+
+
+def _names(alpn_protocols: Iterable[str]) -> Tuple[str, ...]:
+    """ssl takes a str for a list of letters, and offers each."""
+    names = () if isinstance(alpn_protocols, (str, bytes)) else tuple(alpn_protocols)
+    if isinstance(alpn_protocols, (str, bytes)) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f'alpn_protocols: a list of names such as ["http/1.1"] is needed, not {alpn_protocols!r}')
+    return names
 
 
 def _look() -> Tuple[_State, int]:

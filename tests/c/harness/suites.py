@@ -6,11 +6,11 @@ import shutil
 import subprocess
 
 import attaching
-import builds
+import examples
 import files
 import sharing
 import verdicts
-from context import EXAMPLES, PROGRAMS, ROOT, STRICT, system_headers
+from context import PROGRAMS, ROOT, STRICT, system_headers
 
 BORINGSSL = pathlib.Path("/usr/include/android")
 
@@ -88,48 +88,6 @@ def race(context):
     return f"without it: {said.strip()}"
 
 
-def curl(context):
-    program = context.compile(EXAMPLES / "attach_curl.c", packages=("libcurl",))
-    url = f"https://localhost:{context.hosts['good'].port}/"
-    said = context.run(program, url, context.pki.bundle)
-    assert said.startswith("hello\n" * 3 + "attach: attached\n") and "counter served/" in said, said
-    said = context.run(program, f"https://localhost:{context.hosts['untrusted'].port}/", context.pki.bundle, status=60)
-    assert "hello" not in said and "attach: attached" in said, said
-    said = context.run(program, url, context.pki.bundle, WINDLASS_DISABLE=1)
-    assert said.startswith("hello\n" * 3 + "attach: disabled\n") and "counter" not in said, said
-
-
-def static_openssl(context):
-    program = context.compile(EXAMPLES / "static_openssl.c", "-l:libssl.a", "-l:libcrypto.a", "-ldl", "-pthread")
-    loaded = subprocess.run(["ldd", program], check=True, stdout=subprocess.PIPE, text=True).stdout
-    assert "libssl" not in loaded and "libcrypto" not in loaded, loaded
-    for host, status, verified in (("good", 0, "ok"), ("wrong", 1, "hostname mismatch"),
-                                   ("untrusted", 1, "unable to get local issuer certificate")):
-        said = context.run(program, "localhost", context.hosts[host].port, context.pki.bundle, status=status)
-        assert set(said.splitlines()) == {f"verified: {verified}"}, said
-    said = context.run(program, "localhost", context.hosts["good"].port, "/nonexistent.pem", status=2)
-    assert said == "/nonexistent.pem does not exist\n", said
-    # The machine's bundle does not have our root.
-    said = context.run(program, "localhost", context.hosts["good"].port, status=1)
-    assert "unable to get" in said, said
-
-
-def mbedtls(context):
-    """With Debian's build, which lacks the callback, and with one that has it."""
-    exported = subprocess.run("nm -D /usr/lib/*/libmbedtls.so | grep -c mbedtls_ssl_conf_ca_cb", shell=True,
-                              stdout=subprocess.PIPE, text=True).stdout.strip()
-    own = builds.TARGET / "mbedtls"
-    programs = [context.compile(EXAMPLES / "mbedtls_client.c", "-lmbedtls", "-lmbedx509", "-lmbedcrypto"),
-                context.compile(EXAMPLES / "mbedtls_client.c", "-isystem", own / "include",
-                                own / "lib/libmbedtls-all.a", name="mbedtls_with_callback")]
-    for program in programs:
-        for host, status in (("good", 0), ("wrong", 1), ("untrusted", 1)):
-            said = context.run(program, "localhost", context.hosts[host].port, context.pki.bundle, status=status)
-            assert ("flags 0x0" in said) == (status == 0), (program, host, said)
-    assert exported == "0", "Debian's mbedTLS has the callback now"
-    return "Debian's has no trusted-certificate callback"
-
-
 def install(context):
     """Below DESTDIR, with another directory for libraries; what is there is complete and has no path of the build."""
     root = context.fresh("destdir")
@@ -147,6 +105,26 @@ def install(context):
     assert version == f"libwindlass.so.{header.split('WINDLASS_VERSION ')[1].split(chr(34))[1]}", version
 
 
+def relative(context):
+    """A relative DESTDIR is below the caller's directory. With a relative PREFIX or LIBDIR nothing is written: the file
+    for pkg-config has to name them."""
+    folder = context.fresh("relative")
+    beside = set(os.listdir(ROOT))
+
+    def installed(*arguments, **variables):
+        ended = subprocess.run([ROOT / "packaging/c/install.sh", *arguments], cwd=folder, text=True, check=False,
+                               stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **variables})
+        return ended.returncode, ended.stderr
+
+    for arguments in (("opt",), ("opt", "/opt/lib"), ("/opt", "lib"), ("",)):
+        for root in ("", "root", str(folder / "root")):
+            status, said = installed(*arguments, DESTDIR=root)
+            assert status == 2 and said.endswith("is not an absolute path\n"), (arguments, root, status, said)
+    assert not os.listdir(folder) and set(os.listdir(ROOT)) == beside, (os.listdir(folder), os.listdir(ROOT))
+    assert installed("/opt/windlass", DESTDIR="root") == (0, "")
+    assert os.listdir(folder) == ["root"] and (folder / "root/opt/windlass/lib/libwindlass.so").exists()
+
+
 def boringssl(context):
     """Without lookup methods: all certificates are added by reference."""
     libraries = "/usr/lib/x86_64-linux-gnu/android"
@@ -162,6 +140,7 @@ def boringssl(context):
 
 CASES = [
     ("install-c", install),
+    ("install-c, relative paths", relative),
     ("exported symbols", symbols),
     ("headers", headers),
     ("every certificate and search", api),
@@ -170,9 +149,10 @@ CASES = [
     ("attach, damaged library", attaching.damaged),
     ("attach, secure execution", attaching.secure),
     ("attach, addresses taken before", attaching.taken),
-    ("example: libcurl", curl),
-    ("example: static OpenSSL", static_openssl),
-    ("example: mbedTLS", mbedtls),
+    ("example: libcurl", examples.curl),
+    ("example: static OpenSSL", examples.static_openssl),
+    ("example: mbedTLS", examples.mbedtls),
+    ("examples look at each result", examples.checked),
     ("files that are refused", files.refused),
     ("a file that changes", files.changing),
     ("verdicts", verdicts.compared),

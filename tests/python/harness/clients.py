@@ -16,7 +16,7 @@ OLDEST = (3, 11)
 
 
 def client(kind, context):
-    if tuple(map(int, context.version.split(".")[:2])) < OLDEST:
+    if not serves(context):
         return "not tried: these versions of the clients need Python 3.11"
     python, unknown = interpreter(context), authority(context)
     with Server(context.authority.chain) as good, Server(unknown.chain) as other:
@@ -34,6 +34,10 @@ def client(kind, context):
         # A context of each client.
         assert attached["served"] >= 6 and attached["bypassed"] == {}, attached
     return None
+
+
+def serves(context):
+    return tuple(map(int, context.version.split(".")[:2])) >= OLDEST
 
 
 def asked(context, python, kind, how, urls):

@@ -5,7 +5,8 @@ import pathlib
 import shutil
 import subprocess
 
-PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "programs"
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS, ROOT = TESTS / "programs", TESTS.parents[1]
 
 
 class Context:

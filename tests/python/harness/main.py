@@ -13,6 +13,7 @@ import hostile
 import layer
 import linked_in
 import own_tests
+import pages
 import pki
 import servers
 import suites
@@ -28,7 +29,8 @@ def cases(context, with_own_tests):
     if context.is_linked_in:
         return INSIDE
     # The clients are wheels for the machine's own interpreter.
-    return EVERYWHERE + (own_tests.CASES if with_own_tests else clients.CASES + layer.CASES + own_tests.SAMPLE)
+    own = clients.CASES + pages.CASES + layer.CASES + own_tests.SAMPLE
+    return EVERYWHERE + (own_tests.CASES if with_own_tests else own)
 
 
 def main():

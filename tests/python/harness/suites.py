@@ -102,6 +102,21 @@ def run_command(context):
     assert "json" in said, said
     said = context.run("-m", "windlass", "run", folder / "missing.py", status=2)
     assert said.startswith("usage: ") and said.endswith("missing.py: no such file\n"), said
+    # What can't be run, in the words of `python` and with its status.
+    (folder / "package").mkdir()
+    (folder / "package/__init__.py").touch()
+    (folder / "needs.py").write_text("import nomod\n")
+    (folder / "asks.py").write_text("import runpy\nrunpy.run_module('nomod')\n")
+    for what in (["-m", "nomod"], ["-m", "nomod.sub"], ["-m", "json.nomod"], ["-m", "package"], ["-m", ".x"],
+                 ["-m", "math"], [folder], [folder / "package"]):
+        said, stock = (context.run(*words, *what, status=1, PYTHONPATH=folder) for words in (["-m", "windlass", "run"],
+                                                                                            []))
+        assert said.count("\n") == 1 and said.startswith(f"{context.python}: "), said
+        assert said.split(": ", 1)[1] == stock.split(": ", 1)[1], (said, stock)
+    # The program's own faults look as they do.
+    for module in ("needs", "asks"):
+        said = context.run("-m", "windlass", "run", "-m", module, status=1, PYTHONPATH=folder)
+        assert said.startswith("Traceback") and f"{module}.py" in said, said
     assert "usage" in context.run("-m", "windlass", status=2)
 
 

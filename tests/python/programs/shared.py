@@ -58,6 +58,16 @@ web = windlass.shared_context(["http/1.1"])
 assert web is not shared and web is windlass.shared_context(["http/1.1"])
 web.set_alpn_protocols(["http/1.1"])
 
+# A name alone would be taken for a list of letters, and offered as such.
+for wrong in ("http/1.1", "", b"h2", [b"h2"], ["h2", 1], [["h2"]]):
+    try:
+        windlass.shared_context(wrong)
+    except TypeError as error:
+        assert str(error) == f'alpn_protocols: a list of names such as ["http/1.1"] is needed, not {wrong!r}', error
+    else:
+        raise SystemExit(f"{wrong!r} was taken")
+assert windlass.shared_context(iter(["http/1.1"])) is web
+
 # A change of the trust store.
 new = windlass.shared_context
 contents = open(other, "rb").read(), open(bundle, "rb").read()
