@@ -12,13 +12,13 @@ FOLLOW = {"WINDLASS_FOLLOW": "1"}
 LOADS = ("file", "both", "directory", "defaults", "two", "lookup")
 # What a successor could not stand for.
 NOT_FOLLOWED = ("added", "listed", "function", "relative", "method", "chroot")
-RESUMED = "".join(f"""\
+RESUMED = """\
 first: set -1, accepted, full, 0
 again: set 1, accepted, resumed, 0
-without the root: set 1, {without}
-with it: set 1, accepted, {rest}, 0
-with it again: set 1, accepted, {rest}, 0
-""" for without, rest in (("{0}", "{1}"),) * 2) + "exit 0\n"
+without the root: set 1, {0}
+with it: set 1, accepted, {1}, 0
+with it again: set 1, accepted, resumed, 0
+""" * 2 + "exit 0\n"
 
 
 def run(program, arguments, pki, library=None, env=None):
