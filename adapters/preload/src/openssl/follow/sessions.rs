@@ -116,7 +116,8 @@ pub enum Beginning {
 /// Call this before a call that may begin a handshake. A session that was verified with other contents is taken out of
 /// the connection.
 pub fn begin(ssl: *mut SSL, how: Beginning, caller: Caller) -> Option<Begun> {
-    if ssl.is_null() {
+    // What libssl calls itself belongs to a call that was seen.
+    if ssl.is_null() || caller.is_own() {
         return None;
     }
     let library = Ssl::of(caller)?;
