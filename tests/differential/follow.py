@@ -9,7 +9,7 @@ from programs import execute, write_files
 
 HERE = pathlib.Path(__file__).resolve().parent / "process"
 FOLLOW = {"WINDLASS_FOLLOW": "1"}
-LOADS = ("file", "both", "directory", "defaults", "two", "lookup")
+LOADS = ("file", "both", "context", "directory", "defaults", "two", "lookup")
 # What a successor could not stand for.
 NOT_FOLLOWED = ("added", "listed", "function", "relative", "method", "chroot")
 RESUMED = """\
@@ -23,7 +23,8 @@ with it again: set 1, accepted, resumed, 0
 
 def run(program, arguments, pki, library=None, env=None):
     folder = pathlib.Path(tempfile.mkdtemp(dir=builds.WORK))
-    write_files(folder, {**pki.files(), "root-a.pem": pki.pem("r0"), "root-b.pem": pki.pem("r1")})
+    write_files(folder, {**pki.files(), "root-a.pem": pki.pem("r0"), "root-b.pem": pki.pem("r1"),
+                         "root-c.pem": pki.pem("r2")})
     out = execute([program, *arguments], folder, library, env=env or {})
     shutil.rmtree(folder)
     return out.replace(str(folder), "FOLDER")
@@ -58,6 +59,17 @@ def sessions(results, options, pki, build):
                   first_difference(stock, without))
 
 
+def touched(results, options, pki, build):
+    """What a program does to its store after a change, it does to what a store made now would be."""
+    program = builds.compile_c([HERE / "touched.c"], builds.WORK / "bin" / f"touched-{build}", build)
+    for operation in ("add", "load", "lookup", "der", "list", "take", "function"):
+        anew = run(program, ["anew", operation], pki).replace("loads: 1\n", "", 1)
+        kept = run(program, ["kept", operation], pki, options.library, FOLLOW)
+        kept = kept.replace("loads: 1\nloaded: 0 20\n", "", 1)
+        results.check(f"{operation} after a change on OpenSSL {build}", anew == kept and anew.endswith("exit 0\n"),
+                      f"wanted:\n{anew}got:\n{kept}")
+
+
 def follow(results, options, pki, rounds):
     """What a kept store says is what stock says with a store made now; without the variable, what it says when kept."""
     for build in options.few:
@@ -87,3 +99,4 @@ def follow(results, options, pki, rounds):
             results.check(f"{label} on OpenSSL {build}", out == wanted, first_difference(wanted, out))
     for build in options.builds:
         sessions(results, options, pki, build)
+        touched(results, options, pki, build)
