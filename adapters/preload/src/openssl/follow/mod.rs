@@ -149,6 +149,14 @@ impl Following {
         self.latest.replace(&current, &Arc::new(Decision::new(contents, None)), || true).then_some(number)
     }
 
+    /// Whether no source is seen with another content: then it does not matter below which root directory.
+    fn is_as_decided(&self, last: &Decision) -> bool {
+        self.sources.iter().zip(&last.contents).all(|(source, last)| match source.place.look(Some(last)) {
+            Observation::Seen(now) => last.is_same(&now),
+            Observation::NotSeen => true,
+        })
+    }
+
     /// What a look at each source finds now.
     fn look(&self, last: &Decision) -> Vec<Observation<Content>> {
         let mut all = Vec::new();
@@ -161,24 +169,23 @@ impl Following {
     }
 
     /// Looks, and decides. What can't be done for lack of memory is as if it had not been seen.
-    fn decide(&self, state: &StoreState, functions: &'static Functions) -> Arc<Decision> {
+    fn decide(&self, state: &StoreState, functions: &'static Functions, mut current: Arc<Decision>) -> Arc<Decision> {
         /// How often other threads may decide in between.
         const ATTEMPTS: usize = 3;
         let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut current = self.latest.get();
-        let observations = self.look(&current);
+        let observations = if self.is_as_decided(&current) { Vec::new() } else { self.look(&current) };
         for _ in 0..ATTEMPTS {
-            // A look that began later has decided.
-            if self.decided_by.load(Ordering::Acquire) > look {
-                break;
-            }
             let contents = match contents::after(&current.contents, &observations) {
                 Outcome::Changed(contents) => contents,
                 Outcome::Same | Outcome::NoMemory => {
-                    self.decided_by.fetch_max(look, Ordering::AcqRel);
-                    break;
+                    // If a look that began later has decided, its decision counts.
+                    let last = self.decided_by.fetch_max(look, Ordering::AcqRel);
+                    return if last <= look { current } else { self.latest.get() };
                 }
             };
+            if self.decided_by.load(Ordering::Acquire) > look {
+                break;
+            }
             let Some(made) = successor::make(state, functions, self, &contents) else { break };
             let next = Arc::new(Decision::new(contents, Some(made)));
             let is_newest = || !self.is_left() && self.decided_by.fetch_max(look, Ordering::AcqRel) <= look;
@@ -333,5 +340,5 @@ fn decision(state: &StoreState, functions: &'static Functions) -> Option<Arc<Dec
     if state.is_locked_here() || process::is_leaving() {
         return Some(latest);
     }
-    Some(following.decide(state, functions))
+    Some(following.decide(state, functions, latest))
 }
