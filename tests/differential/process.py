@@ -22,6 +22,7 @@ import editors
 import follow
 import one_store
 import one_subject
+import sights
 from generate.forge import Signer
 from generate.pki import Pki
 from programs import Results, execute, same_in_both, write_files
@@ -196,7 +197,7 @@ def main():
     parser.add_argument("--builds", default=",".join(builds.BUILDS))
     parser.add_argument("--only", default="threads,fork,forking,pinned,shared,race,growth,mixture,unseen,"
                         "removed,handed,late,shortage,editors,asked,asked_of_libssl,cancelled,plugins,changed,"
-                        "configured,nested,narrow,between,herd,detached,follow,libraries,secure")
+                        "configured,nested,narrow,between,herd,detached,follow,sights,libraries,secure")
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the soak's rounds")
     options = parser.parse_args()
     options.library = options.library.resolve()
@@ -242,6 +243,8 @@ def main():
         change.detached(results, options, pki, 5 * options.rounds)
     if "follow" in chosen:
         follow.follow(results, options, pki, 100 * options.rounds)
+    if "sights" in chosen:
+        sights.sights(results, options, pki, 20 * options.rounds)
     if "libraries" in chosen:
         several_libraries(results, options, pki)
     if "secure" in chosen:

@@ -17,6 +17,32 @@ pub fn stat(path: &CStr) -> Option<libc::stat64> {
     })
 }
 
+/// A root directory, and the mount that it is in: each mount namespace has mounts of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootDirectory {
+    device: (u32, u32),
+    inode: u64,
+    /// `None` before Linux 5.8.
+    mount: Option<u64>,
+}
+
+/// The root directory of this thread.
+pub fn root_directory() -> Option<RootDirectory> {
+    /// `STATX_MNT_ID_UNIQUE` (Linux 6.8): with it, the number of a mount is never used again.
+    const UNIQUE: libc::c_uint = 0x4000;
+    let wanted = libc::STATX_INO | libc::STATX_MNT_ID | UNIQUE;
+    // SAFETY: a path, and room for the result.
+    let found: libc::statx = filled(|room| unsafe {
+        call(libc::SYS_statx, [libc::AT_FDCWD as usize, c"/".as_ptr() as usize, 0, wanted as usize, room, 0])
+    })?;
+    let has_mount = found.stx_mask & (libc::STATX_MNT_ID | UNIQUE) != 0;
+    Some(RootDirectory {
+        device: (found.stx_dev_major, found.stx_dev_minor),
+        inode: found.stx_ino,
+        mount: has_mount.then_some(found.stx_mnt_id),
+    })
+}
+
 /// The file system that a path leads to.
 pub fn statfs(path: &CStr) -> Option<libc::statfs64> {
     // SAFETY: a path, and room for the result.

@@ -39,9 +39,30 @@ pub fn now_ns() -> i128 {
     Real.real_ns()
 }
 
+/// What the identity of a file says of its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Belief {
+    /// If read from now on, the content is unchanged for as long as the path has this identity.
+    Believed,
+    /// The file was changed so recently that it may change again under the same identity.
+    TooYoung,
+    /// The file system does not give each change a new identity.
+    Never,
+}
+
+/// What an identity says of the content. `now_ns` is the time before the file was read. One system call, unless the
+/// file is too young.
+pub fn belief(path: &Path, identity: &Identity, now_ns: i128) -> Result<Belief, LoadError> {
+    if identity.is_racy(now_ns) {
+        return Ok(Belief::TooYoung);
+    }
+    let file_system = rustix::fs::statfs(path).map_err(|errno| failed(path, "stat", errno))?;
+    let is_kept = identity.outlives(FileSystem::of(&file_system), &Real);
+    Ok(if is_kept { Belief::Believed } else { Belief::Never })
+}
+
 /// Whether the content of a file, if read from now on, is unchanged for as long as the path has this identity. `now_ns`
 /// is the time before the file was read.
 pub fn is_believed(path: &Path, identity: &Identity, now_ns: i128) -> bool {
-    let file_system = || rustix::fs::statfs(path).map(|statfs| FileSystem::of(&statfs));
-    !identity.is_racy(now_ns) && file_system().is_ok_and(|file_system| identity.outlives(file_system, &Real))
+    matches!(belief(path, identity, now_ns), Ok(Belief::Believed))
 }

@@ -7,6 +7,7 @@ mod twins;
 use std::fmt;
 
 use once_cell::race::OnceBox;
+use sha2::{Digest, Sha256};
 
 use crate::anchor::{AnchorIndex, Record, TrustAnchor};
 use crate::crl::{Crl, Crls};
@@ -41,6 +42,7 @@ pub struct RootStore {
     crls: Option<Box<Crls>>,
     /// The number of the rules, and the value that they gave.
     finding: OnceBox<(u16, u8)>,
+    digest: OnceBox<[u8; 32]>,
 }
 
 /// The indices that a compiled store brings along, still as written; each is read on first use. A part that turns out
@@ -122,6 +124,7 @@ impl RootStore {
             issuers_and_serials: OnceBox::new(),
             key_ids: OnceBox::new(),
             finding: OnceBox::new(),
+            digest: OnceBox::new(),
         })
     }
 
@@ -133,6 +136,12 @@ impl RootStore {
         };
         // A certificate contains its own length, and thus a run of bytes splits into certificates in only one way.
         self.der.as_slice() == other.der.as_slice() && same_crls
+    }
+
+    /// The SHA-256 of all certificates in source order. CRLs are not part of it.
+    pub fn digest(&self) -> &[u8; 32] {
+        // A certificate contains its own length, and thus a run of bytes splits into certificates in only one way.
+        self.digest.get_or_init(|| Box::new(Sha256::digest(self.der.as_slice()).into()))
     }
 
     /// The number of certificates, duplicates included: the value that OpenSSL's load would return.

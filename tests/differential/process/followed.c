@@ -44,7 +44,14 @@ static void load(X509_STORE *store)
         result = X509_STORE_load_locations(store, file, NULL);
     else if (strcmp(way, "both") == 0)
         result = X509_STORE_load_locations(store, file, hashed);
-    else if (strcmp(way, "directory") == 0)
+    else if (strcmp(way, "context") == 0) {
+        SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+
+        X509_STORE_up_ref(store);
+        SSL_CTX_set_cert_store(ctx, store);
+        result = SSL_CTX_load_verify_locations(ctx, file, hashed);
+        SSL_CTX_free(ctx);
+    } else if (strcmp(way, "directory") == 0)
         result = X509_STORE_load_locations(store, NULL, hashed);
     else if (strcmp(way, "defaults") == 0)
         result = X509_STORE_set_default_paths(store);

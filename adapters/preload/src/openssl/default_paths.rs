@@ -10,10 +10,11 @@ use crate::openssl::api::{OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_L_ADD_DIR, X
 use crate::openssl::libcrypto::original;
 use crate::openssl::serving::{Within, serve_file, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked};
-use crate::openssl::{capath, default_store};
+use crate::openssl::{capath, default_store, follow};
 
 /// `X509_STORE_set_default_paths`.
 pub extern "C-unwind" fn plain(store: *mut X509_STORE, caller: Caller) -> c_int {
+    let store = follow::reached(store, caller);
     load(store, Within::DEFAULT, caller, || original!(caller, X509_STORE_set_default_paths(store), or 0))
 }
 
@@ -24,6 +25,7 @@ pub extern "C-unwind" fn extended(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let store = follow::reached(store, caller);
     load(
         store,
         Within { context, properties },

@@ -7,12 +7,13 @@ use crate::hook::{Caller, guarded};
 use crate::openssl::api::{OPENSSL_STACK, X509_STORE, X509_STORE_CTX};
 use crate::openssl::errors::Marked;
 use crate::openssl::libcrypto::{Libcrypto, original};
-use crate::openssl::locks;
 use crate::openssl::store::tracked;
+use crate::openssl::{follow, locks};
 use crate::process;
 
 /// `X509_STORE_get0_objects`.
 pub extern "C-unwind" fn get0_objects(store: *const X509_STORE, caller: Caller) -> *mut OPENSSL_STACK {
+    let store = follow::reached(store.cast_mut(), caller).cast_const();
     fill(store, caller);
     if let Some(state) = tracked(store).filter(|state| !state.library.contains(caller)) {
         guarded(|| {
@@ -31,12 +32,14 @@ pub extern "C-unwind" fn get0_objects(store: *const X509_STORE, caller: Caller) 
 
 /// `X509_STORE_get1_objects` (3.3).
 pub extern "C-unwind" fn get1_objects(store: *mut X509_STORE, caller: Caller) -> *mut OPENSSL_STACK {
+    let store = follow::reached(store, caller);
     fill(store, caller);
     original!(caller, X509_STORE_get1_objects(store), or ptr::null_mut())
 }
 
 /// `X509_STORE_get1_all_certs` (3.0).
 pub extern "C-unwind" fn get1_all_certs(store: *mut X509_STORE, caller: Caller) -> *mut OPENSSL_STACK {
+    let store = follow::reached(store, caller);
     fill(store, caller);
     original!(caller, X509_STORE_get1_all_certs(store), or ptr::null_mut())
 }
@@ -66,6 +69,7 @@ pub extern "C-unwind" fn cmp_set0_trusted_store(context: *mut c_void, store: *mu
 /// `X509_STORE_lock`: a program that locks a store itself is about to read its objects, and while it holds the lock
 /// nothing can be added (CPython copies them in this way).
 pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
+    let store = follow::reached(store, caller);
     let library = Libcrypto::of_caller(caller);
     let lock_original = || original!(caller, X509_STORE_lock(store), or 0);
     if is_internal(library, caller) {
@@ -91,6 +95,7 @@ pub extern "C-unwind" fn lock(store: *mut X509_STORE, caller: Caller) -> c_int {
 
 /// `X509_STORE_unlock`.
 pub extern "C-unwind" fn unlock(store: *mut X509_STORE, caller: Caller) -> c_int {
+    let store = follow::reached(store, caller);
     let library = Libcrypto::of_caller(caller);
     if !is_internal(library, caller) && tracked(store).is_some() {
         locks::leave(store);

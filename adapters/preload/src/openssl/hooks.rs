@@ -6,8 +6,8 @@ use windlass_interpose::family::Hook;
 
 use crate::hook::{self, Caller};
 use crate::openssl::api::{
-    BIO, OPENSSL_STACK, OSSL_LIB_CTX, SSL, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME, X509_OBJECT,
-    X509_STORE, X509_STORE_CTX,
+    BIO, OPENSSL_STACK, OSSL_LIB_CTX, SSL, SSL_CTX, X509, X509_CRL, X509_LOOKUP, X509_LOOKUP_METHOD, X509_NAME,
+    X509_OBJECT, X509_STORE, X509_STORE_CTX,
 };
 use crate::openssl::{
     ca_names, default_paths, directory_search, enumerate, follow, handed_out, lifecycle, load_file, load_path,
@@ -283,7 +283,39 @@ entered! {
 entered! {
     /// The hooks in libssl that only followed stores need.
     OF_FOLLOWED_LIBSSL, of_followed_libssl;
-    fn SSL_set_session(ssl: *mut SSL, session: *mut c_void) -> c_int => follow::hooks::set_session;
+    fn SSL_connect(ssl: *mut SSL) -> c_int => follow::hooks::connect;
+    fn SSL_do_handshake(ssl: *mut SSL) -> c_int => follow::hooks::do_handshake;
+    fn SSL_read(ssl: *mut SSL, bytes: *mut c_void, len: c_int) -> c_int => follow::hooks::read;
+    fn SSL_read_ex(
+        ssl: *mut SSL, bytes: *mut c_void, len: usize, read: *mut usize,
+    ) -> c_int => follow::hooks::read_ex;
+    fn SSL_peek(ssl: *mut SSL, bytes: *mut c_void, len: c_int) -> c_int => follow::hooks::peek;
+    fn SSL_peek_ex(
+        ssl: *mut SSL, bytes: *mut c_void, len: usize, read: *mut usize,
+    ) -> c_int => follow::hooks::peek_ex;
+    fn SSL_write(ssl: *mut SSL, bytes: *const c_void, len: c_int) -> c_int => follow::hooks::write;
+    fn SSL_write_ex(
+        ssl: *mut SSL, bytes: *const c_void, len: usize, written: *mut usize,
+    ) -> c_int => follow::hooks::write_ex;
+    fn SSL_write_ex2(
+        ssl: *mut SSL, bytes: *const c_void, len: usize, flags: u64, written: *mut usize,
+    ) -> c_int => follow::hooks::write_ex2;
+    fn SSL_write_early_data(
+        ssl: *mut SSL, bytes: *const c_void, len: usize, written: *mut usize,
+    ) -> c_int => follow::hooks::write_early_data;
+    fn SSL_set_psk_use_session_callback(
+        ssl: *mut SSL, callback: Option<follow::psk::Callback>,
+    ) => follow::hooks::set_psk;
+    fn SSL_CTX_set_psk_use_session_callback(
+        context: *mut SSL_CTX, callback: Option<follow::psk::Callback>,
+    ) => follow::hooks::set_psk_of_context;
+    fn SSL_CTX_load_verify_locations(
+        context: *mut SSL_CTX, file: *const c_char, path: *const c_char,
+    ) -> c_int => follow::hooks::load_verify_locations;
+    fn BIO_f_ssl() -> *mut c_void => follow::hooks::bio_f_ssl;
+    fn BIO_new_ssl(context: *mut SSL_CTX, client: c_int) -> *mut BIO => follow::hooks::bio_new_ssl;
+    fn BIO_new_ssl_connect(context: *mut SSL_CTX) -> *mut BIO => follow::hooks::bio_new_ssl_connect;
+    fn BIO_new_buffer_ssl_connect(context: *mut SSL_CTX) -> *mut BIO => follow::hooks::bio_new_buffer_ssl_connect;
 }
 
 /// All hooks in libcrypto with `WINDLASS_FOLLOW`.

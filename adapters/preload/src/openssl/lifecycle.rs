@@ -41,6 +41,7 @@ pub extern "C-unwind" fn add_lookup(
     method: *mut X509_LOOKUP_METHOD,
     caller: Caller,
 ) -> *mut X509_LOOKUP {
+    let store = follow::reached(store, caller);
     let state = tracked(store);
     let lookup = transparent!(caller, X509_STORE_add_lookup(store, method), or ptr::null_mut());
     if let (Some(state), false) = (state, lookup.is_null()) {
@@ -57,8 +58,8 @@ pub extern "C-unwind" fn add_lookup(
 
 /// `X509_STORE_add_cert`: a certificate in memory would hide all registered ones of its subject, so those go first.
 pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509, caller: Caller) -> c_int {
+    let store = touched(store, caller);
     let state = tracked(store);
-    leave(state, caller);
     let added = state.and_then(|state| {
         guarded(|| {
             if certificate.is_null() || state.is_locked_here() {
@@ -74,8 +75,8 @@ pub extern "C-unwind" fn add_cert(store: *mut X509_STORE, certificate: *mut X509
 /// `X509_STORE_add_crl`: the place of a CRL among the certificates decides what later searches see first, so the store
 /// is first brought to the state that an eager load would have left.
 pub extern "C-unwind" fn add_crl(store: *mut X509_STORE, crl: *mut X509_CRL, caller: Caller) -> c_int {
+    let store = touched(store, caller);
     let state = tracked(store);
-    leave(state, caller);
     if let Some(state) = state {
         guarded(|| {
             if !state.is_locked_here() {
@@ -94,6 +95,7 @@ pub extern "C-unwind" fn load_crl_file(
     kind: c_int,
     caller: Caller,
 ) -> c_int {
+    let lookup = follow::reached_lookup(lookup, caller);
     let state = owner(lookup, caller);
     let library = state.map(|state| state.library).or_else(|| Libcrypto::of_caller(caller));
     if library.is_some_and(|library| library.contains(caller)) {
@@ -116,6 +118,12 @@ fn leave(state: Option<&StoreState>, caller: Caller) {
     if let Some(state) = state.filter(|state| !state.library.contains(caller)) {
         follow::leave(state);
     }
+}
+
+/// The store that such a call is to reach.
+fn touched(store: *mut X509_STORE, caller: Caller) -> *mut X509_STORE {
+    leave(tracked(store), caller);
+    follow::reached(store, caller)
 }
 
 fn kind_of(state: &StoreState, method: *mut X509_LOOKUP_METHOD) -> Option<LookupKind> {

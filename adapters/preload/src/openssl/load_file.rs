@@ -14,6 +14,7 @@ use crate::openssl::{directory_file, follow};
 
 /// `X509_STORE_load_file`.
 pub extern "C-unwind" fn store_load_file(store: *mut X509_STORE, file: *const c_char, caller: Caller) -> c_int {
+    let store = follow::reached(store, caller);
     into_store(store, file, Within::DEFAULT, caller, || original!(caller, X509_STORE_load_file(store, file), or 0))
 }
 
@@ -25,6 +26,7 @@ pub extern "C-unwind" fn store_load_file_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let store = follow::reached(store, caller);
     into_store(
         store,
         file,
@@ -57,6 +59,7 @@ pub extern "C-unwind" fn load_cert_file(
     kind: c_int,
     caller: Caller,
 ) -> c_int {
+    let lookup = follow::reached_lookup(lookup, caller);
     let through = Through { lookup, file, kind, within: Within::DEFAULT, caller };
     through.load_certificates(
         || original!(caller, X509_load_cert_file(lookup, file, kind), or 0),
@@ -73,6 +76,7 @@ pub extern "C-unwind" fn load_cert_file_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let lookup = follow::reached_lookup(lookup, caller);
     let through = Through { lookup, file, kind, within: Within { context, properties }, caller };
     through.load_certificates(
         || original!(caller, X509_load_cert_file_ex(lookup, file, kind, context, properties), or 0),
@@ -87,6 +91,7 @@ pub extern "C-unwind" fn load_cert_crl_file(
     kind: c_int,
     caller: Caller,
 ) -> c_int {
+    let lookup = follow::reached_lookup(lookup, caller);
     let through = Through { lookup, file, kind, within: Within::DEFAULT, caller };
     through.load_all(
         || original!(caller, X509_load_cert_crl_file(lookup, file, kind), or 0),
@@ -103,6 +108,7 @@ pub extern "C-unwind" fn load_cert_crl_file_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let lookup = follow::reached_lookup(lookup, caller);
     let through = Through { lookup, file, kind, within: Within { context, properties }, caller };
     through.load_all(
         || original!(caller, X509_load_cert_crl_file_ex(lookup, file, kind, context, properties), or 0),

@@ -15,6 +15,7 @@ use crate::openssl::{capath, follow};
 
 /// `X509_STORE_load_path`: the directory stays libcrypto's; we only remember it.
 pub extern "C-unwind" fn load_path(store: *mut X509_STORE, path: *const c_char, caller: Caller) -> c_int {
+    let store = follow::reached(store, caller);
     let state = tracked(store);
     let result = original!(caller, X509_STORE_load_path(store, path), or 0);
     track(state, path, result);
@@ -29,6 +30,7 @@ pub extern "C-unwind" fn load_locations(
     path: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let store = follow::reached(store, caller);
     locations(
         store,
         file,
@@ -48,6 +50,7 @@ pub extern "C-unwind" fn load_locations_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let store = follow::reached(store, caller);
     locations(
         store,
         file,
@@ -60,6 +63,7 @@ pub extern "C-unwind" fn load_locations_ex(
 
 /// `X509_STORE_load_store`.
 pub extern "C-unwind" fn load_store(store: *mut X509_STORE, uri: *const c_char, caller: Caller) -> c_int {
+    let store = follow::reached(store, caller);
     let state = tracked(store);
     prepare_for_uri(state, X509_L_ADD_STORE, caller);
     original!(caller, X509_STORE_load_store(store, uri), or 0)
@@ -73,6 +77,7 @@ pub extern "C-unwind" fn load_store_ex(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let store = follow::reached(store, caller);
     let state = tracked(store);
     prepare_for_uri(state, X509_L_ADD_STORE, caller);
     original!(caller, X509_STORE_load_store_ex(store, uri, context, properties), or 0)
@@ -87,10 +92,12 @@ fn locations(
     original: impl FnOnce() -> c_int,
 ) -> c_int {
     let state = tracked(store);
-    let result = serve_locations(state, caller, file, path, within).unwrap_or_else(|| {
-        let result = original();
-        track(state, path, result);
-        result
+    let result = follow::pair(!file.is_null() && !path.is_null(), || {
+        serve_locations(state, caller, file, path, within).unwrap_or_else(|| {
+            let result = original();
+            track(state, path, result);
+            result
+        })
     });
     Target { store, state, caller, within }.after_sources([file, path], result);
     result
@@ -117,7 +124,7 @@ fn serve_locations(
         // SAFETY: the program's own path; without a file the function only adds the directory, as the whole call would.
         unsafe { (state.served().api.X509_STORE_load_locations)(state.store, ptr::null(), path) }
     };
-    follow::with_file(state, || track(Some(state), path, result));
+    track(Some(state), path, result);
     Some(result)
 }
 

@@ -9,11 +9,11 @@ use crate::openssl::after_load::{Defaults, Target};
 use crate::openssl::api::{
     OSSL_LIB_CTX, X509_FILETYPE_DEFAULT, X509_FILETYPE_PEM, X509_L_ADD_DIR, X509_L_FILE_LOAD, X509_LOOKUP,
 };
-use crate::openssl::capath;
 use crate::openssl::default_store::prepare_for_uri;
 use crate::openssl::libcrypto::{original, transparent};
 use crate::openssl::serving::{Within, load, serve_or_prepare};
 use crate::openssl::store::{LookupKind, StoreState, tracked_lookup};
+use crate::openssl::{capath, follow};
 
 /// `X509_LOOKUP_ctrl`.
 pub extern "C-unwind" fn plain(
@@ -24,6 +24,7 @@ pub extern "C-unwind" fn plain(
     ret: *mut *mut c_char,
     caller: Caller,
 ) -> c_int {
+    let lookup = follow::reached_lookup(lookup, caller);
     let call = Call { lookup, command, argument, number, within: Within::DEFAULT, caller };
     call.run(
         || original!(caller, X509_LOOKUP_ctrl(lookup, command, argument, number, ret), or - 1),
@@ -43,6 +44,7 @@ pub extern "C-unwind" fn extended(
     properties: *const c_char,
     caller: Caller,
 ) -> c_int {
+    let lookup = follow::reached_lookup(lookup, caller);
     let call = Call { lookup, command, argument, number, within: Within { context, properties }, caller };
     let (l, c, a, n, r, x, p) = (lookup, command, argument, number, ret, context, properties);
     call.run(

@@ -2,7 +2,7 @@
 
 #![allow(non_snake_case)] // the names of foreign functions
 
-use std::ffi::{CStr, c_int, c_long, c_void};
+use std::ffi::{CStr, c_int, c_long, c_uchar, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -10,7 +10,7 @@ use windlass_interpose::definitions::Name;
 use windlass_interpose::family::{Copy, Libraries};
 
 use crate::hook::{Caller, guarded};
-use crate::openssl::api::{OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
+use crate::openssl::api::{BIO, FreeElement, OPENSSL_STACK, X509, X509_STORE, X509_STORE_CTX};
 use crate::openssl::libcrypto::{LIBCRYPTO, Libcrypto, transparent};
 use crate::openssl::store::{StoreState, tracked};
 use crate::openssl::verification;
@@ -22,13 +22,16 @@ const EX_INDEX_CONTEXT: c_int = 5;
 /// No index was asked for yet.
 const NONE: c_int = -1;
 
-type Free = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, c_int, c_long, *mut c_void);
+/// `CRYPTO_EX_new` and `CRYPTO_EX_free`.
+pub type ExData = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, c_int, c_long, *mut c_void);
 type GetFunction = unsafe extern "C-unwind" fn(*const X509_STORE) -> *mut c_void;
+type SetFunction = unsafe extern "C-unwind" fn(*mut X509_STORE, *mut c_void);
 
 functions! {
     /// What following needs of a libcrypto; every OpenSSL from 1.1.1 to 4.0 has all of them.
     Api {
-        CRYPTO_get_ex_new_index: fn(c_int, c_long, *mut c_void, *mut c_void, *mut c_void, Option<Free>) -> c_int;
+        CRYPTO_get_ex_new_index:
+            fn(c_int, c_long, *mut c_void, Option<ExData>, *mut c_void, Option<ExData>) -> c_int;
         X509_STORE_up_ref: fn(*mut X509_STORE) -> c_int;
         X509_STORE_free: fn(*mut X509_STORE);
         X509_STORE_CTX_set_ex_data: fn(*mut X509_STORE_CTX, c_int, *mut c_void) -> c_int;
@@ -36,16 +39,33 @@ functions! {
         X509_STORE_get0_param: fn(*const X509_STORE) -> *mut c_void;
         X509_STORE_set1_param: fn(*mut X509_STORE, *const c_void) -> c_int;
         X509_STORE_get_verify: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_verify: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_get_issuer: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_get_issuer: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_check_issued: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_check_issued: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_check_revocation: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_check_revocation: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_get_crl: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_get_crl: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_check_crl: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_check_crl: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_cert_crl: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_cert_crl: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_check_policy: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_check_policy: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_lookup_certs: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_lookup_certs: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_lookup_crls: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_lookup_crls: fn(*mut X509_STORE, *mut c_void);
         X509_STORE_get_cleanup: fn(*const X509_STORE) -> *mut c_void;
+        X509_STORE_set_cleanup: fn(*mut X509_STORE, *mut c_void);
+        BIO_new_mem_buf: fn(*const c_void, c_int) -> *mut BIO;
+        BIO_free: fn(*mut BIO) -> c_int;
+        PEM_X509_INFO_read_bio: fn(*mut BIO, *mut OPENSSL_STACK, *mut c_void, *mut c_void) -> *mut OPENSSL_STACK;
+        X509_INFO_free: fn(*mut c_void);
+        CRYPTO_set_ex_data: fn(*mut c_void, c_int, *mut c_void) -> c_int;
+        RAND_bytes: fn(*mut c_uchar, c_int) -> c_int;
     } as required
 }
 
@@ -53,6 +73,8 @@ functions! {
 pub struct Functions {
     pub api: Api,
     index: AtomicI32,
+    /// See `sessions`.
+    pub index_of_sessions: AtomicI32,
 }
 
 static KNOWN: Libraries<Functions> = Libraries::new(&LIBCRYPTO);
@@ -64,43 +86,74 @@ impl Functions {
             let find = |name: &CStr| copy.find(Name::new(name)).map_or(ptr::null_mut(), |found| found as *mut c_void);
             // SAFETY: the declarations are those of OpenSSL's headers.
             let api = unsafe { Api::load(find) }?;
-            Some(Functions { api, index: AtomicI32::new(NONE) })
+            Some(Functions { api, index: AtomicI32::new(NONE), index_of_sessions: AtomicI32::new(NONE) })
         })
     }
 
     /// Whether the program has functions of its own in a store, other than its verify callback. libcrypto calls them
     /// for its own inner verifications by way of the store, which is the successor there.
     pub fn has_any(&self, store: *const X509_STORE) -> bool {
-        let api = &self.api;
-        let all: [GetFunction; 11] = [
-            api.X509_STORE_get_verify,
-            api.X509_STORE_get_get_issuer,
-            api.X509_STORE_get_check_issued,
-            api.X509_STORE_get_check_revocation,
-            api.X509_STORE_get_get_crl,
-            api.X509_STORE_get_check_crl,
-            api.X509_STORE_get_cert_crl,
-            api.X509_STORE_get_check_policy,
-            api.X509_STORE_get_lookup_certs,
-            api.X509_STORE_get_lookup_crls,
-            api.X509_STORE_get_cleanup,
-        ];
         // SAFETY: the store is alive for the length of the call that we are in.
-        all.into_iter().any(|get| !unsafe { get(store) }.is_null())
+        self.own_functions().into_iter().any(|(get, _)| !unsafe { get(store) }.is_null())
+    }
+
+    /// Gives them to another store. Returns whether that did not have them.
+    pub fn pass_on(&self, from: *const X509_STORE, to: *mut X509_STORE) -> bool {
+        let mut is_new = false;
+        for (get, set) in self.own_functions() {
+            // SAFETY: both stores are alive for the length of the call that we are in.
+            unsafe {
+                let function = get(from);
+                if function != get(to) {
+                    set(to, function);
+                    is_new = true;
+                }
+            }
+        }
+        is_new
+    }
+
+    fn own_functions(&self) -> [(GetFunction, SetFunction); 11] {
+        let api = &self.api;
+        [
+            (api.X509_STORE_get_verify, api.X509_STORE_set_verify),
+            (api.X509_STORE_get_get_issuer, api.X509_STORE_set_get_issuer),
+            (api.X509_STORE_get_check_issued, api.X509_STORE_set_check_issued),
+            (api.X509_STORE_get_check_revocation, api.X509_STORE_set_check_revocation),
+            (api.X509_STORE_get_get_crl, api.X509_STORE_set_get_crl),
+            (api.X509_STORE_get_check_crl, api.X509_STORE_set_check_crl),
+            (api.X509_STORE_get_cert_crl, api.X509_STORE_set_cert_crl),
+            (api.X509_STORE_get_check_policy, api.X509_STORE_set_check_policy),
+            (api.X509_STORE_get_lookup_certs, api.X509_STORE_set_lookup_certs),
+            (api.X509_STORE_get_lookup_crls, api.X509_STORE_set_lookup_crls),
+            (api.X509_STORE_get_cleanup, api.X509_STORE_set_cleanup),
+        ]
+    }
+
+    /// The destructor of an `X509_INFO`.
+    pub fn free_info(&self) -> FreeElement {
+        // SAFETY: both are functions of one pointer that return nothing.
+        unsafe { std::mem::transmute::<unsafe extern "C-unwind" fn(*mut c_void), FreeElement>(self.api.X509_INFO_free) }
     }
 
     /// The index under which contexts of this libcrypto keep their successor. libcrypto calls `release` when a context
     /// is cleaned up.
     fn index(&self) -> c_int {
-        let known = self.index.load(Ordering::Acquire);
+        self.index_in(&self.index, EX_INDEX_CONTEXT, None, Some(release))
+    }
+
+    /// An index for data of objects of this class, asked for once.
+    pub fn index_in(&self, place: &AtomicI32, class: c_int, new: Option<ExData>, free: Option<ExData>) -> c_int {
+        let known = place.load(Ordering::Acquire);
         if known != NONE {
             return known;
         }
-        let none = ptr::null_mut();
-        // SAFETY: the function has the type that libcrypto wants.
-        let fresh = unsafe { (self.api.CRYPTO_get_ex_new_index)(EX_INDEX_CONTEXT, 0, none, none, none, Some(release)) };
+        // The first callback gets these functions, which live as long as the process.
+        let this = ptr::from_ref(self).cast_mut().cast();
+        // SAFETY: the functions have the types that libcrypto wants.
+        let fresh = unsafe { (self.api.CRYPTO_get_ex_new_index)(class, 0, this, new, ptr::null_mut(), free) };
         // Of two threads one has asked in vain.
-        self.index.compare_exchange(NONE, fresh, Ordering::AcqRel, Ordering::Acquire).err().unwrap_or(fresh)
+        place.compare_exchange(NONE, fresh, Ordering::AcqRel, Ordering::Acquire).err().unwrap_or(fresh)
     }
 
     /// Makes a context that was set up with `store` search in another, which it keeps. Returns whether it could.
@@ -170,7 +223,7 @@ pub fn begin(
         let held = match origin {
             // SAFETY: the caller's store.
             Some(_) => unsafe { Held::new(functions, state.store) },
-            None => super::successor(state, functions),
+            None => super::decision(state, functions)?.successor.as_ref()?.again(),
         }?;
         Some((functions, held, origin.unwrap_or(state.store)))
     });
@@ -183,7 +236,7 @@ pub fn begin(
     if result == 1 {
         // SAFETY: set up just now.
         if !unsafe { functions.exchange(context, store, held) } {
-            super::leave(state);
+            super::abandon(state);
         }
     }
     result

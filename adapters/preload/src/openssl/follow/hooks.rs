@@ -1,21 +1,17 @@
 //! Entry points that are hooked only with `WINDLASS_FOLLOW`.
 
-use std::ffi::{CStr, c_int, c_long, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use windlass_interpose::family::{COPIES, Origin};
-
-use crate::hook::{Caller, guarded};
-use crate::openssl::api::{SSL, SSL_CTX, X509_STORE, X509_STORE_CTX};
+use crate::hook::Caller;
+use crate::openssl::api::{BIO, SSL, SSL_CTX, X509_STORE, X509_STORE_CTX};
 use crate::openssl::exchanging::is_openssl;
-use crate::openssl::libcrypto::{LIBSSL, Libcrypto, defined};
-use crate::openssl::store::tracked;
+use crate::openssl::libcrypto::{LIBSSL, defined};
 
 use super::context::Functions;
-use super::{origin_of, successor};
-
-/// `SSL_CTRL_GET_VERIFY_CERT_STORE` of <openssl/ssl.h> (3.0).
-const SSL_CTRL_GET_VERIFY_CERT_STORE: c_int = 137;
+use super::psk::{self, Callback};
+use super::sessions::{self, Beginning, Ssl};
+use super::{origin_of, pair};
 
 /// `X509_STORE_CTX_get0_store`: the program gets its own store, with its ex_data, in place of a successor.
 pub extern "C-unwind" fn get0_store(context: *const X509_STORE_CTX, caller: Caller) -> *mut X509_STORE {
@@ -25,43 +21,98 @@ pub extern "C-unwind" fn get0_store(context: *const X509_STORE_CTX, caller: Call
     if is_openssl(caller) { store } else { origin_of(store) }
 }
 
-/// `SSL_set_session`: a resumed session is not verified again. If the store has changed since it was loaded, no earlier
-/// session is resumed.
-pub extern "C-unwind" fn set_session(ssl: *mut SSL, session: *mut c_void, caller: Caller) -> c_int {
-    type Function = unsafe extern "C-unwind" fn(*mut SSL, *mut c_void) -> c_int;
-    let Some(function) = in_libssl::<Function>(caller, c"SSL_set_session") else { return 0 };
-    let is_stale = !session.is_null() && !ssl.is_null() && guarded(|| has_changed(ssl, caller)).is_some();
-    // SAFETY: the program's own arguments; without a session the function drops the connection's.
-    unsafe { function(ssl, if is_stale { ptr::null_mut() } else { session }) }
+/// Calls the function of the libssl that a call is meant for.
+macro_rules! in_libssl {
+    ($caller:expr, $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, or $failure:expr) => {{
+        type Function = unsafe extern "C-unwind" fn($($type),*) $(-> $result)?;
+        match defined::<Function>(LIBSSL.copy($caller.copy()), name!($name)) {
+            // SAFETY: the program's own arguments, for this very function.
+            Some(function) => unsafe { function($($argument),*) },
+            None => $failure,
+        }
+    }};
 }
 
-/// Some if the store that a connection is verified with is followed, and has changed at some time.
-fn has_changed(ssl: *mut SSL, caller: Caller) -> Option<()> {
-    let state = tracked(store_of(ssl, caller)?)?;
-    let is_its = |caller: &Caller| Libcrypto::known_of(*caller).is_some_and(|known| ptr::eq(known, state.library));
-    let mut callers = (0..COPIES).map(|copy| Caller::new(copy, Origin::Companion));
-    let following = state.follow.as_ref()?;
-    let changed = successor(state, Functions::of(callers.find(is_its)?)?).is_some() || following.has_changed();
-    (changed && !following.is_left()).then_some(())
+/// Functions of libssl that may begin a handshake.
+macro_rules! beginning {
+    ($($handler:ident => $how:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty, or $failure:expr;)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`.")]
+        pub extern "C-unwind" fn $handler(ssl: *mut SSL, $($argument: $type,)* caller: Caller) -> $result {
+            let _begun = sessions::begin(ssl, Beginning::$how, caller);
+            in_libssl!(caller, $name(ssl: *mut SSL $(, $argument: $type)*) -> $result, or $failure)
+        }
+    )* };
 }
 
-/// The store that a connection is verified with (ssl_verify_cert_chain, ssl_cert.c).
-fn store_of(ssl: *mut SSL, caller: Caller) -> Option<*mut X509_STORE> {
-    type Control = unsafe extern "C-unwind" fn(*mut SSL, c_int, c_long, *mut c_void) -> c_long;
-    type Context = unsafe extern "C-unwind" fn(*const SSL) -> *mut SSL_CTX;
-    type Store = unsafe extern "C-unwind" fn(*const SSL_CTX) -> *mut X509_STORE;
-    let control = in_libssl::<Control>(caller, c"SSL_ctrl")?;
-    let context = in_libssl::<Context>(caller, c"SSL_get_SSL_CTX")?;
-    let store = in_libssl::<Store>(caller, c"SSL_CTX_get_cert_store")?;
-    let mut own: *mut X509_STORE = ptr::null_mut();
-    // SAFETY: the program's own connection, which has a context; room for the answer. 1.1.1 does not know the command,
-    // and leaves `own` alone.
-    unsafe {
-        control(ssl, SSL_CTRL_GET_VERIFY_CERT_STORE, 0, (&raw mut own).cast());
-        Some(if own.is_null() { store(context(ssl)) } else { own })
+beginning! {
+    connect => Connect SSL_connect() -> c_int, or -1;
+    do_handshake => Any SSL_do_handshake() -> c_int, or -1;
+    read => Any SSL_read(bytes: *mut c_void, len: c_int) -> c_int, or -1;
+    read_ex => Any SSL_read_ex(bytes: *mut c_void, len: usize, read: *mut usize) -> c_int, or 0;
+    peek => Any SSL_peek(bytes: *mut c_void, len: c_int) -> c_int, or -1;
+    peek_ex => Any SSL_peek_ex(bytes: *mut c_void, len: usize, read: *mut usize) -> c_int, or 0;
+    write => Any SSL_write(bytes: *const c_void, len: c_int) -> c_int, or -1;
+    write_ex => Any SSL_write_ex(bytes: *const c_void, len: usize, written: *mut usize) -> c_int, or 0;
+    write_ex2 => Any SSL_write_ex2(
+        bytes: *const c_void, len: usize, flags: u64, written: *mut usize
+    ) -> c_int, or 0;
+    write_early_data => EarlyData SSL_write_early_data(
+        bytes: *const c_void, len: usize, written: *mut usize
+    ) -> c_int, or 0;
+}
+
+/// `SSL_set_psk_use_session_callback`.
+pub extern "C-unwind" fn set_psk(ssl: *mut SSL, callback: Option<Callback>, caller: Caller) {
+    let callback = standing_in(callback, caller);
+    in_libssl!(caller, SSL_set_psk_use_session_callback(ssl: *mut SSL, callback: Option<Callback>), or ())
+}
+
+/// `SSL_CTX_set_psk_use_session_callback`.
+pub extern "C-unwind" fn set_psk_of_context(context: *mut SSL_CTX, callback: Option<Callback>, caller: Caller) {
+    let callback = standing_in(callback, caller);
+    in_libssl!(caller, SSL_CTX_set_psk_use_session_callback(context: *mut SSL_CTX, callback: Option<Callback>), or ())
+}
+
+fn standing_in(callback: Option<Callback>, caller: Caller) -> Option<Callback> {
+    let own = callback?;
+    let found = Ssl::of(caller).and_then(|library| psk::stand_in(own, library));
+    if found.is_none() {
+        sessions::note_unseen_starts();
     }
+    found.or(callback)
 }
 
-fn in_libssl<F: Copy>(caller: Caller, name: &CStr) -> Option<F> {
-    defined(LIBSSL.copy(caller.copy()), name)
+/// `SSL_CTX_load_verify_locations`: from 3.0 on libssl loads file and directory one by one, and the directory only if
+/// the file could be loaded (ssl_lib.c).
+pub extern "C-unwind" fn load_verify_locations(
+    context: *mut SSL_CTX,
+    file: *const c_char,
+    path: *const c_char,
+    caller: Caller,
+) -> c_int {
+    pair(!file.is_null() && !path.is_null(), || {
+        in_libssl!(
+            caller,
+            SSL_CTX_load_verify_locations(context: *mut SSL_CTX, file: *const c_char, path: *const c_char) -> c_int,
+            or 0
+        )
+    })
+}
+
+/// Functions that make connections whose handshakes begin unseen.
+macro_rules! unseen {
+    ($($handler:ident => $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`.")]
+        pub extern "C-unwind" fn $handler($($argument: $type,)* caller: Caller) -> $result {
+            sessions::note_unseen_starts();
+            in_libssl!(caller, $name($($argument: $type),*) -> $result, or ptr::null_mut())
+        }
+    )* };
+}
+
+unseen! {
+    bio_f_ssl => BIO_f_ssl() -> *mut c_void;
+    bio_new_ssl => BIO_new_ssl(context: *mut SSL_CTX, client: c_int) -> *mut BIO;
+    bio_new_ssl_connect => BIO_new_ssl_connect(context: *mut SSL_CTX) -> *mut BIO;
+    bio_new_buffer_ssl_connect => BIO_new_buffer_ssl_connect(context: *mut SSL_CTX) -> *mut BIO;
 }
