@@ -177,6 +177,8 @@ mod tests {
         assert_eq!(statfs(c"/proc").unwrap().f_type, 0x9fa0);
         // SAFETY: no preconditions.
         assert_eq!(effective_user(), unsafe { libc::geteuid() });
+        let root = root_directory().unwrap();
+        assert_eq!((Some(root), root.inode), (root_directory(), stat(c"/").unwrap().st_ino));
         assert!(stat(c"/nowhere").is_none() && statfs(c"/nowhere").is_none());
         assert!(File::open(c"/nowhere", libc::O_RDONLY).is_none());
     }
