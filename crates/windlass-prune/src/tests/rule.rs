@@ -56,12 +56,8 @@ fn authorities() -> Vec<Authority> {
                 }
                 fs::write(&der, &bytes).unwrap();
                 openssl(&format!("x509 -inform DER -in {der} -out {pem}"), "");
-                openssl(
-                    &format!(
-                        "pkcs12 -export -nokeys -noiter -nomaciter -certpbe PBE-SHA1-3DES -passout pass: -in {pem} -out {pfx}"
-                    ),
-                    "",
-                );
+                let export = "pkcs12 -export -nokeys -noiter -nomaciter -certpbe PBE-SHA1-3DES -passout pass:";
+                openssl(&format!("{export} -in {pem} -out {pfx}"), "");
                 let certificate = Certificate::of(&bytes).unwrap();
                 assert_eq!((certificate.is_expired(NOW), certificate.name.as_str()), (is_expired, name));
                 all.push(Authority {
