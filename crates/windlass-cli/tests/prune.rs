@@ -264,6 +264,78 @@ fn valid_authorities_go_only_when_asked_for() {
     assert_eq!(planned(&["--tests"]), [true, true, true]);
 }
 
+/// Both tell .NET and OpenSSL alike which servers to believe, and the name alone does not say which is meant.
+#[test]
+fn keys_tell_authorities_of_one_name_apart() {
+    let scene = Scene::new();
+    let stores = scene.path("x509stores");
+    let store = stores.join("root");
+    fs::create_dir_all(&store).unwrap();
+    let identifier = |certificate: &Path| {
+        let line = "openssl x509 -pubkey -noout -in \"$0\" | openssl pkey -pubin -outform DER | tail -c 65 | sha1sum";
+        let output = Command::new("sh").args(["-c", line]).arg(certificate).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()[..40].to_owned()
+    };
+    let mut keys = Vec::new();
+    for (name, from, until) in [
+        ("gone", "20000101000000Z", "20100101000000Z"),
+        ("older", "20200101000000Z", "20991231235959Z"),
+        ("newer", "20210101000000Z", "20991231235959Z"),
+    ] {
+        let made = authority(&scene, "/CN=Acme Test CA", name, from, until);
+        keys.push(identifier(&made));
+        pfx(&store.join(format!("{name}.pfx")), &made);
+    }
+    let short = |number: usize| format!("Acme Test CA (key {})", &keys[number][..12]);
+    let mut staying = [short(1), short(2)];
+    staying.sort();
+    let text = stores.to_str().unwrap();
+    let shown = contains(format!("gone.pfx  {}  expired on 2010-01-01\n", short(0)))
+        .and(contains(format!("  Of the same name, with another key, stays: {}\n", staying.join(", "))));
+    scene.prune(&["--dry-run", text]).success().stdout(shown);
+    let plan = scene.json(&["--dry-run", text]);
+    let planned = &plan["stores"][0];
+    assert_eq!((&planned["items"][0]["key"], planned["items"].as_array().unwrap().len()), (&keys[0].clone().into(), 1));
+    assert_documented(&["prune"], &[&planned["namesakes"][0]]);
+    let shown = contains(format!("older.pfx  {}  its name says", short(1))).and(contains("Of the same name").not());
+    scene.prune(&["--dry-run", "--tests", text]).success().stdout(shown);
+    // Alone, the name is enough.
+    for name in ["older.pfx", "newer.pfx"] {
+        fs::remove_file(store.join(name)).unwrap();
+    }
+    scene.prune(&["--dry-run", text]).success().stdout(contains("gone.pfx  Acme Test CA  expired"));
+}
+
+/// Why two authorities of one name and one key are both needed.
+#[test]
+fn a_leaf_may_name_the_serial_number_of_its_issuer() {
+    let scene = Scene::new();
+    let store = scene.path("certs");
+    fs::create_dir(&store).unwrap();
+    let path = |name: &str| scene.path(name).to_str().unwrap().to_owned();
+    let key = path("key");
+    openssl(&["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", &key]);
+    for (days, name) in [("20", "certs/older.pem"), ("40", "certs/newer.pem")] {
+        openssl(&["req", "-x509", "-key", &key, "-subj", "/CN=Acme Test CA", "-days", days, "-out", &path(name)]);
+    }
+    let (request, leaf, older) = (path("request"), path("leaf.pem"), path("certs/older.pem"));
+    openssl(&["req", "-new", "-key", &key, "-subj", "/CN=leaf", "-out", &request]);
+    fs::write(path("extensions"), "authorityKeyIdentifier=keyid,issuer:always\n").unwrap();
+    let sign = ["x509", "-req", "-in", &request, "-CA", &older, "-CAkey", &key, "-days", "10", "-out", &leaf];
+    openssl(&[&sign[..], &["-extfile", &path("extensions")]].concat());
+    openssl(&["rehash", store.to_str().unwrap()]);
+    let verifies = || {
+        let arguments = ["verify", "-no-CAfile", "-no-CAstore", "-CApath", store.to_str().unwrap(), &leaf];
+        Command::new("openssl").args(arguments).output().unwrap().status.success()
+    };
+    assert!(verifies());
+    scene.prune(&["--yes", store.to_str().unwrap()]).success().stdout(contains("Nothing to do"));
+    assert!(verifies());
+    fs::remove_file(&older).unwrap();
+    openssl(&["rehash", store.to_str().unwrap()]);
+    assert!(!verifies(), "the newer one, of the same name and key, is no issuer of this leaf");
+}
+
 /// OpenSSL asks for hash.0, hash.1, … up to the first that is missing: when hash.0 goes, hash.1 has to take its place.
 #[test]
 fn openssl_still_finds_what_stood_behind() {

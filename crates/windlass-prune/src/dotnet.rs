@@ -6,7 +6,7 @@ use std::path::Path;
 
 use windlass_machine::places::PlaceKind;
 use windlass_machine::places::certificate::Certificate;
-use windlass_machine::places::read;
+use windlass_machine::places::read::{self, Entry};
 use windlass_machine::places::superfluous::{judge, kept};
 
 use super::context::{Context, MAX_BYTES};
@@ -27,7 +27,7 @@ struct File {
 pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     let mut found = Found::default();
     let spent = context.spent.by(directory.owner()?.0);
-    let (mut files, mut locked) = (Vec::new(), 0);
+    let (mut files, mut staying, mut locked) = (Vec::new(), Vec::new(), 0);
     for name in directory.names()? {
         if Path::new(&name).extension().is_none_or(|extension| extension != "pfx") {
             continue;
@@ -36,7 +36,7 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
         if seen.target.is_some() {
             if !context.leads_somewhere(directory, &name) {
                 let reason = "a link that leads nowhere".into();
-                found.items.push(Item { name, reason, certificate: None, seen });
+                found.items.push(Item::new(name, reason, None, seen));
             }
             continue;
         }
@@ -52,27 +52,26 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
                 None => locked += 1,
             },
             [] => locked += 1,
-            several => found.kept += several.len(),
+            several => {
+                found.kept += several.len();
+                staying.extend(several.iter().filter_map(Entry::certificate));
+            }
         }
     }
     // Of equal certificates, the first is kept: the one with a key, or under .NET's own name (others have a number in
     // theirs).
     files.sort_by_key(|file| (-file.seen.size, file.name.len(), file.name.clone()));
     let certificates: Vec<_> = files.iter().map(|file| Some(file.certificate.clone())).collect();
-    let judged = judge(&certificates, context.now);
+    let judged = judge(&certificates, context.now, context.tests);
     found.kept += kept(&certificates, &judged);
     for (File { name, seen, certificate }, judgement) in files.into_iter().zip(judged) {
-        let test = certificate.test_like().filter(|_| context.tests);
-        let reason = match (judgement, test) {
-            (Some(superfluous), _) => superfluous.reason(&certificate),
-            (None, Some(test)) => {
-                found.kept = found.kept.saturating_sub(1);
-                test.reason().to_owned()
-            }
-            (None, None) => continue,
+        let Some(superfluous) = judgement else {
+            staying.push(certificate);
+            continue;
         };
-        found.items.push(Item { name, reason, certificate: Some(certificate.name), seen });
+        found.items.push(Item::new(name, superfluous.reason(&certificate), Some(&certificate), seen));
     }
+    found.name_alike(&staying);
     found.items.sort_by(|one, other| one.name.cmp(&other.name));
     if locked > 0 {
         let what = format!(

@@ -13,7 +13,7 @@ use windlass_machine::places::PlaceKind;
 use windlass_machine::places::certificate::Certificate;
 use windlass_machine::places::hash_name::HashName;
 use windlass_machine::places::known_paths::GENERATED;
-use windlass_machine::places::read::{self, Work};
+use windlass_machine::places::read::{self, Entry, Work};
 use windlass_machine::places::superfluous::{Superfluous, judge};
 
 use super::context::Context;
@@ -67,7 +67,10 @@ pub fn look(directory: &Directory, context: &Context<'_>) -> io::Result<Found> {
     if look.found.refused {
         look.leaving.clear();
     }
-    look.found.kept = look.staying();
+    let staying = look.staying();
+    look.found.kept = staying.len();
+    let staying: Vec<_> = staying.iter().filter_map(Entry::certificate).collect();
+    look.found.name_alike(&staying);
     look.in_order();
     Ok(look.found)
 }
@@ -125,26 +128,20 @@ impl Look<'_> {
         for mut row in rows.into_values() {
             row.sort_by_key(|(_, hash)| hash.number);
             let certificates: Vec<_> = row.iter().map(|(name, _)| self.certificate(name)).collect();
-            let judged = judge(&certificates, now);
+            let judged = judge(&certificates, now, self.context.tests);
             for (((name, _), certificate), judgement) in row.into_iter().zip(certificates).zip(judged) {
                 let Some(certificate) = certificate else { continue };
-                let test = certificate.test_like().filter(|_| self.context.tests);
-                // Two CAs of one name are both in use while servers move from one to the other.
-                let judgement =
-                    judgement.filter(|found| self.context.tests || !matches!(found, Superfluous::Superseded(_)));
-                match (&judgement, test) {
-                    (Some(superfluous), _) => {
-                        going.push((name, superfluous.reason(&certificate), certificate, judgement.clone()))
-                    }
-                    (None, Some(test)) => going.push((name, test.reason().to_owned(), certificate, None)),
-                    (None, None) => valid += 1,
+                match judgement {
+                    Some(superfluous) => going.push((name, certificate, superfluous)),
+                    None => valid += 1,
                 }
             }
         }
         let is_last = valid == 0 && !self.context.force;
-        for (name, reason, certificate, judgement) in going {
+        for (name, certificate, superfluous) in going {
+            let reason = superfluous.reason(&certificate);
             // One of two equal certificates may always be removed: the other stays.
-            let is_duplicate = matches!(judgement, Some(Superfluous::Duplicate(_)));
+            let is_duplicate = matches!(superfluous, Superfluous::Duplicate(_));
             if is_last && !is_duplicate {
                 let path = self.directory.path.join(&name);
                 self.found.notes.push(Note::new(
@@ -160,27 +157,27 @@ impl Look<'_> {
         }
     }
 
-    /// The number of certificates that stay in the directory: those that a hash link leads to, whatever their trust
-    /// settings, and those alone in a file without a hash link.
-    fn staying(&self) -> usize {
+    /// The certificates that stay in the directory: those that a hash link leads to, whatever their trust settings, and
+    /// those alone in a file without a hash link.
+    fn staying(&self) -> Vec<Entry> {
         let stays = |name: &OsString| !self.leaving.contains(name) && !self.nowhere.contains(name);
         let read = |name: &OsString| {
             let bytes = self.context.read_through(self.directory, name, MAX_FILE).unwrap_or_default();
             read::read(PlaceKind::Capath, &bytes, &Work::default()).unwrap_or_default()
         };
-        let (mut named, mut alone, mut count) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let (mut staying, mut alone) = (Vec::new(), BTreeMap::new());
         for name in self.all.keys().filter(|name| stays(name)) {
             if HashName::parse(name).is_some_and(|hash| !hash.is_crl) {
-                let entries = read(name);
-                count += entries.len();
-                named.extend(entries.into_iter().map(|entry| entry.der));
+                staying.append(&mut read(name));
             } else if is_candidate(name)
                 && let [entry] = read(name).as_slice()
             {
-                alone.insert(entry.der.clone());
+                alone.insert(entry.der.clone(), entry.clone());
             }
         }
-        count + alone.difference(&named).count()
+        staying.iter().for_each(|entry| drop(alone.remove(&entry.der)));
+        staying.extend(alone.into_values());
+        staying
     }
 
     /// The one certificate that a name leads to. None if the file has OpenSSL trust settings, which can restrict trust:
@@ -245,8 +242,7 @@ impl Look<'_> {
             return self.found.notes.push(note);
         }
         self.leaving.insert(name.to_owned());
-        let certificate = certificate.map(|certificate| certificate.name.clone());
-        self.found.items.push(Item { name: name.to_owned(), reason, certificate, seen: seen.clone() });
+        self.found.items.push(Item::new(name.to_owned(), reason, certificate, seen.clone()));
     }
 
     /// The package that owns a name in the directory.

@@ -22,7 +22,7 @@ mod undo;
 pub use apply::apply;
 pub use backups::{Backup, Backups, usual};
 pub use image::Image;
-pub use plan::{Item, Kind, Note, Plan, Store};
+pub use plan::{Item, Kind, Namesake, Note, Plan, Store};
 pub use scope::{Wanted, plan};
 pub use undo::{Undo, apply as put_back, plan as plan_undo};
 

@@ -62,8 +62,8 @@ impl Plan {
             Ok(None) => {}
             Ok(Some((inode, found))) => {
                 self.notes.extend(found.notes);
-                let Found { items, kept, refused, .. } = found;
-                self.stores.push(Store { path: path.to_owned(), kind, items, kept, refused, inode });
+                let Found { items, kept, namesakes, refused, .. } = found;
+                self.stores.push(Store { path: path.to_owned(), kind, items, kept, namesakes, refused, inode });
             }
             Err(error) => {
                 self.notes.push(Note::new(path, format!("can't be examined: {}", without_number(&error)), ""))

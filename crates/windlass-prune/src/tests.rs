@@ -18,6 +18,7 @@ mod images;
 mod killed;
 mod meanwhile;
 mod others;
+mod rule;
 
 /// A year of the fixtures.
 const NOW: Timestamp = Timestamp(1_800_000_000);

@@ -31,8 +31,8 @@ HEAP = {"brk"}
 def trace(command, env, log, options=(), within=(), **more):
     """Runs a command under strace; what it showed, and its calls. `within` runs strace itself."""
     settings = [word for name, value in env.items() for word in ("-E", f"{name}={value}")]
-    done = subprocess.run([*map(str, within), "/usr/bin/strace", "-f", "-qq", "-s", "96", "-o", str(log), *options, *settings,
-                           *map(str, command)],
+    done = subprocess.run([*map(str, within), "/usr/bin/strace", "-f", "-qq", "-s", "96", "-o", str(log), *options,
+                           *settings, *map(str, command)],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                           errors="backslashreplace", check=False, timeout=600,
                           env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8"}, **more)

@@ -8,8 +8,9 @@ use crate::help::{SCHEMA, Section, section};
 use clap::Args;
 
 pub const ABOUT: &str = "\
-Remove superfluous certificates from .NET stores and hashed directories: expired certificates, duplicates, test \
-certificates of which a newer one with the same name exists, and dangling links.
+Remove superfluous certificates from .NET stores and hashed directories: expired certificates, duplicates, and \
+dangling links; with --tests, test certificates too. A valid certificate is not superfluous because another one has \
+its name.
 
 The plan is printed first, then you are asked whether to carry it out. If nobody can be asked (standard input or \
 output is not a terminal, or --json is given), it is carried out only with --yes. Removed files are moved to a \
@@ -78,9 +79,15 @@ pub const HELP: &[Section] = &[
                     Item("kind", "\"dotnet-store\" or \"hashed-directory\""),
                     Item(
                         "items",
-                        "what is removed: {name, reason, certificate}; certificate is a name for people, or null",
+                        "what is removed: {name, reason, certificate, key}; certificate is a name for people, and key \
+                         the SHA-1 of the public key, which most certificates have as their subject key identifier; \
+                         both are null for a dangling link",
                     ),
                     Item("kept", "number of certificates that stay"),
+                    Item(
+                        "namesakes",
+                        "those that stay and have the certificate name of an item, but another key: {certificate, key}",
+                    ),
                     Item(
                         "refused",
                         "true: nothing is removed, because no anchor would be left or most links dangle (see --force); \
@@ -121,7 +128,7 @@ pub struct PruneArgs {
     #[arg(long, short, conflicts_with = "list")]
     pub yes: bool,
 
-    /// Remove test certificates even if they are valid and have no duplicate
+    /// Remove test certificates too, even if they are valid
     #[arg(long, conflicts_with_all = ["undo", "list"])]
     pub tests: bool,
 

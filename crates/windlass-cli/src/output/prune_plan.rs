@@ -1,5 +1,6 @@
 //! `windlass prune` for people. Names come from directories of strangers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -7,6 +8,9 @@ use windlass_prune::{Backup, Item, Kind, Note, Plan, Store, Undo};
 
 use super::columns;
 use super::terminal::printable;
+
+/// The most certificates listed that stay and have the name of one that goes.
+const NAMESAKES: usize = 8;
 
 /// What is to go, and what is not done.
 pub fn plan(plan: &Plan) -> String {
@@ -44,13 +48,45 @@ fn store(store: &Store) -> String {
         count => format!("{count} certificates stay"),
     };
     let mut text = format!("{} ({kind}): {going} to go, {kept}\n", shown(&store.path));
+    let ambiguous = ambiguous(store);
     let row = |item: &Item| {
         let name = item.name.to_string_lossy();
-        let certificate = item.certificate.as_deref().unwrap_or_default();
-        [format!("  {}", printable(&name)), printable(certificate).into_owned(), printable(&item.reason).into_owned()]
+        let certificate = match (item.certificate.as_deref(), &item.key) {
+            (Some(name), Some(key)) if ambiguous.contains(name) => with_key(name, key),
+            (name, _) => printable(name.unwrap_or_default()).into_owned(),
+        };
+        [format!("  {}", printable(&name)), certificate, printable(&item.reason).into_owned()]
     };
     text.push_str(&columns::table(["  NAME", "CERTIFICATE", "WHY"], &[], store.items.iter().map(row).collect()));
+    if !store.namesakes.is_empty() {
+        let shown = store.namesakes.iter().take(NAMESAKES).map(|one| with_key(&one.certificate, &one.key));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more = match store.namesakes.len().saturating_sub(NAMESAKES) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        text.push_str(&format!("  Of the same name, with another key, stays: {shown}{more}\n"));
+    }
     text
+}
+
+/// The names that stand for several keys in a directory, as far as something with the name is to go.
+fn ambiguous(store: &Store) -> BTreeSet<&str> {
+    let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut ambiguous: BTreeSet<_> = store.namesakes.iter().map(|one| &*one.certificate).collect();
+    for item in &store.items {
+        if let (Some(name), Some(key)) = (&item.certificate, &item.key)
+            && *keys.entry(name).or_insert(key) != key
+        {
+            ambiguous.insert(name);
+        }
+    }
+    ambiguous
+}
+
+/// A certificate's name, and as much of its key's identifier as tells it from others.
+fn with_key(name: &str, key: &str) -> String {
+    format!("{} (key {})", printable(name), key.get(..12).unwrap_or(key))
 }
 
 /// What is to come back.

@@ -22,11 +22,12 @@ pub const CHECK: Check = Check {
         ~/.dotnet/corefx/cryptography/x509stores. When a program builds its first chain, .NET opens, decrypts and \
         parses each file of My, Root and CA. It reads a directory again when the directory has changed. Test suites \
         and `dotnet dev-certs` leave certificates there: thousands have been seen.\n\n\
-        A certificate is superfluous if it has expired, if the same one is there under another name, or if it looks \
-        like a test certificate and there is a newer one of the same subject. It looks like a test certificate if \
-        `dotnet dev-certs` made it (extension 1.3.6.1.4.1.311.84.1.1), if it is for localhost, another name that is \
-        reserved for tests (RFC 6761, RFC 2606) or a loopback address, if its name has a word such as test or dev, or \
-        if it is self-signed and not a CA. In Root, every test certificate is reported, even if it is valid and the \
+        A certificate is superfluous if it has expired, or if the same one is there under another name. It is probably \
+        superfluous if it looks like a test certificate and there is a newer one of the same subject; both may be in \
+        use, so `windlass prune` removes it only with --tests. It looks like a test certificate if `dotnet dev-certs` \
+        made it (extension 1.3.6.1.4.1.311.84.1.1), if it is for localhost, another name that is reserved for tests \
+        (RFC 6761, RFC 2606) or a loopback address, if its name has a word such as test or dev, or if it is \
+        self-signed and not a CA. In Root, every test certificate is reported, even if it is valid and the \
         only one of its subject: whoever has its key can impersonate any server.\n\n\
         Files with a password of their own can't be read, and are listed separately.\n\n\
         The cost is that of decoding the store's certificates and adding them to a fresh store with this machine's \
@@ -105,22 +106,38 @@ impl Store {
         Some(store)
     }
 
+    /// When the newest certificate of each subject begins, among those that have not expired. Test suites leave many of
+    /// one name. They may be in use, so `windlass prune` takes them only with `--tests`.
+    fn newest(&self, now: Timestamp) -> BTreeMap<&[u8], Timestamp> {
+        let mut newest = BTreeMap::new();
+        for (certificate, _) in self.certificates.iter().filter(|(certificate, _)| !certificate.is_expired(now)) {
+            let time = newest.entry(&*certificate.subject).or_insert(certificate.not_before);
+            *time = certificate.not_before.max(*time);
+        }
+        newest
+    }
+
     fn finding(&self, machine: &Machine<'_>, place: &Place) -> Option<Finding> {
         let is_root = place.path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("root"));
         let all: Vec<_> = self.certificates.iter().map(|(certificate, _)| Some(certificate.clone())).collect();
-        let judged = judge(&all, machine.now);
+        let judged = judge(&all, machine.now, is_root);
+        let newest = self.newest(machine.now);
         let mut told = Vec::new();
         let (mut expired, mut repeated, mut tests) = (0, 0, 0);
         for ((certificate, file), judgement) in self.certificates.iter().zip(&judged) {
             let test = certificate.test_like();
             tests += usize::from(test.is_some());
+            let is_older = newest.get(&*certificate.subject).is_some_and(|newest| *newest > certificate.not_before);
             let why = match (judgement, test) {
+                (Some(Superfluous::Test(test)), _) => format!("trusted as a root, though {}", test.reason()),
                 (Some(superfluous), _) => {
                     expired += usize::from(*superfluous == Superfluous::Expired);
                     repeated += usize::from(matches!(superfluous, Superfluous::Duplicate(_)));
                     superfluous.reason(certificate)
                 }
-                (None, Some(test)) if is_root => format!("trusted as a root, though {}", test.reason()),
+                (None, Some(test)) if is_older => {
+                    format!("{}, and a newer one of the same name is there", test.reason())
+                }
                 _ => continue,
             };
             told.push(format!(

@@ -1,5 +1,6 @@
 //! The relevant fields of a certificate, and whether it looks as if it was made for a test.
 
+use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use windlass::{CanonicalName, RawName, SubjectHash, Timestamp, subject_hash_old};
 use x509_parser::extensions::{GeneralName, ParsedExtension};
@@ -26,6 +27,9 @@ pub struct Certificate {
     pub subject: Box<[u8]>,
     /// The part of the subject that people recognise.
     pub name: String,
+    /// SHA-1 of the public key (RFC 5280, 4.2.1.2, method 1): what the subject key identifier usually is, but computed,
+    /// as the extension may say anything.
+    pub key: [u8; 20],
     /// The first second in which it is valid.
     pub not_before: Timestamp,
     /// The last second in which it is valid.
@@ -79,6 +83,7 @@ impl Certificate {
         Some(Certificate {
             sha256: Sha256::digest(der).into(),
             subject: parsed.subject().as_raw().into(),
+            key: Sha1::digest(&parsed.public_key().subject_public_key.data).into(),
             not_before: Timestamp(parsed.validity().not_before.timestamp()),
             not_after: Timestamp(parsed.validity().not_after.timestamp()),
             is_self_issued,

@@ -13,18 +13,18 @@ pub enum Superfluous {
     Expired,
     /// The same certificate is in the store under another name, at this index.
     Duplicate(usize),
-    /// It was made for a test, and a newer one with the same subject is in the store.
-    Superseded(TestLike),
+    /// It is valid or not yet valid, and looks like a test certificate.
+    Test(TestLike),
 }
 
-/// Judges all certificates of one store. An entry that can't be decoded is never superfluous: its purpose is unknown.
-pub fn judge(all: &[Option<Certificate>], now: Timestamp) -> Vec<Option<Superfluous>> {
+/// Judges all certificates of one store. A certificate is superfluous if it has expired, if the same one comes before
+/// it, or if `tests` is set and it looks like a test certificate; nothing else counts. An entry that can't be decoded
+/// is never superfluous: its purpose is unknown.
+///
+/// No certificate is superseded by another of its name, not even by one with the same key: a leaf may name the serial
+/// number of the older one (RFC 5280, 4.2.1.1), and is then refused without it.
+pub fn judge(all: &[Option<Certificate>], now: Timestamp, tests: bool) -> Vec<Option<Superfluous>> {
     let mut first = BTreeMap::new();
-    let mut newest: BTreeMap<&[u8], Timestamp> = BTreeMap::new();
-    for certificate in all.iter().flatten().filter(|certificate| !certificate.is_expired(now)) {
-        let time = newest.entry(&certificate.subject).or_insert(certificate.not_before);
-        *time = (*time).max(certificate.not_before);
-    }
     let judged = all.iter().enumerate().map(|(index, certificate)| {
         let certificate = certificate.as_ref()?;
         if let Some(first) = first.get(&certificate.sha256) {
@@ -34,8 +34,7 @@ pub fn judge(all: &[Option<Certificate>], now: Timestamp) -> Vec<Option<Superflu
         if certificate.is_expired(now) {
             return Some(Superfluous::Expired);
         }
-        let is_superseded = newest.get(&*certificate.subject).is_some_and(|newest| *newest > certificate.not_before);
-        certificate.test_like().filter(|_| is_superseded).map(Superfluous::Superseded)
+        certificate.test_like().filter(|_| tests).map(Superfluous::Test)
     });
     judged.collect()
 }
@@ -55,7 +54,7 @@ impl Superfluous {
         match self {
             Superfluous::Expired => format!("expired on {}", certificate.expiry_date()),
             Superfluous::Duplicate(_) => String::from("the same certificate is there under another name"),
-            Superfluous::Superseded(test) => format!("{}, and a newer one of the same name is there", test.reason()),
+            Superfluous::Test(test) => test.reason().to_owned(),
         }
     }
 }
@@ -64,40 +63,77 @@ impl Superfluous {
 mod tests {
     use super::*;
 
-    fn certificate(number: u8, subject: &str, from: i64, until: i64, test: Option<TestLike>) -> Option<Certificate> {
-        Some(Certificate {
+    const NOW: Timestamp = Timestamp(100);
+
+    fn certificate(number: u8, subject: &str, (from, until): (i64, i64), test: Option<TestLike>) -> Certificate {
+        Certificate {
             sha256: [number; 32],
             subject: subject.as_bytes().into(),
             name: subject.into(),
+            key: [number; 20],
             not_before: Timestamp(from),
             not_after: Timestamp(until),
             is_self_issued: true,
             is_authority: true,
             is_ca: true,
             test,
-        })
+        }
+    }
+
+    /// All stores of two certificates. docs/prune.md has the rule, as one sentence; here it is once more, for one
+    /// certificate beside another, whatever that is.
+    #[test]
+    fn only_the_rule_of_the_documentation_counts() {
+        let dates = [(10, 90), (10, 200), (20, 300), (150, 300)];
+        let likes = [
+            None,
+            Some(TestLike::AspNet),
+            Some(TestLike::ReservedName),
+            Some(TestLike::Word),
+            Some(TestLike::SelfSignedLeaf),
+        ];
+        let mut all = Vec::new();
+        for subject in ["/CN=Acme Test CA", "/CN=Other"] {
+            for key in [1, 2] {
+                for date in dates {
+                    for test in likes {
+                        for is_authority in [true, false] {
+                            let number = u8::try_from(all.len()).unwrap();
+                            let one = certificate(number, subject, date, test);
+                            all.push(Certificate { key: [key; 20], is_authority, is_ca: is_authority, ..one });
+                        }
+                    }
+                }
+            }
+        }
+        let alone = |one: &Certificate, tests: bool| match one.test {
+            _ if one.not_after < NOW => Some(Superfluous::Expired),
+            Some(test) if tests => Some(Superfluous::Test(test)),
+            _ => None,
+        };
+        for one in &all {
+            for other in &all {
+                for tests in [false, true] {
+                    let second = if one == other { Some(Superfluous::Duplicate(0)) } else { alone(other, tests) };
+                    let judged = judge(&[Some(one.clone()), Some(other.clone())], NOW, tests);
+                    assert_eq!(judged, [alone(one, tests), second], "{one:?} {other:?} {tests}");
+                }
+            }
+        }
     }
 
     #[test]
-    fn only_what_nobody_misses() {
-        let test = Some(TestLike::ReservedName);
+    fn what_stays_is_counted_once() {
+        let both = (10, 200);
         let all = [
-            certificate(1, "ca", 10, 200, None),
-            certificate(2, "ca", 20, 200, None),
-            certificate(3, "old", 10, 50, None),
-            certificate(1, "ca", 10, 200, None),
+            Some(certificate(1, "ca", both, None)),
+            Some(certificate(2, "old", (10, 50), None)),
+            Some(certificate(1, "ca", both, None)),
             None,
-            certificate(4, "localhost", 10, 200, test),
-            certificate(5, "localhost", 20, 200, test),
-            certificate(6, "localhost", 30, 50, test),
-            certificate(7, "example.com", 10, 200, test),
+            Some(certificate(3, "localhost", both, Some(TestLike::ReservedName))),
         ];
-        let judged = judge(&all, Timestamp(100));
-        let superseded = Some(Superfluous::Superseded(TestLike::ReservedName));
-        let expired = Some(Superfluous::Expired);
-        let duplicate = Some(Superfluous::Duplicate(0));
-        // Two CAs with one subject are both needed, and an expired test certificate supersedes nothing.
-        assert_eq!(judged, [None, None, expired.clone(), duplicate, None, superseded, None, expired, None]);
-        assert_eq!(kept(&all, &judged), 4);
+        let judged = judge(&all, NOW, false);
+        assert_eq!(judged, [None, Some(Superfluous::Expired), Some(Superfluous::Duplicate(0)), None, None]);
+        assert_eq!((kept(&all, &judged), kept(&all, &judge(&all, NOW, true))), (2, 1));
     }
 }

@@ -35,7 +35,9 @@ macro_rules! in_libssl {
 
 /// Functions of libssl that may begin a handshake.
 macro_rules! beginning {
-    ($($handler:ident => $how:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty, or $failure:expr;)*) => { $(
+    ($(
+        $handler:ident => $how:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty, or $failure:expr;
+    )*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
         pub extern "C-unwind" fn $handler(ssl: *mut SSL, $($argument: $type,)* caller: Caller) -> $result {
             let _begun = sessions::begin(ssl, Beginning::$how, caller);

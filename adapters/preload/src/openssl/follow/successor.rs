@@ -141,8 +141,8 @@ fn add_all(new: &StoreState, roots: &RootStore) -> Option<()> {
     Some(())
 }
 
-/// Loads the bytes of a file as `X509_load_cert_crl_file` does (by_file.c), and returns whether it would have succeeded.
-/// None if there is no memory. Its errors would be taken for those of the connection that is being verified.
+/// Loads the bytes of a file as `X509_load_cert_crl_file` does (by_file.c), and returns whether that would have
+/// succeeded. None if there is no memory. Its errors would be taken for those of the connection that is being verified.
 fn load(new: &StoreState, functions: &Functions, bytes: &[u8]) -> Option<bool> {
     let api = &new.served().api;
     new.leave_to_original();
