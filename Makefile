@@ -22,7 +22,7 @@ STORE_FAULTS = $(PYTHON) tests/differential/store_faults.py --library $(LIBRARY)
 	pkcs11 test-unit test-docs test-differential test-broken test-compiled test-process allocations test-memory \
 	test-gnutls test-e2e test-guest guest test-field field test-add-ca test-pkcs11 test-certdata test-trace \
 	test-trace-library test-top test-doctor python-module test-python pythons test-ruby test-c test-packaging \
-	test-packaging-broken test-installed deb wheel layer gem install-c test-matrix test-kubernetes \
+	test-packaging-broken test-installed installed deb wheel layer gem install-c test-matrix test-kubernetes \
 	test-kubernetes-manifests test-alone soak fuzz fuzz-store asan valgrind
 
 help: ## this list
@@ -240,8 +240,13 @@ install-c: build ## libwindlass.so, its headers and pkg-config file below PREFIX
 deb: build ## target/debian/windlass_VERSION_ARCHITECTURE.deb
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) packaging/debian/build.sh
 
-test-installed: build build-sabotage openssl gnutls python-module
-test-installed: ## some suites where /var/cache/windlass has compiled stores, as where Windlass is installed (as root)
+test-installed: build build-sabotage openssl
+test-installed: ## a sample of `make installed` (as root)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/stores.sh with $(PROCESS) --only threads,pinned,shared
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/stores.sh with tests/top/run.sh
+
+installed: build build-sabotage openssl gnutls python-module
+installed: ## some suites where /var/cache/windlass has compiled stores, as where Windlass is installed (as root)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/stores.sh with $(MAKE) $(addprefix -o ,build build-sabotage openssl \
 	    gnutls python-module) test-guest test-top test-e2e test-python
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) tests/stores.sh with $(PROCESS) --only threads,fork,pinned,shared
