@@ -3,10 +3,12 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
+use windlass_interpose::unwinding;
+
 use crate::hook::Caller;
 use crate::openssl::api::{BIO, SSL, SSL_CTX, X509_STORE, X509_STORE_CTX};
+use crate::openssl::ca_names;
 use crate::openssl::exchanging::is_openssl;
-use crate::openssl::libcrypto::{LIBSSL, defined};
 
 use super::context::Functions;
 use super::psk::{self, Callback};
@@ -25,7 +27,10 @@ pub extern "C-unwind" fn get0_store(context: *const X509_STORE_CTX, caller: Call
 macro_rules! in_libssl {
     ($caller:expr, $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, or $failure:expr) => {{
         type Function = unsafe extern "C-unwind" fn($($type),*) $(-> $result)?;
-        match defined::<Function>(LIBSSL.copy($caller.copy()), name!($name)) {
+        // A thread that waits for its peer can be cancelled.
+        unwinding::prepare();
+        // SAFETY: the type is that of libssl's headers.
+        match unsafe { ca_names::in_libssl::<Function>($caller, name!($name)) } {
             // SAFETY: the program's own arguments, for this very function.
             Some(function) => unsafe { function($($argument),*) },
             None => $failure,
