@@ -3,10 +3,11 @@
 pub mod install;
 pub mod prune;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -109,15 +110,30 @@ fn ended(error: &clap::Error) -> ExitCode {
 }
 
 /// For options that exclude each other, clap's usage repeats the refused command line: this gives the general usage.
+/// The refused argument may be the value of an option that takes one only behind an equals sign.
 fn with_usage(mut error: clap::Error, arguments: impl Iterator<Item = OsString>) -> clap::Error {
     if error.kind() == ErrorKind::ArgumentConflict {
         let mut command = definition();
         command.build();
-        for name in arguments.skip(1) {
+        let words: Vec<_> = arguments.skip(1).collect();
+        for name in &words {
             let Some(subcommand) = command.find_subcommand(name).cloned() else { break };
             command = subcommand;
+        }
+        if let Some(meant) = words.windows(2).find_map(|pair| with_equals_sign(&command, &pair[0], &pair[1])) {
+            let tip = StyledStr::from(format!("for a value, write '{meant}'"));
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         }
         error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
     }
     error
+}
+
+/// Both words as one, if the first is an option that takes a value only behind an equals sign.
+fn with_equals_sign(command: &clap::Command, option: &OsStr, value: &OsStr) -> Option<String> {
+    let (name, value) = (option.to_str()?.strip_prefix("--")?, value.to_str()?);
+    let takes_it = |known: &clap::Arg| known.is_require_equals_set() && known.get_long() == Some(name);
+    // A control character would be one of the terminal's.
+    let is_plain = !value.starts_with('-') && !value.contains(char::is_control);
+    (is_plain && command.get_arguments().any(takes_it)).then(|| format!("--{name}={value}"))
 }

@@ -113,6 +113,18 @@ fn the_usage_of_a_conflict_is_that_of_the_subcommand() {
     }
 }
 
+/// The value of an option that needs an equals sign is taken for an argument without it.
+#[test]
+fn a_value_without_its_equals_sign_is_told() {
+    let tip = |value: &str| contains(format!("tip: for a value, write '--undo={value}'\n"));
+    let refused = |arguments: &[&str]| windlass().arg("prune").args(arguments).assert().code(2).stdout("");
+    refused(&["--undo", "2026-11-24T01:41:29Z"]).stderr(tip("2026-11-24T01:41:29Z"));
+    refused(&["--yes", "--undo", "a", "b"]).stderr(tip("a").and(contains("\nUsage: windlass prune [OPTIONS]")));
+    for arguments in [&["--undo", "--list"][..], &["/tmp", "--undo"], &["--list", "x"], &["--undo", "\u{1b}[1m"]] {
+        refused(arguments).stderr(contains("cannot be used with").and(contains("tip:").not()));
+    }
+}
+
 #[test]
 fn help_is_a_subcommand_too() {
     assert_eq!(output(&["help"]), output(&["--help"]));

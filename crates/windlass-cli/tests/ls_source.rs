@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::{bundle, fixture, listing_of as json, script, windlass};
@@ -109,9 +110,37 @@ fn an_unsupported_source_is_4_and_the_place_is_named() {
             }
         }
     }
-    let empty = tempfile::tempdir().unwrap();
-    let expected = contains(format!("help: create these names: openssl rehash {}", empty.path().display()));
-    windlass().arg("ls").arg(empty.path()).assert().code(4).stdout("").stderr(expected);
+}
+
+/// `openssl rehash` removes and creates links: it is no advice for /tmp.
+#[test]
+fn rehash_is_advised_only_for_what_looks_like_a_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let advised = |is_store| {
+        let rehash = format!("help: create these names: openssl rehash {}\n", path.display());
+        let other = "help: name a file of PEM certificates or a hashed directory\n";
+        let (wanted, unwanted) = if is_store { (&*rehash, other) } else { (other, &*rehash) };
+        let expected = contains("no file in it is named by subject hash").and(contains(wanted));
+        windlass().arg("ls").arg(path).assert().code(4).stdout("").stderr(expected.and(contains(unwanted).not()));
+    };
+    advised(false);
+    std::fs::copy(fixture("rsa.pem"), path.join("notes.txt")).unwrap();
+    std::fs::write(path.join("junk.pem"), "junk\n").unwrap();
+    let two = ["rsa.pem", "p384.pem"].map(|name| std::fs::read_to_string(fixture(name)).unwrap()).concat();
+    std::fs::write(path.join("bundle.pem"), two).unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(path.join("fifo.pem")).status().unwrap();
+    assert!(fifo.success());
+    advised(false);
+    // OpenSSL doesn't reach the second file of a hash without the first.
+    std::os::unix::fs::symlink("gone.pem", path.join("5ad8a5d6.1")).unwrap();
+    advised(true);
+    std::fs::remove_file(path.join("5ad8a5d6.1")).unwrap();
+    std::fs::copy(fixture("rsa.pem"), path.join("ca.crt")).unwrap();
+    advised(true);
+    // Anyone may have put it there.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o1777)).unwrap();
+    advised(false);
 }
 
 #[test]

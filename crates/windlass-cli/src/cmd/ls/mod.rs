@@ -2,6 +2,7 @@
 
 pub mod args;
 mod table;
+mod unhashed;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -37,12 +38,14 @@ pub fn run(arguments: &LsArgs) -> Result<ExitCode, Failure> {
 fn failure(choice: &Choice, error: &LoadError) -> Failure {
     let source = format!("cannot list {} ({})", choice.source.path().display(), choice.reason);
     match error {
-        LoadError::Unsupported { what: Unsupported::NoCertificate, path } if is_directory(choice) => Failure::new(
-            FailureKind::SourceUnsupported,
-            source,
-            "no file in it is named by subject hash (as 5ad8a5d6.0)",
-        )
-        .advise(format!("create these names: openssl rehash {}", path.display())),
+        LoadError::Unsupported { what: Unsupported::NoCertificate, path } if is_directory(choice) => {
+            let why = "no file in it is named by subject hash (as 5ad8a5d6.0)";
+            Failure::new(FailureKind::SourceUnsupported, source, why).advise(if unhashed::looks_like_a_store(path) {
+                format!("create these names: openssl rehash {}", path.display())
+            } else {
+                String::from("name a file of PEM certificates or a hashed directory")
+            })
+        }
         LoadError::Unsupported { path, what } => {
             Failure::new(FailureKind::SourceUnsupported, source, line::told(path, path, what))
                 .advise(
