@@ -176,7 +176,8 @@ fn builds_chain(library: &'static Libcrypto, context: *const X509_STORE_CTX, cal
     if library.contains(caller) {
         return false;
     }
-    let index = libssl_of(caller).and_then(|libssl| defined::<Index>(libssl, c"SSL_get_ex_data_X509_STORE_CTX_idx"));
+    let index =
+        libssl_of(caller).and_then(|(_, libssl)| defined::<Index>(libssl, c"SSL_get_ex_data_X509_STORE_CTX_idx"));
     let (Some(index), Some(get)) = (index, library.originals.X509_STORE_CTX_get_ex_data) else { return false };
     // SAFETY: libssl passes its own context.
     unsafe { get(context, index()).is_null() }

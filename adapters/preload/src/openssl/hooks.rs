@@ -278,6 +278,7 @@ entered! {
     /// The hooks in libcrypto that only followed stores need.
     OF_FOLLOWED, of_followed;
     fn X509_STORE_CTX_get0_store(context: *const X509_STORE_CTX) -> *mut X509_STORE => follow::hooks::get0_store;
+    fn X509_verify_cert(context: *mut X509_STORE_CTX) -> c_int => follow::sessions::verify_cert;
 }
 
 entered! {
@@ -285,6 +286,11 @@ entered! {
     OF_FOLLOWED_LIBSSL, of_followed_libssl;
     fn SSL_connect(ssl: *mut SSL) -> c_int => follow::hooks::connect;
     fn SSL_do_handshake(ssl: *mut SSL) -> c_int => follow::hooks::do_handshake;
+    fn SSL_accept(ssl: *mut SSL) -> c_int => follow::hooks::accept;
+    fn SSL_stream_conclude(ssl: *mut SSL, flags: u64) -> c_int => follow::hooks::stream_conclude;
+    fn SSL_stream_reset(
+        ssl: *mut SSL, arguments: *const c_void, len: usize,
+    ) -> c_int => follow::hooks::stream_reset;
     fn SSL_read(ssl: *mut SSL, bytes: *mut c_void, len: c_int) -> c_int => follow::hooks::read;
     fn SSL_read_ex(
         ssl: *mut SSL, bytes: *mut c_void, len: usize, read: *mut usize,

@@ -151,9 +151,9 @@ fn allocates_itself(copy: &Copy, api: &Required) -> bool {
     copy.find(Name::new(c"CRYPTO_malloc")) == Some(allocate)
 }
 
-/// The libssl that calls a libcrypto.
-pub fn libssl_of(caller: Caller) -> Option<&'static Copy> {
-    LIBSSL.copies().find(|(number, copy)| companion_of(*number, copy) == Some(caller.copy())).map(|(_, copy)| copy)
+/// The libssl that calls a libcrypto, with its number.
+pub fn libssl_of(caller: Caller) -> Option<(usize, &'static Copy)> {
+    LIBSSL.copies().find(|(number, copy)| companion_of(*number, copy) == Some(caller.copy()))
 }
 
 /// The number of the libcrypto that a libssl calls. Finding it goes through all that the libssl imports.

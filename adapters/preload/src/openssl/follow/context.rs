@@ -19,11 +19,13 @@ use super::successor::Held;
 
 /// `CRYPTO_EX_INDEX_X509_STORE_CTX` of <openssl/crypto.h>.
 const EX_INDEX_CONTEXT: c_int = 5;
+/// `CRYPTO_EX_INDEX_SSL_SESSION`.
+const EX_INDEX_SESSION: c_int = 2;
 /// No index was asked for yet.
 const NONE: c_int = -1;
 
-/// `CRYPTO_EX_new` and `CRYPTO_EX_free`.
-pub type ExData = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, c_int, c_long, *mut c_void);
+/// `CRYPTO_EX_free`.
+type ExData = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, c_int, c_long, *mut c_void);
 type GetFunction = unsafe extern "C-unwind" fn(*const X509_STORE) -> *mut c_void;
 type SetFunction = unsafe extern "C-unwind" fn(*mut X509_STORE, *mut c_void);
 
@@ -64,7 +66,7 @@ functions! {
         BIO_free: fn(*mut BIO) -> c_int;
         PEM_X509_INFO_read_bio: fn(*mut BIO, *mut OPENSSL_STACK, *mut c_void, *mut c_void) -> *mut OPENSSL_STACK;
         X509_INFO_free: fn(*mut c_void);
-        CRYPTO_set_ex_data: fn(*mut c_void, c_int, *mut c_void) -> c_int;
+        X509_STORE_CTX_get_ex_data: fn(*const X509_STORE_CTX, c_int) -> *mut c_void;
         RAND_bytes: fn(*mut c_uchar, c_int) -> c_int;
     } as required
 }
@@ -73,8 +75,7 @@ functions! {
 pub struct Functions {
     pub api: Api,
     index: AtomicI32,
-    /// See `sessions`.
-    pub index_of_sessions: AtomicI32,
+    index_of_sessions: AtomicI32,
 }
 
 static KNOWN: Libraries<Functions> = Libraries::new(&LIBCRYPTO);
@@ -138,22 +139,31 @@ impl Functions {
 
     /// The index under which contexts of this libcrypto keep their successor. libcrypto calls `release` when a context
     /// is cleaned up.
-    fn index(&self) -> c_int {
-        self.index_in(&self.index, EX_INDEX_CONTEXT, None, Some(release))
+    fn index(&self, library: &Libcrypto) -> Option<c_int> {
+        self.index_in(library, &self.index, EX_INDEX_CONTEXT, Some(release))
     }
 
-    /// An index for data of objects of this class, asked for once.
-    pub fn index_in(&self, place: &AtomicI32, class: c_int, new: Option<ExData>, free: Option<ExData>) -> c_int {
+    /// The index under which sessions keep the number of the contents that their chains were verified with.
+    pub fn index_of_sessions(&self, library: &Libcrypto) -> Option<c_int> {
+        self.index_in(library, &self.index_of_sessions, EX_INDEX_SESSION, None)
+    }
+
+    /// An index for data of objects of this class, asked for once. From 3.0 on indices belong to a library context: in
+    /// a thread with another default than the global one the same number means something else, and there is none.
+    fn index_in(&self, library: &Libcrypto, place: &AtomicI32, class: c_int, free: Option<ExData>) -> Option<c_int> {
+        if !library.originals.is_global_context() {
+            return None;
+        }
         let known = place.load(Ordering::Acquire);
         if known != NONE {
-            return known;
+            return (known > 0).then_some(known);
         }
-        // The first callback gets these functions, which live as long as the process.
-        let this = ptr::from_ref(self).cast_mut().cast();
-        // SAFETY: the functions have the types that libcrypto wants.
-        let fresh = unsafe { (self.api.CRYPTO_get_ex_new_index)(class, 0, this, new, ptr::null_mut(), free) };
+        let none = ptr::null_mut();
+        // SAFETY: the function has the type that libcrypto wants.
+        let fresh = unsafe { (self.api.CRYPTO_get_ex_new_index)(class, 0, none, None, none, free) };
         // Of two threads one has asked in vain.
-        place.compare_exchange(NONE, fresh, Ordering::AcqRel, Ordering::Acquire).err().unwrap_or(fresh)
+        let index = place.compare_exchange(NONE, fresh, Ordering::AcqRel, Ordering::Acquire).err().unwrap_or(fresh);
+        (index > 0).then_some(index)
     }
 
     /// Makes a context that was set up with `store` search in another, which it keeps. Returns whether it could.
@@ -163,7 +173,13 @@ impl Functions {
     ///
     /// # Safety
     /// The context was set up with `store`, and nobody else has it yet.
-    unsafe fn exchange(&self, context: *mut X509_STORE_CTX, store: *mut X509_STORE, held: Held) -> bool {
+    unsafe fn exchange(
+        &self,
+        library: &Libcrypto,
+        context: *mut X509_STORE_CTX,
+        store: *mut X509_STORE,
+        held: Held,
+    ) -> bool {
         let (first, get) = (context.cast::<*mut X509_STORE>(), self.api.X509_STORE_CTX_get0_store);
         // SAFETY: as the caller states; a context is larger than one pointer.
         unsafe {
@@ -175,11 +191,10 @@ impl Functions {
                 *first = store;
                 return false;
             }
-            let index = self.index();
-            if index > 0 {
+            if let Some(index) = self.index(library) {
                 (self.api.X509_STORE_CTX_set_ex_data)(context, index, held.store().cast());
             }
-            // The reference is the context's now. When memory is short nobody drops it.
+            // The reference is the context's now. Without an index, or memory for the data, nobody drops it.
             std::mem::forget(held);
         }
         true
@@ -188,7 +203,7 @@ impl Functions {
 
 /// The `free` function of the index.
 unsafe extern "C" fn release(
-    _context: *mut c_void,
+    context: *mut c_void,
     store: *mut c_void,
     _data: *mut c_void,
     _index: c_int,
@@ -197,6 +212,14 @@ unsafe extern "C" fn release(
 ) {
     // Every context of the process comes here, with null if it has no successor.
     if let Some(state) = tracked(store.cast()) {
+        let first = context.cast::<*mut c_void>();
+        // The program may still ask the context for its store. SAFETY: the context is being cleaned up, and its first
+        // member is the store that it searches in (see `exchange`).
+        unsafe {
+            if !first.is_null() && *first == store {
+                *first = super::origin_of(store.cast()).cast();
+            }
+        }
         // SAFETY: the reference that `exchange` gave to the context.
         unsafe { (state.served().api.X509_STORE_free)(store.cast()) };
     }
@@ -227,6 +250,14 @@ pub fn begin(
         }?;
         Some((functions, held, origin.unwrap_or(state.store)))
     });
+    // What was decided last holds also where nothing can be done now.
+    let found = found.or_else(|| {
+        let held = super::last_successor(state)?.successor.as_ref()?.again()?;
+        Some((Functions::of(caller)?, held, state.store))
+    });
+    if found.is_none() && super::last_successor(state).is_some() {
+        return 0;
+    }
     let Some((functions, held, store)) = found else {
         verification::look(Some(state));
         return transparent!(caller, X509_STORE_CTX_init(context, state.store, certificate, chain), or 0);
@@ -235,7 +266,7 @@ pub fn begin(
     let result = transparent!(caller, X509_STORE_CTX_init(context, store, certificate, chain), or 0);
     if result == 1 {
         // SAFETY: set up just now.
-        if !unsafe { functions.exchange(context, store, held) } {
+        if !unsafe { functions.exchange(state.library, context, store, held) } {
             super::abandon(state);
         }
     }

@@ -9,6 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::append_list::AppendList;
 use crate::fork_lock::ForkLock;
 
+use crate::openssl::store::tracked;
+
 use super::source::{Content, Source};
 use super::successor::Held;
 
@@ -23,6 +25,14 @@ pub struct Decision {
 impl Decision {
     pub fn new(contents: Vec<Content>, successor: Option<Held>) -> Decision {
         Decision { contents, successor, number: AtomicUsize::new(0) }
+    }
+
+    /// Notes the number with the successor.
+    pub fn number_successor(&self, sources: &AppendList<Source>) {
+        let state = self.successor.as_ref().and_then(|held| tracked(held.store()));
+        if let Some(following) = state.and_then(|state| state.follow.as_deref()) {
+            following.number.store(self.number(sources), Ordering::Release);
+        }
     }
 
     /// The number of the contents, from 1: the same for the same contents, in whichever store of this process.
@@ -46,7 +56,8 @@ impl Decision {
 /// The number of the contents with this hash; a new one for contents that can't be known again.
 fn number_of(hash: Option<[u8; 32]>) -> usize {
     static KNOWN: AppendList<[u8; 32]> = AppendList::new();
-    static OTHERS: AtomicUsize = AtomicUsize::new(usize::MAX);
+    /// The highest is that of no contents at all.
+    static OTHERS: AtomicUsize = AtomicUsize::new(usize::MAX - 1);
     let find = |hash: &[u8; 32]| KNOWN.iter().position(|known| known == hash).map(|at| at + 1);
     // If two threads append the same hash, both find the first.
     let lasting = hash.and_then(|hash| find(&hash).or_else(|| KNOWN.try_push(hash).then(|| find(&hash))?));

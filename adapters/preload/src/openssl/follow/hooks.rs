@@ -45,7 +45,7 @@ macro_rules! beginning {
     )*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
         pub extern "C-unwind" fn $handler(ssl: *mut SSL, $($argument: $type,)* caller: Caller) -> $result {
-            let _begun = sessions::begin(ssl, Beginning::$how, caller);
+            sessions::begin(ssl, Beginning::$how, caller);
             in_libssl!(caller, $name(ssl: *mut SSL $(, $argument: $type)*) -> $result, or $failure)
         }
     )* };
@@ -54,6 +54,9 @@ macro_rules! beginning {
 beginning! {
     connect => Connect SSL_connect() -> c_int, or -1;
     do_handshake => Any SSL_do_handshake() -> c_int, or -1;
+    accept => Any SSL_accept() -> c_int, or -1;
+    stream_conclude => Any SSL_stream_conclude(flags: u64) -> c_int, or 0;
+    stream_reset => Any SSL_stream_reset(arguments: *const c_void, len: usize) -> c_int, or 0;
     read => Any SSL_read(bytes: *mut c_void, len: c_int) -> c_int, or -1;
     read_ex => Any SSL_read_ex(bytes: *mut c_void, len: usize, read: *mut usize) -> c_int, or 0;
     peek => Any SSL_peek(bytes: *mut c_void, len: c_int) -> c_int, or -1;

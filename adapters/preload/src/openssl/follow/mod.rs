@@ -19,7 +19,7 @@ mod context;
 mod decision;
 pub mod hooks;
 pub mod psk;
-mod sessions;
+pub mod sessions;
 mod source;
 mod successor;
 
@@ -27,7 +27,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use windlass::RootStore;
 use windlass_interpose::kernel::{RootDirectory, root_directory};
@@ -65,6 +65,8 @@ pub struct Following {
     /// The number of the look behind the latest decision.
     decided_by: AtomicU64,
     latest: Latest,
+    /// Of a successor: the number of its contents.
+    number: AtomicUsize,
 }
 
 impl Following {
@@ -80,6 +82,7 @@ impl Following {
                 looks: AtomicU64::new(0),
                 decided_by: AtomicU64::new(0),
                 latest: Latest::new(Decision::new(Vec::new(), None)),
+                number: AtomicUsize::new(0),
             })
         })
     }
@@ -173,10 +176,16 @@ impl Following {
         /// How often other threads may decide in between.
         const ATTEMPTS: usize = 3;
         let look = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
-        let observations = if self.is_as_decided(&current) { Vec::new() } else { self.look(&current) };
+        let mut observations = if self.is_as_decided(&current) { Vec::new() } else { self.look(&current) };
         for _ in 0..ATTEMPTS {
             let contents = match contents::after(&current.contents, &observations) {
                 Outcome::Changed(contents) => contents,
+                Outcome::Same if !self.latest.is(&current) => {
+                    // Another thread has decided meanwhile, by an earlier or a later look.
+                    current = self.latest.get();
+                    observations = self.look(&current);
+                    continue;
+                }
                 Outcome::Same | Outcome::NoMemory => {
                     // If a look that began later has decided, its decision counts.
                     let last = self.decided_by.fetch_max(look, Ordering::AcqRel);
@@ -188,6 +197,7 @@ impl Following {
             }
             let Some(made) = successor::make(state, functions, self, &contents) else { break };
             let next = Arc::new(Decision::new(contents, Some(made)));
+            next.number_successor(&self.sources);
             let is_newest = || !self.is_left() && self.decided_by.fetch_max(look, Ordering::AcqRel) <= look;
             if self.latest.replace(&current, &next, is_newest) {
                 process::count(Event::StoreMadeAnew, 1);
@@ -317,6 +327,23 @@ pub fn reached_lookup(lookup: *mut X509_LOOKUP, caller: Caller) -> *mut X509_LOO
         })
     };
     if process::follows() { of_successor().unwrap_or(lookup) } else { lookup }
+}
+
+/// The latest decision, if it has a successor.
+fn last_successor(state: &StoreState) -> Option<Arc<Decision>> {
+    let following = state.follow.as_deref().filter(|following| following.origin().is_none())?;
+    Some(following.latest.get()).filter(|latest| latest.successor.is_some())
+}
+
+/// The number of the contents that a verification with this store searches; None if they are not those of a decision.
+fn number_of(state: &StoreState) -> Option<usize> {
+    let following = state.follow.as_deref()?;
+    if following.origin().is_some() {
+        return Some(following.number.load(Ordering::Acquire)).filter(|number| *number != 0);
+    }
+    let latest = following.latest.get();
+    let is_own = latest.successor.is_none() && !following.is_left();
+    is_own.then(|| latest.number(&following.sources))
 }
 
 /// The decision for a verification or a connection that begins now. None: the store is not followed.

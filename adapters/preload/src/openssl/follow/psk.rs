@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::fork_lock::ForkLock;
 use crate::openssl::api::SSL;
 
-use super::sessions::{self, SSL_SESSION, Ssl};
+use super::sessions::{SSL_SESSION, Ssl, Trust, Trusted};
 
 /// `SSL_psk_use_session_cb_func`.
 pub type Callback = unsafe extern "C-unwind" fn(
@@ -49,7 +49,8 @@ pub fn stand_in(callback: Callback, library: &'static Ssl) -> Option<Callback> {
 static STAND_INS: [Callback; PLACES] =
     [offer::<0>, offer::<1>, offer::<2>, offer::<3>, offer::<4>, offer::<5>, offer::<6>, offer::<7>];
 
-/// Asks the program, and offers nothing that was verified with other contents: as if it had no key.
+/// Asks the program, and offers nothing that was verified with other contents: as if it had no key. Early data needs
+/// one, so it gets a decoy.
 unsafe extern "C-unwind" fn offer<const NUMBER: usize>(
     ssl: *mut SSL,
     digest: *const c_void,
@@ -64,18 +65,28 @@ unsafe extern "C-unwind" fn offer<const NUMBER: usize>(
         let callback = std::mem::transmute::<usize, Callback>(place.callback.load(Ordering::Acquire));
         (callback, &*place.library.load(Ordering::Acquire))
     };
-    let trust = sessions::current();
     // SAFETY: libssl's own arguments for this callback.
     let result = unsafe { callback(ssl, digest, id, len, session) };
-    if let (1, Some(trust)) = (result, trust) {
-        // SAFETY: where libssl has room for the answer; a session there is a reference for libssl.
-        unsafe {
-            if !(*session).is_null() && !trust.holds_key(library, *session) {
-                (library.SSL_SESSION_free)(*session);
-                *session = ptr::null_mut();
-                *id = ptr::null();
-                *len = 0;
-            }
+    if result != 1 {
+        return result;
+    }
+    // SAFETY: where libssl has room for the answer; a session there is a reference for libssl, and libssl copies the
+    // identity while it has the session.
+    unsafe {
+        if (*session).is_null() {
+            return result;
+        }
+        let other = match Trust::of(library, ssl) {
+            Trusted::NotFollowed => return result,
+            Trusted::Known(trust) if trust.holds_key(library, *session) => return result,
+            Trusted::Known(trust) => trust.decoy(library, *session),
+            Trusted::Unknown => ptr::null_mut(),
+        };
+        (library.SSL_SESSION_free)(*session);
+        *session = other;
+        (*id, *len) = (ptr::null(), 0);
+        if !other.is_null() {
+            (library.SSL_SESSION_get0_ticket)(other, id, len);
         }
     }
     result

@@ -1,30 +1,26 @@
 //! Sessions of clients: a resumed session is not verified again, so it is offered only while the store's contents are
 //! those that its chain was verified with.
 //!
-//! Their number is noted with a session when it is made, which is when the client's first message is written
-//! (`ssl_get_new_session`, ssl_sess.c); copies keep it. That is before the verification, so the number is never newer
-//! than what the verification saw. It is compared where a client's handshake begins, whichever way the connection got
-//! its session.
+//! Their number is noted with the session of the connection when its chain has been verified; tickets that come later
+//! are copies of it. It is compared where a client's handshake begins, whichever way the connection got its session.
 
 #![allow(non_snake_case)] // the names of foreign functions
 
-use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_long, c_uchar, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use windlass_interpose::definitions::Name;
 use windlass_interpose::family::{COPIES, Copy, Libraries, Origin};
+use windlass_interpose::unwinding;
 
 use crate::hook::{Caller, guarded};
-use crate::openssl::api::{SSL, SSL_CTX, X509_STORE};
-use crate::openssl::libcrypto::{LIBSSL, Libcrypto};
+use crate::openssl::api::{SSL, SSL_CTX, X509_STORE, X509_STORE_CTX};
+use crate::openssl::libcrypto::{LIBCRYPTO, LIBSSL, Libcrypto, defined, libssl_of};
 use crate::openssl::store::tracked;
 
 use super::context::Functions;
 
-/// `CRYPTO_EX_INDEX_SSL_SESSION` of <openssl/crypto.h>.
-const EX_INDEX_SESSION: c_int = 2;
 /// `SSL_CTRL_GET_VERIFY_CERT_STORE` of <openssl/ssl.h> (3.0).
 const SSL_CTRL_GET_VERIFY_CERT_STORE: c_int = 137;
 
@@ -40,6 +36,8 @@ functions! {
         SSL_CTX_get_cert_store: fn(*const SSL_CTX) -> *mut X509_STORE;
         SSL_get_session: fn(*const SSL) -> *mut SSL_SESSION;
         SSL_set_session: fn(*mut SSL, *mut SSL_SESSION) -> c_int;
+        SSL_get_ex_data_X509_STORE_CTX_idx: fn() -> c_int;
+        SSL_SESSION_set_ex_data: fn(*mut SSL_SESSION, c_int, *mut c_void) -> c_int;
         SSL_SESSION_get_ex_data: fn(*const SSL_SESSION, c_int) -> *mut c_void;
         SSL_SESSION_get0_peer: fn(*mut SSL_SESSION) -> *mut c_void;
         SSL_SESSION_get_max_early_data: fn(*const SSL_SESSION) -> u32;
@@ -69,8 +67,8 @@ impl Ssl {
     /// The connection is valid.
     unsafe fn store_of(&self, ssl: *mut SSL) -> *mut X509_STORE {
         let mut own: *mut X509_STORE = ptr::null_mut();
-        // SAFETY: as the caller states: a connection has a context. Room for the answer. 1.1.1 does not know the
-        // command, and leaves `own` alone.
+        // SAFETY: as the caller states: a connection has a context. Room for the answer. A
+        // version that does not know the command leaves `own` alone.
         unsafe {
             (self.SSL_ctrl)(ssl, SSL_CTRL_GET_VERIFY_CERT_STORE, 0, (&raw mut own).cast());
             if own.is_null() { (self.SSL_CTX_get_cert_store)((self.SSL_get_SSL_CTX)(ssl)) } else { own }
@@ -78,28 +76,27 @@ impl Ssl {
     }
 }
 
-/// What a client's handshake that is under way trusts.
-#[derive(Clone, Copy)]
+/// What is noted with a session whose chain was verified with anything but a decision's contents: no contents have it.
+const NOBODYS: usize = usize::MAX;
+
+/// What a client's handshake trusts.
+pub enum Trusted {
+    /// The store of the connection is not followed, and was not until now.
+    NotFollowed,
+    /// The store is followed, but there is no saying what it trusts now.
+    Unknown,
+    Known(Trust),
+}
+
+/// The contents that a followed store trusts.
 pub struct Trust {
     functions: &'static Functions,
+    /// None in a thread of another library context.
+    index: Option<c_int>,
     /// The number of the contents.
     number: usize,
     /// Whether the contents are others than those at the load.
     has_changed: bool,
-}
-
-thread_local! {
-    static CURRENT: Cell<Option<Trust>> = const { Cell::new(None) };
-}
-
-/// The handshake that this thread has begun with; the previous one again when dropped. Code of the program that
-/// leaves by `longjmp` leaves it set until the thread's next handshake begins.
-pub struct Begun(Option<Trust>);
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        CURRENT.set(self.0);
-    }
 }
 
 /// How a handshake begins.
@@ -115,69 +112,106 @@ pub enum Beginning {
 
 /// Call this before a call that may begin a handshake. A session that was verified with other contents is taken out of
 /// the connection.
-pub fn begin(ssl: *mut SSL, how: Beginning, caller: Caller) -> Option<Begun> {
+pub fn begin(ssl: *mut SSL, how: Beginning, caller: Caller) {
     // What libssl calls itself belongs to a call that was seen.
     if ssl.is_null() || caller.is_own() {
-        return None;
+        return;
     }
-    let library = Ssl::of(caller)?;
-    // SAFETY: the program's own connection.
-    let is_begun =
-        unsafe { (library.SSL_in_before)(ssl) == 0 || how != Beginning::Connect && (library.SSL_is_server)(ssl) != 0 };
-    if is_begun {
-        return None;
-    }
-    let begun = Begun(CURRENT.replace(None));
-    // SAFETY: the program's own connection.
-    CURRENT.set(guarded(|| unsafe { Trust::of(library, ssl) }));
-    if let Some(trust) = CURRENT.get() {
-        // SAFETY: as above; a session belongs to the connection as long as nobody replaces it.
-        unsafe {
-            let session = (library.SSL_get_session)(ssl);
-            if !session.is_null() && !trust.holds(library, session) {
-                let decoy = if how == Beginning::EarlyData { trust.decoy(library, session) } else { ptr::null_mut() };
-                (library.SSL_set_session)(ssl, decoy);
-                (library.SSL_SESSION_free)(decoy);
-            }
+    let Some(library) = Ssl::of(caller) else { return };
+    // SAFETY: the program's own connection; a session belongs to it as long as nobody replaces it.
+    unsafe {
+        let is_client = how == Beginning::Connect || (library.SSL_is_server)(ssl) == 0;
+        if (library.SSL_in_before)(ssl) == 0 || !is_client {
+            return;
         }
+        let session = (library.SSL_get_session)(ssl);
+        if session.is_null() {
+            return;
+        }
+        let decoy = match Trust::of(library, ssl) {
+            Trusted::NotFollowed => return,
+            Trusted::Known(trust) if trust.holds(library, session) => return,
+            Trusted::Known(trust) if how == Beginning::EarlyData => trust.decoy(library, session),
+            Trusted::Known(_) | Trusted::Unknown => ptr::null_mut(),
+        };
+        (library.SSL_set_session)(ssl, decoy);
+        (library.SSL_SESSION_free)(decoy);
     }
-    Some(begun)
 }
 
-/// The handshake that this thread has begun.
-pub fn current() -> Option<Trust> {
-    CURRENT.get()
+/// `X509_verify_cert`: if this was the chain of a client's connection, the number of the contents is noted with its
+/// session. libssl names the connection in the context (ssl_verify_cert_chain, ssl_cert.c); the session is the one that
+/// the connection keeps (tls_process_server_certificate, statem_clnt.c).
+pub extern "C-unwind" fn verify_cert(context: *mut X509_STORE_CTX, caller: Caller) -> c_int {
+    type Function = unsafe extern "C-unwind" fn(*mut X509_STORE_CTX) -> c_int;
+    let Some(function) = defined::<Function>(LIBCRYPTO.copy(caller.copy()), c"X509_verify_cert") else { return -1 };
+    unwinding::prepare();
+    // SAFETY: the program's own argument.
+    let result = unsafe { function(context) };
+    if !context.is_null() && !caller.is_own() {
+        // SAFETY: the program's own context, which a verification leaves valid.
+        guarded(|| unsafe { note(context, caller) });
+    }
+    result
+}
+
+/// # Safety
+/// The context is valid.
+unsafe fn note(context: *mut X509_STORE_CTX, caller: Caller) -> Option<()> {
+    let functions = Functions::of(caller)?;
+    let (number, _) = libssl_of(caller)?;
+    let library = Ssl::of(Caller::new(number, Origin::Program))?;
+    // SAFETY: as the caller states; libssl keeps the connection there, which is valid as long as the context is.
+    unsafe {
+        let index = (library.SSL_get_ex_data_X509_STORE_CTX_idx)();
+        let ssl: *mut SSL = (functions.api.X509_STORE_CTX_get_ex_data)(context, index).cast();
+        if ssl.is_null() || (library.SSL_is_server)(ssl) != 0 {
+            return None;
+        }
+        let session = (library.SSL_get_session)(ssl);
+        let index = functions.index_of_sessions(Libcrypto::of_caller(caller)?)?;
+        if !session.is_null() {
+            let state = tracked((functions.api.X509_STORE_CTX_get0_store)(context));
+            let number = state.and_then(super::number_of).unwrap_or(NOBODYS);
+            (library.SSL_SESSION_set_ex_data)(session, index, number as *mut c_void);
+        }
+    }
+    Some(())
 }
 
 impl Trust {
-    /// None if the store of the connection is not followed, and was not until now.
-    ///
     /// # Safety
     /// The connection is valid.
-    unsafe fn of(library: &Ssl, ssl: *mut SSL) -> Option<Trust> {
+    pub unsafe fn of(library: &Ssl, ssl: *mut SSL) -> Trusted {
         // SAFETY: as the caller states.
-        let state = tracked(unsafe { library.store_of(ssl) })?;
-        let following = state.follow.as_deref()?;
+        let state = tracked(unsafe { library.store_of(ssl) });
+        let followed = state.and_then(|state| Some((state, state.follow.as_deref()?)));
+        let Some((state, following)) = followed else { return Trusted::NotFollowed };
         let is_its = |caller: &Caller| Libcrypto::known_of(*caller).is_some_and(|known| ptr::eq(known, state.library));
-        let mut callers = (0..COPIES).map(|copy| Caller::new(copy, Origin::Companion));
-        let functions = Functions::of(callers.find(is_its)?)?;
-        functions.index_of_sessions();
-        let decision = super::decision(state, functions)?;
-        let has_changed = decision.successor.is_some();
-        if following.is_left() && !has_changed {
-            return None;
+        let found = guarded(|| {
+            let mut callers = (0..COPIES).map(|copy| Caller::new(copy, Origin::Companion));
+            let functions = Functions::of(callers.find(is_its)?)?;
+            let decision = super::decision(state, functions)?;
+            let index = functions.index_of_sessions(state.library);
+            let has_changed = decision.successor.is_some();
+            Some(Trust { functions, index, number: decision.number(&following.sources), has_changed })
+        });
+        match found {
+            _ if following.is_left() && super::last_successor(state).is_none() => Trusted::NotFollowed,
+            Some(trust) => Trusted::Known(trust),
+            None => Trusted::Unknown,
         }
-        Some(Trust { functions, number: decision.number(&following.sources), has_changed })
     }
 
     /// Whether the chain of a session was verified with these contents. Of a session that was read from its encoded
-    /// form this is not known: it holds until the first change.
+    /// form, or that the program itself has verified, this is not known: it holds until the first change.
     ///
     /// # Safety
     /// The session is valid.
     unsafe fn holds(&self, library: &Ssl, session: *mut SSL_SESSION) -> bool {
+        let Some(index) = self.index else { return false };
         // SAFETY: as the caller states.
-        let noted = unsafe { (library.SSL_SESSION_get_ex_data)(session, self.functions.index_of_sessions()) } as usize;
+        let noted = unsafe { (library.SSL_SESSION_get_ex_data)(session, index) } as usize;
         if noted == 0 { !self.has_changed } else { noted == self.number }
     }
 
@@ -198,7 +232,7 @@ impl Trust {
     ///
     /// # Safety
     /// As for `holds`.
-    unsafe fn decoy(&self, library: &Ssl, session: *mut SSL_SESSION) -> *mut SSL_SESSION {
+    pub unsafe fn decoy(&self, library: &Ssl, session: *mut SSL_SESSION) -> *mut SSL_SESSION {
         let mut key = [0; 256];
         // SAFETY: as the caller states; the copy is ours alone, and its ticket is memory of its own.
         unsafe {
@@ -225,30 +259,6 @@ impl Trust {
             (library.SSL_SESSION_free)(decoy);
         }
         ptr::null_mut()
-    }
-}
-
-impl Functions {
-    /// The index under which sessions keep the number of the contents.
-    fn index_of_sessions(&self) -> c_int {
-        self.index_in(&self.index_of_sessions, EX_INDEX_SESSION, Some(note), None)
-    }
-}
-
-/// The `new` function of the index: a session is made, with its data in `data`. Copies of a session keep the number.
-unsafe extern "C" fn note(
-    _session: *mut c_void,
-    _value: *mut c_void,
-    data: *mut c_void,
-    index: c_int,
-    _long: c_long,
-    functions: *mut c_void,
-) {
-    if let Some(trust) = CURRENT.get() {
-        // SAFETY: the pointer that `index_in` passed, to functions that live as long as the process.
-        let functions = unsafe { &*functions.cast_const().cast::<Functions>() };
-        // SAFETY: libcrypto passes the data of the new session.
-        unsafe { (functions.api.CRYPTO_set_ex_data)(data, index, trust.number as *mut c_void) };
     }
 }
 

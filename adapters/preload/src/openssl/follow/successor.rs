@@ -82,7 +82,11 @@ pub fn make(
     new.model.foreign.own.be_apart();
     // For what libcrypto itself verifies in the middle of a verification (CRLs, stapled OCSP responses), unseen by any
     // hook. SAFETY: both stores are alive.
-    unsafe { (functions.api.X509_STORE_set1_param)(store, (functions.api.X509_STORE_get0_param)(state.store)) };
+    let is_set =
+        unsafe { (functions.api.X509_STORE_set1_param)(store, (functions.api.X509_STORE_get0_param)(state.store)) };
+    if is_set != 1 {
+        return None;
+    }
     let mut loaded = Vec::new();
     loaded.try_reserve_exact(contents.len()).ok()?;
     for (source, content) in following.sources.iter().zip(contents) {
