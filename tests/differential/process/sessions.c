@@ -81,8 +81,8 @@ static SSL *answering(SSL *client)
 }
 
 static const char *const BEGINNINGS[] = {"connect", "do_handshake", "read", "read_ex", "peek", "peek_ex", "write",
-                                         "write_ex", "early"};
-enum { CONNECT, EARLY = 8 };
+                                         "write_ex", "accept", "early"};
+enum { CONNECT, EARLY = 9 };
 
 static int begin(SSL *client, int how)
 {
@@ -98,6 +98,7 @@ static int begin(SSL *client, int how)
     case 5: return SSL_peek_ex(client, &byte, 1, &size);
     case 6: return SSL_write(client, "x", 1);
     case 7: return SSL_write_ex(client, "x", 1, &size);
+    case 8: return SSL_accept(client);
     default: return SSL_write_early_data(client, "early", 5, &size);
     }
 }
@@ -225,8 +226,83 @@ static void try(int version, int tickets, int way, int how, const char *change)
     SSL_free(client);
 }
 
+/* The server's certificate comes when the bundle has changed, and then the bundle goes back. */
+static void delayed(int version)
+{
+    SSL *client, *server;
+
+    make_context(version, 1);
+    put("one.pem");
+    client = connection(client_ctx);
+    SSL_set_connect_state(client);
+    server = answering(client);
+    SSL_do_handshake(client);
+    put("roots.pem");
+    printf("%x delayed, first: ", version);
+    shake(client, server, CONNECT);
+    SSL_free(client);
+    put("one.pem");
+    client = connection(client_ctx);
+    SSL_set_connect_state(client);
+    SSL_set_session(client, last);
+    printf("   then one.pem: ");
+    shake(client, answering(client), CONNECT);
+    SSL_free(client);
+}
+
+/* The server has forgotten a session, so the connection gets another in the middle of the handshake. Then a context is
+ * made anew, as curl makes one for each connection. */
+static void forgotten(int version)
+{
+    SSL_SESSION *kept;
+    SSL *client;
+
+    make_context(version, 1);
+    for (int again = 0; again < 2; again++) {
+        client = connection(client_ctx);
+        SSL_set_connect_state(client);
+        if (again) {
+            unsigned char keys[80] = {1};
+
+            SSL_CTX_set_tlsext_ticket_keys(server_ctx, keys, sizeof(keys));
+            SSL_set_session(client, last);
+        }
+        printf("%x forgotten %d, first: ", version, again);
+        shake(client, answering(client), CONNECT);
+        SSL_free(client);
+    }
+    kept = last;
+    SSL_SESSION_up_ref(kept);
+    put("one.pem");
+    {
+        SSL_CTX *old = client_ctx;
+        char bundle[4096];
+
+        client_ctx = SSL_CTX_new(TLS_client_method());
+        SSL_CTX_set_min_proto_version(client_ctx, version);
+        SSL_CTX_set_max_proto_version(client_ctx, version);
+        SSL_CTX_set_verify(client_ctx, SSL_VERIFY_PEER, NULL);
+        if (getcwd(bundle, 2048) == NULL)
+            exit(5);
+        strcat(bundle, "/bundle.pem");
+        SSL_CTX_load_verify_locations(client_ctx, bundle, NULL);
+        SSL_CTX_free(old);
+    }
+    client = connection(client_ctx);
+    SSL_set_connect_state(client);
+    SSL_set_session(client, kept);
+    printf("   then one.pem: ");
+    shake(client, answering(client), CONNECT);
+    SSL_free(client);
+    SSL_SESSION_free(kept);
+}
+
 int main(void)
 {
+    for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
+        delayed(version);
+        forgotten(version);
+    }
     for (int way = 0; way < ALL; way++) {
         static const char *const changes[] = {NULL, "one.pem", "inter.pem"};
 
