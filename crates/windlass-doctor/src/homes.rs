@@ -8,23 +8,23 @@ const MAX_PASSWD: u64 = 4 << 20;
 /// The most homes searched on one machine.
 const MAX_HOMES: usize = 1000;
 
-/// For root, every existing home in passwd(5); for another user, the directory in HOME.
+/// The directory in HOME, which programs follow whatever passwd(5) says; for root, also every existing home there.
 pub fn of(machine: &Machine<'_>) -> Vec<PathBuf> {
+    let own = machine.environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
     if machine.is_image() || rustix::process::geteuid().is_root() {
         let passwd =
             machine.read(Path::new("/etc/passwd"), MAX_PASSWD).map(|content| content.bytes).unwrap_or_default();
-        return named_in(&passwd, |home| machine.reach(home).is_ok_and(|home| home.is_dir()));
+        return named_in(own.as_deref(), &passwd, |home| machine.reach(home).is_ok_and(|home| home.is_dir()));
     }
-    let home = machine.environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
-    home.filter(|home| home.is_absolute()).into_iter().collect()
+    own.filter(|home| home.is_absolute()).into_iter().collect()
 }
 
-fn named_in(passwd: &[u8], exists: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+fn named_in(own: Option<&Path>, passwd: &[u8], exists: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let mut homes: Vec<PathBuf> = Vec::new();
-    for line in passwd.split(|byte| *byte == b'\n') {
-        let Some(home) = line.split(|byte| *byte == b':').nth(5) else { continue };
-        let home = Path::new(std::ffi::OsStr::from_bytes(home));
+    let lines = passwd.split(|byte| *byte == b'\n');
+    let homes_there = lines.filter_map(|line| line.split(|byte| *byte == b':').nth(5));
+    for home in own.into_iter().chain(homes_there.map(|home| Path::new(std::ffi::OsStr::from_bytes(home)))) {
         // Service accounts have "/", the directory of the service, "/nonexistent" or similar.
         if home.is_absolute()
             && home != Path::new("/")
@@ -47,6 +47,10 @@ mod tests {
     fn every_home_once() {
         let passwd = b"root:x:0:0::/root:/bin/sh\na:x:1:1::/home/a:\nb:x:2:2::/home/a:\nc:x:3:3::/nonexistent:\n\
             d:x:4:4::/:\nbroken\n";
-        assert_eq!(named_in(passwd, |home| !home.ends_with("nonexistent")), [Path::new("/home/a"), Path::new("/root")]);
+        let found = |own: &str| named_in(Some(Path::new(own)), passwd, |home| !home.ends_with("nonexistent"));
+        for known in ["/root", "/home/a/", "/", "relative", "", "/x/nonexistent"] {
+            assert_eq!(found(known), [Path::new("/home/a"), Path::new("/root")], "{known}");
+        }
+        assert_eq!(found("/builds"), ["/builds", "/home/a", "/root"].map(Path::new));
     }
 }

@@ -41,7 +41,7 @@ pub struct Machine<'a> {
     pub asks_libcryptos: bool,
     /// The environment of this process; empty for an image.
     pub environment: Vec<(OsString, OsString)>,
-    /// Home directories to search, as programs of the machine name them: the user's own, or for root those of all
+    /// Home directories to search, as programs of the machine name them: the user's own, and for root those of all
     /// users.
     pub homes: Vec<PathBuf>,
     /// Measures the cost of findings.

@@ -20,11 +20,17 @@ pub struct Users {
 }
 
 impl Users {
-    /// The users of this root directory.
+    /// The users of this root directory, and the directory in HOME, which programs follow whatever passwd(5) says.
     pub fn of_this_machine() -> Users {
         windlass_machine::regular::open(Path::new("/etc/passwd"))
             .map(|file| Self::read(file, HOMES))
             .unwrap_or_default()
+            .with(std::env::var_os("HOME").map(PathBuf::from))
+    }
+
+    fn with(mut self, home: Option<PathBuf>) -> Users {
+        self.homes.extend(home.filter(|home| is_home(home) && !self.homes.contains(home)));
+        self
     }
 
     /// Reads a passwd file, with at most this many homes.
@@ -98,6 +104,10 @@ mod tests {
             ("root", "\u{fffd}www", "7")
         );
         assert_eq!(users.homes(), [Path::new("/root")]);
+        let users =
+            ["/root/", "/", "/usr/games", "relative"].map(PathBuf::from).into_iter().map(Some).fold(users, Users::with);
+        assert_eq!(users.homes(), [Path::new("/root")]);
+        assert_eq!(users.with(Some(PathBuf::from("/builds"))).homes(), ["/root", "/builds"].map(Path::new));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use windlass_machine::places::{self, Place, PlaceKind, Room};
 use windlass_machine::regular;
 
 use super::roots::RootDirectory;
-use super::users::{HOMES, HOMES_ELSEWHERE, Users};
+use super::users::{HOMES_ELSEWHERE, Users};
 
 /// The most places of one kind in one home. Only a user who wants to blind others has more.
 pub const OF_A_KIND: usize = 64;
@@ -42,9 +42,12 @@ pub struct WantedPlaces {
 impl WantedPlaces {
     /// Finds the places. `named` are the paths of the command line.
     pub fn find(root: &RootDirectory, is_own: bool, named: &[PathBuf]) -> WantedPlaces {
-        let most = if is_own { HOMES } else { HOMES_ELSEWHERE };
-        let passwd = root.find(Path::new("/etc/passwd")).ok().and_then(|found| regular::open(&found.path()).ok());
-        let users = passwd.map(|passwd| Users::read(passwd, most)).unwrap_or_default();
+        let passwd = || root.find(Path::new("/etc/passwd")).ok().and_then(|found| regular::open(&found.path()).ok());
+        let users = if is_own {
+            Users::of_this_machine()
+        } else {
+            passwd().map(|passwd| Users::read(passwd, HOMES_ELSEWHERE)).unwrap_or_default()
+        };
         // A `.module` file names the module that p11-kit loads; it holds no trust itself.
         let found = places::search(&root.path, users.homes(), if is_own { Room::EachHome } else { Room::Shared });
         let known = found.places.into_iter().filter(|place| place.kind != PlaceKind::P11KitModule);
