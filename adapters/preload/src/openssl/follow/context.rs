@@ -235,6 +235,7 @@ pub fn begin(
     chain: *mut OPENSSL_STACK,
     caller: Caller,
 ) -> c_int {
+    let mut is_decided = false;
     let found = guarded(|| {
         let functions = Functions::of(caller)?;
         let is_known = Libcrypto::of_caller(caller).is_some_and(|library| ptr::eq(library, state.library));
@@ -250,12 +251,13 @@ pub fn begin(
         }?;
         Some((functions, held, origin.unwrap_or(state.store)))
     });
-    // What was decided last holds also where nothing can be done now.
     let found = found.or_else(|| {
-        let held = super::last_successor(state)?.successor.as_ref()?.again()?;
-        Some((Functions::of(caller)?, held, state.store))
+        // What was decided last holds also where nothing can be done now; usually nothing was.
+        let latest = super::last_successor(state)?;
+        is_decided = true;
+        Some((Functions::of(caller)?, latest.successor.as_ref()?.again()?, state.store))
     });
-    if found.is_none() && super::last_successor(state).is_some() {
+    if found.is_none() && is_decided {
         return 0;
     }
     let Some((functions, held, store)) = found else {
